@@ -1,0 +1,14 @@
+//! The shared vocabulary of Plimsoll: units, metrics, identities, events, samples, limits, reports.
+//!
+//! This crate has no I/O and no clock: every value in it was read by someone else, who says when and how.
+
+pub mod event;
+pub mod identity;
+pub mod limit;
+pub mod metric;
+pub mod quantity;
+pub mod report;
+pub mod sample;
+pub mod timestamp;
+pub mod unit;
+pub mod value;
