@@ -19,6 +19,8 @@ pub mod proc_stat;
 pub mod sys_cpu;
 pub mod sys_kernel;
 
+pub mod host;
+pub mod pss;
 pub mod sampler;
 pub mod source;
 
