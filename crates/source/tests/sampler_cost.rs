@@ -28,6 +28,16 @@ fn measure(sampler: &mut Sampler, pids: &[u32], passes: u32) -> f64 {
     spent as f64 / f64::from(passes) / pids.len() as f64 / 1000.0
 }
 
+fn raw(files: &[std::fs::File]) -> f64 {
+    use std::os::unix::fs::FileExt;
+    let (passes, mut buffer) = (100, [0; 4096]);
+    let before = cpu_ns();
+    for file in (0..passes).flat_map(|_| files) {
+        file.read_at(&mut buffer, 0).unwrap();
+    }
+    (cpu_ns() - before) as f64 / f64::from(passes) / files.len() as f64 / 1000.0
+}
+
 #[test]
 #[ignore = "prints a measurement"]
 fn cost_with_300_sleepers() {
@@ -61,7 +71,14 @@ fn cost_with_300_sleepers() {
     ];
     let mut samplers =
         variants.map(|(name, settings)| (name, Sampler::new(Root::default(), settings)));
+    // The yardstick: one kernel file, kept open and not parsed.
+    let stat = |pid: &u32| std::fs::File::open(format!("/proc/{pid}/stat")).unwrap();
+    let files: Vec<std::fs::File> = pids.iter().map(stat).collect();
     for round in 0..3 {
+        println!(
+            "round {round}: stat alone, not parsed: {:.2} us",
+            raw(&files)
+        );
         for (name, sampler) in &mut samplers {
             let us = measure(sampler, &pids, 100);
             println!("round {round}: {name}: {us:.2} us CPU per process");
