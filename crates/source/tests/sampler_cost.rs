@@ -1,5 +1,5 @@
-//! What sampling costs: printed, not asserted. Run by hand:
-//! `cargo test -p plimsoll-source --release --no-default-features --test sampler_cost -- --ignored --nocapture`
+//! What sampling costs: printed, not asserted. Run by hand: `cargo test -p plimsoll-source
+//! --release --no-default-features --test sampler_cost -- --ignored --nocapture`
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -8,7 +8,8 @@ use source::query::sampler::{Sampler, Settings};
 use source::root::Root;
 use std::process::{Child, Command};
 
-/// CPU time of this thread by the scheduler's clock. The file is brought up to date when the thread gives way.
+/// CPU time of this thread by the scheduler's clock. The file is brought up to date when the thread
+/// gives way.
 fn cpu_ns() -> u64 {
     std::thread::sleep(std::time::Duration::from_millis(2));
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();

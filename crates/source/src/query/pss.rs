@@ -1,5 +1,6 @@
-//! The proportional set size on a budget: reading it costs the target 8.8 ms under its mmap lock for each GiB of 4 KiB
-//! pages, so it may take no more than one percent of the time, and no single reading more than 10 ms unless forced.
+//! The proportional set size on a budget: reading it costs the target 8.8 ms under its mmap lock
+//! for each GiB of 4 KiB pages, so it may take no more than one percent of the time, and no single
+//! reading more than 10 ms unless forced.
 
 use super::proc_pid_smaps_rollup;
 use super::proc_pid_status;
@@ -43,8 +44,8 @@ impl PssReader {
         }
     }
 
-    /// The proportional set size of `pid`. `Off` where the budget does not allow it now (or ever, for a process
-    /// above 1.1 GiB) and `force` is not set; `NoKernelSupport` before Linux 4.14.
+    /// The proportional set size of `pid`. `Off` where the budget does not allow it now (or ever,
+    /// for a process above 1.1 GiB) and `force` is not set; `NoKernelSupport` before Linux 4.14.
     pub fn read(&mut self, pid: u32, force: bool) -> Result<Pss, Absent> {
         let status = proc_pid_status::read(&self.root, Some(pid))?;
         let rss = status.memory.rss.ok_or(Absent::NotApplicable)?;

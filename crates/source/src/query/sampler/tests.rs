@@ -252,7 +252,8 @@ fn io_of_another_user_is_denied_and_the_rest_is_read() {
     assert!(sample.own.cpu_user.is_some());
 }
 
-/// A recorded process 7 below `tree`: started at `start` ticks, with so many waited-for children's faults.
+/// A recorded process 7 below `tree`: started at `start` ticks, with so many waited-for children's
+/// faults.
 fn record(tree: &std::path::Path, start: u64, child_faults: u64, rchar: u64) {
     let folder = tree.join("proc/7");
     let task = folder.join("task/7");
