@@ -1,0 +1,3 @@
+//! What people see.
+
+pub mod stdout;
