@@ -11,6 +11,7 @@ use crate::cmd::run::{Descendants, MonitorDeath, RunOptions};
 use record::identity::Ending as HowEnded;
 use record::sample::MainEnd;
 use record::unit::Nanos;
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use sys::descriptor::{self, Received, Waiting};
 use sys::signal::{Arrived, Signals};
@@ -22,6 +23,8 @@ const SIGHUP: i32 = 1;
 const SIGCONT: i32 = 18;
 const SIGKILL: i32 = 9;
 
+/// Signals of our own that are remembered, to tell a signal to the group from one to the front.
+const OWN_SIGNALS_MAX: usize = 32;
 /// How long we look for events that the kernel has not handed over yet when the task has ended.
 const EVENTS_WAIT: Nanos = Nanos::from_millis(40);
 /// A limit on everything: rounds of SIGKILL before a process that will not die is reported.
@@ -37,6 +40,7 @@ pub(crate) struct Monitor<'a> {
     facts: Facts,
     front: Option<OwnedFd>,
     signals: Signals,
+    own_signals: VecDeque<Arrived>,
     main_end: Option<MainEnd>,
     empty: bool,
     stopped: bool,
@@ -73,6 +77,7 @@ impl<'a> Monitor<'a> {
             facts: parts.facts,
             front: Some(parts.front),
             signals: parts.signals,
+            own_signals: VecDeque::new(),
             main_end: None,
             empty: false,
             stopped: false,
@@ -131,6 +136,7 @@ impl<'a> Monitor<'a> {
     }
 
     fn hear(&mut self) {
+        self.hear_own();
         self.hear_front();
         while let Some(happened) = self.task.next() {
             let now = Nanos(sys::clock::boot());
@@ -224,20 +230,29 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// Whether the same signal of the same sender is pending for the monitor, which is in the same group.
-    fn reached_us(&self, arrived: &Arrived) -> bool {
-        let mut found = false;
+    /// Whether the same signal of the same sender reached the monitor, which is in the same group.
+    fn reached_us(&mut self, arrived: &Arrived) -> bool {
         // The sender signals the members of a group one after another: we may be a moment behind.
         for _ in 0..3 {
-            while let Some(own) = self.signals.next() {
-                found |= own.signal == arrived.signal && own.pid == arrived.pid;
-            }
-            if found {
-                break;
+            self.hear_own();
+            let same = |own: &Arrived| own.signal == arrived.signal && own.pid == arrived.pid;
+            if let Some(index) = self.own_signals.iter().position(same) {
+                self.own_signals.remove(index);
+                return true;
             }
             std::thread::sleep(std::time::Duration::from_micros(300));
         }
-        found
+        false
+    }
+
+    /// Takes note of the signals that reached the monitor itself; none of them ends or stops it.
+    fn hear_own(&mut self) {
+        while let Some(arrived) = self.signals.next() {
+            if self.own_signals.len() >= OWN_SIGNALS_MAX {
+                self.own_signals.pop_front();
+            }
+            self.own_signals.push_back(arrived);
+        }
     }
 
     fn enforce(&mut self, now: Nanos) {
