@@ -1,1 +1,4 @@
-//! placeholder header
+//! Kernel interfaces: the only crate with unsafe code.
+
+pub mod cgroup;
+pub mod mountinfo;
