@@ -6,7 +6,12 @@ use super::limits;
 use super::rows::{LABEL_WIDTH, Row};
 use super::style::{Role, Style, cut, printable};
 use record::quantity;
+<<<<<<< HEAD
 use record::report::{ExitType, Report};
+=======
+use record::report::serde_free::Scalar;
+use record::report::{Evidence, ExitType, Report};
+>>>>>>> face
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Field};
 
@@ -109,6 +114,11 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     if let Some(cause) = &report.exit.cause {
         rows.push(Row::text("cause", printable(cause)));
     }
+<<<<<<< HEAD
+=======
+    let evidence = report.exit.evidence.iter().map(evidence).collect();
+    rows.extend(Row::pieces("evidence", evidence));
+>>>>>>> face
     rows.extend(limits::rows(report, marks));
     rows.extend(cpu(report, marks));
     rows.extend(memory(report, marks));
@@ -118,6 +128,21 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows
 }
 
+<<<<<<< HEAD
+=======
+fn evidence(one: &Evidence) -> String {
+    let value = match &one.value {
+        Scalar::Whole(number) => number.to_string(),
+        Scalar::Text(text) => text.clone(),
+    };
+    printable(&format!(
+        "{} {value} ({})",
+        one.kind.replace('_', " "),
+        one.source
+    ))
+}
+
+>>>>>>> face
 fn command_line(words: &[String]) -> String {
     // Long scripts on a command line would fill the screen.
     const WIDTH: usize = 130;
