@@ -6,12 +6,8 @@ use super::limits;
 use super::rows::{LABEL_WIDTH, Row};
 use super::style::{Role, Style, cut, printable};
 use record::quantity;
-<<<<<<< HEAD
-use record::report::{ExitType, Report};
-=======
 use record::report::serde_free::Scalar;
 use record::report::{Evidence, ExitType, Report};
->>>>>>> face
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Field};
 
@@ -114,11 +110,8 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     if let Some(cause) = &report.exit.cause {
         rows.push(Row::text("cause", printable(cause)));
     }
-<<<<<<< HEAD
-=======
     let evidence = report.exit.evidence.iter().map(evidence).collect();
     rows.extend(Row::pieces("evidence", evidence));
->>>>>>> face
     rows.extend(limits::rows(report, marks));
     rows.extend(cpu(report, marks));
     rows.extend(memory(report, marks));
@@ -128,8 +121,6 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows
 }
 
-<<<<<<< HEAD
-=======
 fn evidence(one: &Evidence) -> String {
     let value = match &one.value {
         Scalar::Whole(number) => number.to_string(),
@@ -142,7 +133,6 @@ fn evidence(one: &Evidence) -> String {
     ))
 }
 
->>>>>>> face
 fn command_line(words: &[String]) -> String {
     // Long scripts on a command line would fill the screen.
     const WIDTH: usize = 130;
