@@ -28,7 +28,12 @@ const FLAGS: &[&str] = &[
 /// Compiles `src/launcher/launcher.c`. Errors: the compiler's words, or a missing `OUT_DIR`.
 pub(crate) fn build() -> Result<(), Box<dyn std::error::Error>> {
     let source = "src/launcher/launcher.c";
-    for name in ["launcher.c", "launcher.h", "arch_x86_64.h", "arch_aarch64.h"] {
+    for name in [
+        "launcher.c",
+        "launcher.h",
+        "arch_x86_64.h",
+        "arch_aarch64.h",
+    ] {
         println!("cargo:rerun-if-changed=src/launcher/{name}");
     }
     let target = PathBuf::from(std::env::var("OUT_DIR")?).join("launcher");
@@ -38,6 +43,15 @@ pub(crate) fn build() -> Result<(), Box<dyn std::error::Error>> {
     }
     let compiler = cc::Build::new().try_get_compiler()?;
     let mut command = std::process::Command::new(compiler.path());
-    let status = command.args(FLAGS).arg("-o").arg(&target).arg(source).status()?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
+    let status = command
+        .args(FLAGS)
+        .arg("-o")
+        .arg(&target)
+        .arg(source)
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?}: {status}").into())
+    }
 }

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod descriptor;
 pub mod error;
 pub mod launcher;
+pub mod netlink;
 pub mod process;
 pub mod signal;
 
