@@ -1,1 +1,4 @@
-//! placeholder header
+//! Kernel state to records.
+
+pub mod footprint;
+pub mod group;
