@@ -1,7 +1,10 @@
-//! Kernel state to records: `query/` reads, `notify/` is told, `follow/` finds the task's processes.
+//! Kernel state to records: `query/` reads, `notify/` is told, `follow/` finds the task's processes, `group/` and
+//! `footprint/` read its control group and its folders.
 
 pub mod error;
 pub mod follow;
+pub mod footprint;
+pub mod group;
 pub mod notify;
 pub mod query;
 pub mod root;
