@@ -54,6 +54,12 @@ pub(crate) fn first_number(text: &[u8]) -> Option<u64> {
     number(words(text).next()?)
 }
 
+/// A decimal fraction, finite and not negative.
+pub(crate) fn fraction(word: &[u8]) -> Option<f64> {
+    let value = std::str::from_utf8(word).ok()?.parse::<f64>().ok()?;
+    (value.is_finite() && value >= 0.0).then_some(value)
+}
+
 /// `1234 kB`, the kernel's way to write kibibytes.
 pub(crate) fn kib(text: &[u8]) -> Option<Bytes> {
     let mut words = words(text);
@@ -65,6 +71,11 @@ pub(crate) fn kib(text: &[u8]) -> Option<Bytes> {
 /// Ticks of `USER_HZ` as time.
 pub(crate) const fn ticks(ticks: u64) -> Nanos {
     Nanos(ticks.saturating_mul(NANOS_PER_TICK))
+}
+
+/// Text for people: bytes that are no UTF-8 are replaced, blanks around it cut off.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.trim_ascii()).into_owned()
 }
 
 #[cfg(test)]

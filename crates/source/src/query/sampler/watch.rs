@@ -220,7 +220,11 @@ impl Watch {
         let Some(page_bytes) = means.turn.page_bytes.filter(|_| !due) else {
             let text = means.read(&mut self.status, "status")?;
             let status = proc_pid_status::parse(text);
-            self.memory = status.memory;
+            self.memory = match status.memory.rss {
+                Some(_) => status.memory,
+                // A kernel thread, or one that has just given its memory back.
+                None => peaks_only(self.memory),
+            };
             if self.threads_live == 1 {
                 self.threads.set_only(
                     means.pid,
