@@ -4,7 +4,8 @@ use super::facts::Facts;
 use super::hold::Hold;
 use super::notifier::Notifier;
 use super::task::Task;
-use crate::cmd::run::{RunOptions, Series};
+use super::weigh::Scales;
+use crate::cmd::run::{Level, RunOptions, Series};
 use anyhow::Result;
 use record::event::Event;
 use record::sample::ProcessSample;
@@ -34,6 +35,7 @@ pub(crate) struct Eyes {
     sampler: Sampler,
     samples: Vec<ProcessSample>,
     events: Vec<Event>,
+    scales: Scales,
     adopter: u32,
     start: Nanos,
     next_pass: Nanos,
@@ -55,7 +57,8 @@ impl Eyes {
                 Some(Series::Process) => SeriesKind::Process,
             },
         };
-        facts.watched_by(notifier.name(), options.interval);
+        let level = if notifier.kind().tells_tree() { Level::Events } else { Level::Query };
+        facts.watched_by(notifier.name(), level);
         Ok(Self {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
@@ -63,6 +66,7 @@ impl Eyes {
             sampler: Sampler::new(Root::default(), sampler::Settings::default()),
             samples: Vec::new(),
             events: Vec::new(),
+            scales: Scales::default(),
             adopter: 0,
             start: facts.start,
             next_pass: Nanos(0),
@@ -118,6 +122,9 @@ impl Eyes {
         let begun = sys::clock::boot();
         let pids = self.members();
         self.sampler.sample(&pids, &mut self.samples);
+        if !hold.has_memory() {
+            self.scales.weigh(&mut self.samples, now.since(self.start));
+        }
         self.tree.sample(now, &self.samples);
         hold.sample(now, &mut self.tree);
         if let Some(waited) = task.waited() {
@@ -130,9 +137,10 @@ impl Eyes {
         self.next_pass = now.plus(Nanos(pause.max(cost.saturating_mul(COST_SHARE))));
     }
 
-    /// Asks for a pass no later than at `at`.
-    pub(crate) fn hurry(&mut self, at: Nanos) {
-        self.next_pass = self.next_pass.min(at);
+    /// A limit on memory may be broken: the next pass, now, tells shared pages apart.
+    pub(crate) fn weigh_memory(&mut self, now: Nanos) {
+        self.scales.force();
+        self.next_pass = self.next_pass.min(now);
     }
 
     /// The living processes of the task, as far as known without looking anew where events tell.
