@@ -1,4 +1,5 @@
-//! Groups whose monitor died: their processes move to the parent free of the limit, and the folder goes.
+//! Groups whose monitor died: their processes move to the parent free of the limit, and the folder
+//! goes.
 
 use super::control::ControlDir;
 use super::delegate::moved;
@@ -22,7 +23,8 @@ pub struct Swept {
     pub removed: usize,
     /// Processes that were moved to the parent group, at most in one hierarchy.
     pub moved: usize,
-    /// Folders of dead monitors that could not be removed: other users', or still holding groups of others.
+    /// Folders of dead monitors that could not be removed: other users', or still holding groups of
+    /// others.
     pub left: usize,
 }
 
@@ -34,7 +36,8 @@ impl Swept {
     }
 }
 
-/// Removes the groups of dead monitors beside where ours will be. A group whose owner lives is never touched.
+/// Removes the groups of dead monitors beside where ours will be. A group whose owner lives is
+/// never touched.
 pub fn sweep(places: &Places) -> Swept {
     let v1 = places.v1.iter().map(|(which, place)| (Some(*which), place));
     let v2 = places.v2.iter().map(|place| (None, place));
@@ -54,7 +57,8 @@ fn sweep_below(controller: Option<Controller>, parent: &ControlDir, depth: usize
         if Owner::of(dir.path()).is_none_or(Owner::is_alive) {
             continue;
         }
-        // Held while we work, so that two sweepers do not meet; an error is that of a folder removed meanwhile.
+        // Held while we work, so that two sweepers do not meet; an error is that of a folder
+        // removed meanwhile.
         let Ok(Some(_lock)) = owner::lock(&dir) else {
             continue;
         };
@@ -69,7 +73,8 @@ fn sweep_below(controller: Option<Controller>, parent: &ControlDir, depth: usize
     swept
 }
 
-/// Lifts the limit of `dir`, moves what is in it to `parent`, and removes it. Returns how many processes moved.
+/// Lifts the limit of `dir`, moves what is in it to `parent`, and removes it. Returns how many
+/// processes moved.
 pub(crate) fn release(
     controller: Option<Controller>,
     dir: &ControlDir,
