@@ -181,12 +181,13 @@ fn told(watch: &OomWatch, within: Duration) -> bool {
 }
 
 fn cpu_us() -> u64 {
-    // SAFETY: all zeros is a valid rusage.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` lives during the call.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    let of = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
-    of(usage.ru_utime) + of(usage.ru_stime)
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` lives during the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
 }
 
 /// In a group of its own that was handed to this user: moves itself aside, limits the task, comes

@@ -16,6 +16,9 @@ const DEPTH_MAX: usize = 8;
 /// How long an empty group may stay busy with processes on their way out.
 const BUSY_MAX: Duration = Duration::from_millis(50);
 
+/// The v1 hierarchies that groups are made in.
+const HIERARCHIES: [Controller; 3] = [Controller::Memory, Controller::Freezer, Controller::CpuAcct];
+
 /// What a sweep did. Counts are of folders: a v1 group has one in each hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
@@ -39,7 +42,9 @@ impl Swept {
 /// Removes the groups of dead monitors beside where ours will be. A group whose owner lives is
 /// never touched.
 pub fn sweep(places: &Places) -> Swept {
-    let v1 = places.v1.iter().map(|(which, place)| (Some(*which), place));
+    let v1 = (places.v1.iter())
+        .filter(|(which, _)| HIERARCHIES.contains(which))
+        .map(|(which, place)| (Some(*which), place));
     let v2 = places.v2.iter().map(|place| (None, place));
     let mut swept = Swept::default();
     for (controller, place) in v1.chain(v2) {

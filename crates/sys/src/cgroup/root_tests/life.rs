@@ -179,6 +179,12 @@ fn root_figures_of_making_filling_and_removing() {
         wall.push(added);
         cpu.push(cpu_us() - used);
     }
+    let used = cpu_us();
+    let places = Places::find().unwrap();
+    let found = cpu_us();
+    sweep(&places);
+    let (find, swept) = (found - used, cpu_us() - found);
+    println!("figure: find {find} us CPU, sweep {swept} us CPU");
     println!("figure: make + add + remove {cpu:?} us CPU, make + add {wall:?}");
     assert_eq!(cpu.len(), 5);
 }
