@@ -1,1 +1,3 @@
-//! placeholder header
+//! Kernel interfaces: the only unsafe code, the only C.
+
+pub mod probe;
