@@ -1,6 +1,7 @@
 //! The verbs of the binary `plimsoll`, what people see of them, and the wiring of the stages.
 
 pub mod cmd;
+mod run;
 pub mod view;
 
 use std::ffi::OsString;

@@ -170,15 +170,7 @@ fn command() -> Command {
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {
-    let options = options(matches)?;
-    let name = options
-        .command
-        .first()
-        .map(|word| word.display().to_string());
-    bail!(
-        "{}: not started: this build cannot watch tasks",
-        name.unwrap_or_default()
-    )
+    crate::run::run(&options(matches)?)
 }
 
 /// The options of `plimsoll run` out of what clap understood.
