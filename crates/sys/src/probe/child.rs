@@ -6,8 +6,8 @@ use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A trial in a child takes a millisecond; longer than this, it hangs.
-const TRIAL_STEPS_MAX: u32 = 200;
+/// A trial in a child takes a millisecond; after this many of them it hangs.
+const TRIAL_STEPS_MAX: u32 = 1000;
 
 /// A child that does nothing until it is dropped, which ends it.
 #[derive(Debug)]
