@@ -9,6 +9,7 @@ pub mod error;
 pub mod launcher;
 pub mod mountinfo;
 pub mod netlink;
+pub mod probe;
 pub mod process;
 pub mod signal;
 
