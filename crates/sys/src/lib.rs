@@ -8,6 +8,8 @@ pub mod error;
 pub mod launcher;
 pub mod netlink;
 pub mod process;
+pub mod ptrace;
 pub mod signal;
+pub mod wake;
 
 pub use error::Error;

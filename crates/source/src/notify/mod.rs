@@ -6,6 +6,7 @@ use record::value::Absent;
 use std::os::fd::BorrowedFd;
 
 pub mod connector;
+pub mod ptrace;
 
 /// A standing source of events about one task.
 pub trait Notify {
@@ -42,7 +43,7 @@ pub struct Mechanism {
 }
 
 /// Every mechanism, best first.
-pub const MECHANISMS: &[Mechanism] = &[connector::MECHANISM];
+pub const MECHANISMS: &[Mechanism] = &[connector::MECHANISM, ptrace::MECHANISM];
 
 #[cfg(test)]
 mod tests {
