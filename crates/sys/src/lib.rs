@@ -10,6 +10,7 @@ pub mod netlink;
 pub mod process;
 pub mod ptrace;
 pub mod signal;
+pub mod taskstats;
 pub mod wake;
 
 pub use error::Error;
