@@ -12,6 +12,7 @@ use record::identity::Ending;
 use source::follow::tree::Counts;
 use source::notify::connector::Connector;
 use source::notify::ptrace::{self, Options, Tracer};
+use source::notify::taskstats::{self, ExitValues};
 use source::notify::{MECHANISMS, Notify};
 use std::io::Write;
 use std::path::Path;
@@ -82,6 +83,9 @@ fn open(name: &str, root: u32, adopter: u32) -> Result<Source, source::Error> {
         return Ok(Source::Tracer(tracer));
     }
     let mut connector = Connector::open(Path::new("/proc"))?;
+    if name == taskstats::MECHANISM.name {
+        connector.add_values(ExitValues::open()?);
+    }
     connector.follow(root, adopter);
     Ok(Source::Connector(Box::new(connector)))
 }

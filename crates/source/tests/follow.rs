@@ -134,7 +134,7 @@ fn users() -> Vec<Option<u32>> {
     }
 }
 
-const MECHANISMS: [&str; 2] = ["connector", "ptrace"];
+const MECHANISMS: [&str; 3] = ["connector", "taskstats", "ptrace"];
 
 /// Calls `check` for every mechanism and user that can follow `shape`.
 fn each(name: &str, shape: &[&str], check: impl Fn(&Told)) {
@@ -230,32 +230,44 @@ fn signals_arrive_once_each_and_a_status_is_kept() {
     each("status", &["status", "9"], |told| told.is_whole(9, 1));
 }
 
+fn check_values(place: &Place, uid: Option<u32>, mechanism: &str) -> Option<()> {
+    let empty = place.follow(uid, mechanism, &["status", "0"])?;
+    let full = place.follow(uid, mechanism, &["fill", "64"])?;
+    full.is_whole(0, 1);
+    full.is("valued", 1);
+    let more = |name| full.number(name) - empty.number(name);
+    let calls = (more("bytes_read"), more("reads"));
+    let told = if mechanism == "ptrace" {
+        (256 * 4096, 256)
+    } else {
+        (0, 0)
+    };
+    assert_eq!(calls, told, "{}", full.what);
+    let filled = 64 << 20;
+    let peak = full.number("rss_peak");
+    assert!(
+        (filled..filled + (2 << 20)).contains(&peak),
+        "{}",
+        full.what
+    );
+    for (shape, processes) in [(["storm", "100"], 101), (["threads", "5"], 1)] {
+        place
+            .follow(uid, mechanism, &shape)?
+            .is("valued", processes);
+    }
+    Some(())
+}
+
 #[test]
-fn ptrace_reads_the_final_values_of_everyone() {
+fn final_values_of_everyone_are_read() {
     let Some(place) = Place::new("values") else {
         return;
     };
-    for uid in users() {
-        let Some(empty) = place.follow(uid, "ptrace", &["status", "0"]) else {
-            continue;
-        };
-        let Some(full) = place.follow(uid, "ptrace", &["fill", "64"]) else {
-            continue;
-        };
-        full.is_whole(0, 1);
-        full.is("valued", 1);
-        let more = |name| full.number(name) - empty.number(name);
-        assert_eq!((more("bytes_read"), more("reads")), (256 * 4096, 256));
-        let filled = 64 << 20;
-        assert!(
-            (filled..filled + (2 << 20)).contains(&full.number("rss_peak")),
-            "{}",
-            full.what
-        );
-        let Some(storm) = place.follow(uid, "ptrace", &["storm", "100"]) else {
-            continue;
-        };
-        storm.is("valued", 101);
+    for mechanism in ["taskstats", "ptrace"] {
+        for uid in users() {
+            // None is a mechanism that was skipped, which is printed.
+            let _ = check_values(&place, uid, mechanism);
+        }
     }
 }
 

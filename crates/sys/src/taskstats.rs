@@ -2,6 +2,9 @@
 //!
 //! Needs `CAP_NET_ADMIN` in the initial user and pid namespaces. Where that is missing some kernels accept the
 //! subscription and tell nothing: [`Taskstats::listen`] makes sure by ending a thread of its own.
+//!
+//! Bytes and calls of reading and writing are left out: the kernel rounds both, calls too, down to whole 1024s.
+//! Bytes of storage come in pages or sectors and lose at most half a KiB a thread.
 
 use crate::error::Error;
 use crate::netlink::generic::{Attribute, Family, attribute, attributes};
@@ -40,14 +43,6 @@ pub struct ThreadUse {
     pub rss_peak_bytes: u64,
     /// Largest address space, bytes.
     pub virtual_peak_bytes: u64,
-    /// Bytes through read-like calls.
-    pub read_bytes: u64,
-    /// Bytes through write-like calls.
-    pub written_bytes: u64,
-    /// Read-like calls.
-    pub reads: u64,
-    /// Write-like calls.
-    pub writes: u64,
     /// Bytes fetched from storage.
     pub disk_read_bytes: u64,
     /// Bytes sent to storage.
@@ -79,10 +74,6 @@ impl ThreadUse {
             faults_major: long(stats, 176)?,
             rss_peak_bytes: kib(200)?,
             virtual_peak_bytes: kib(208)?,
-            read_bytes: long(stats, 216)?,
-            written_bytes: long(stats, 224)?,
-            reads: long(stats, 232)?,
-            writes: long(stats, 240)?,
             disk_read_bytes: long(stats, 248)?,
             disk_written_bytes: long(stats, 256)?,
             disk_cancelled_bytes: long(stats, 264)?,

@@ -25,6 +25,8 @@ use sys::wake::Wake;
 mod thread;
 mod values;
 
+pub(super) use values::add;
+
 /// The line of the table of mechanisms.
 pub const MECHANISM: Mechanism = Mechanism {
     name: NAME,

@@ -50,7 +50,7 @@ pub(super) fn relations(proc: &Path, tid: u32, text: &mut String) -> Option<(u32
 }
 
 /// Adds the counters of one more thread; a value that one of the two lacks is lacking.
-pub(super) fn add(sum: &mut Counters, thread: &Counters) {
+pub(in crate::notify) fn add(sum: &mut Counters, thread: &Counters) {
     let nanos = |a: Option<Nanos>, b: Option<Nanos>| Some(a?.plus(b?));
     let bytes = |a: Option<Bytes>, b: Option<Bytes>| Some(a?.plus(b?));
     let count = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
