@@ -11,6 +11,9 @@ pub mod mountinfo;
 pub mod netlink;
 pub mod probe;
 pub mod process;
+pub mod ptrace;
 pub mod signal;
+pub mod taskstats;
+pub mod wake;
 
 pub use error::Error;
