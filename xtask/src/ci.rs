@@ -77,7 +77,8 @@ pub(crate) fn close(outcome: &Outcome) -> ExitCode {
     }
 }
 
-/// Runs a command that runs tests with `--show-output`, shows what a person wants to see, counts the rest.
+/// Runs a command that runs tests with `--show-output`, shows what a person wants to see, counts
+/// the rest.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -100,7 +101,8 @@ pub(crate) fn tests(command: &mut Command, label: &str) -> Result<Outcome> {
     Ok(reader.end(child.wait()?.success()))
 }
 
-/// `cargo xtask tidy`: METRICS.md is compared with the given file, else with what the built program says.
+/// `cargo xtask tidy`: METRICS.md is compared with the given file, else with what the built program
+/// says.
 ///
 /// # Errors
 /// When the tree or the file cannot be read, or the program fails.

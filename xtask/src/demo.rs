@@ -30,7 +30,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     step::run(task.current_dir(project.path()))
 }
 
-/// The release build; without the in-kernel programs where their packages are missing and cannot be had.
+/// The release build; without the in-kernel programs where their packages are missing and cannot be
+/// had.
 ///
 /// # Errors
 /// When packages that every build needs are missing, or the build fails.

@@ -9,7 +9,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Builds and installs below `prefix`: `/usr/local` for root, `~/.local` for others if none is given.
+/// Builds and installs below `prefix`: `/usr/local` for root, `~/.local` for others if none is
+/// given.
 ///
 /// # Errors
 /// When the build fails or a file cannot be written.

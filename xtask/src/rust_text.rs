@@ -1,4 +1,5 @@
-//! What a line-based check must know of Rust: what is code, what is test code, where functions begin and end.
+//! What a line-based check must know of Rust: what is code, what is test code, where functions
+//! begin and end.
 
 use std::ops::RangeInclusive;
 
@@ -85,7 +86,8 @@ pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = us
         })
 }
 
-/// Where the body of a function opens, if it has one: the first brace outside parentheses and brackets.
+/// Where the body of a function opens, if it has one: the first brace outside parentheses and
+/// brackets.
 fn body(signature: &str) -> Option<usize> {
     let mut depth = 0_i32;
     for (at, c) in signature.char_indices() {
@@ -157,7 +159,8 @@ fn blank(c: char) -> char {
     if c == '\n' { '\n' } else { ' ' }
 }
 
-/// Length of the comment, string or character that this text begins with; `glued` to a name before it.
+/// Length of the comment, string or character that this text begins with; `glued` to a name before
+/// it.
 fn not_code(text: &str, glued: bool) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
@@ -259,7 +262,8 @@ mod tests {
 
     #[test]
     fn functions_are_found_with_their_lines() {
-        let text = "trait T { fn none(&self); }\n\nfn one(\n    a: [u8; 2],\n) -> u8 {\n    {}\n}\nfn two() {}\n";
+        let text = "trait T { fn none(&self); }\n\n\
+                    fn one(\n    a: [u8; 2],\n) -> u8 {\n    {}\n}\nfn two() {}\n";
         let found = RustText::read(text).functions();
         let names: Vec<_> = found
             .iter()
@@ -270,7 +274,8 @@ mod tests {
 
     #[test]
     fn test_blocks_are_told_from_the_rest() {
-        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n#[cfg(test)]\nmod far;\nfn c() {}\n";
+        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n\
+                    #[cfg(test)]\nmod far;\nfn c() {}\n";
         let read = RustText::read(text);
         assert!(!read.in_test(1) && read.in_test(2) && read.in_test(5) && !read.in_test(8));
         assert_eq!(read.lines_outside_tests(), 4);

@@ -115,7 +115,8 @@ pub(crate) fn apt_command(packages: &[&str]) -> String {
     )
 }
 
-/// Sees to it that the packages for this purpose are there: root installs them (asked first on a terminal, unless
+/// Sees to it that the packages for this purpose are there: root installs them (asked first on a
+/// terminal, unless
 /// `CI=true`), others are told.
 ///
 /// # Errors

@@ -1,6 +1,8 @@
-//! The truth tests once more where cargo does not run: as an unprivileged user, and on other kernels.
+//! The truth tests once more where cargo does not run: as an unprivileged user, and on other
+//! kernels.
 //!
-//! They are the integration tests of the package `plimsoll`. Their compiled programs, and the binary that they test
+//! They are the integration tests of the package `plimsoll`. Their compiled programs, and the
+//! binary that they test
 //! (named to them in `PLIMSOLL_BIN`), are copied to a folder that everybody can read.
 
 use crate::ci;
@@ -172,7 +174,8 @@ fn is_truth(built: &Built) -> bool {
     built.test && built.kind == "test"
 }
 
-/// Whether the package `plimsoll` has integration tests: cargo refuses `--test '*'` where it has none.
+/// Whether the package `plimsoll` has integration tests: cargo refuses `--test '*'` where it has
+/// none.
 fn has_tests(workspace: &Workspace) -> bool {
     fs::read_dir(workspace.root.join("crates/cli/tests")).is_ok_and(|entries| {
         entries.flatten().any(|entry| {

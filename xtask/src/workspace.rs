@@ -68,7 +68,8 @@ impl Workspace {
         program.is_file().then_some(program)
     }
 
-    /// Runs a cargo command and gives back the programs that it built, its messages going to stderr.
+    /// Runs a cargo command and gives back the programs that it built, its messages going to
+    /// stderr.
     ///
     /// # Errors
     /// When cargo cannot be run or fails.

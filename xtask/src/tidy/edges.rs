@@ -10,7 +10,8 @@ pub(crate) const CHECK: Check = Check {
     find,
 };
 
-/// Folder below `crates/`, and the folders of the crates that it may use. A new crate gets its row here and in ARCHITECTURE.md.
+/// Folder below `crates/`, and the folders of the crates that it may use. A new crate gets its row
+/// here and in ARCHITECTURE.md.
 pub(crate) const MAY_USE: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("sys", &[]),
@@ -69,7 +70,8 @@ fn used(manifest: &toml::Table) -> Vec<String> {
         .collect()
 }
 
-/// The folder of the crate behind a dependency, if it is one of ours, under whichever name it is used.
+/// The folder of the crate behind a dependency, if it is one of ours, under whichever name it is
+/// used.
 fn ours(key: &str, value: &toml::Value) -> Option<String> {
     let text = |field| value.get(field).and_then(toml::Value::as_str);
     let path = text("path").and_then(|path| path.trim_end_matches('/').rsplit('/').next());

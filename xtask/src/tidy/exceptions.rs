@@ -1,4 +1,5 @@
-//! Places that may break a rule, each with its reason. One that is no longer needed is a fault itself.
+//! Places that may break a rule, each with its reason. One that is no longer needed is a fault
+//! itself.
 
 use super::Fault;
 
@@ -9,7 +10,8 @@ pub(crate) struct Exception {
     pub(crate) check: &'static str,
     /// The file, relative to the root.
     pub(crate) path: &'static str,
-    /// A part of the fault's message, such as the name of the function; empty covers the whole file.
+    /// A part of the fault's message, such as the name of the function; empty covers the whole
+    /// file.
     pub(crate) what: &'static str,
     /// Why the rule is worse than the exception here.
     pub(crate) reason: &'static str,
@@ -24,16 +26,15 @@ impl Exception {
         self.check == check && self.path == fault.path && fault.message.contains(self.what)
     }
 
-    /// The line of the report when it excuses nothing.
-    pub(crate) fn stale(&self) -> String {
+    /// The fault that it is when it excuses nothing.
+    pub(crate) fn stale(&self) -> Fault {
         let Self {
             check,
             path,
             what,
             reason,
         } = self;
-        format!(
-            "{path}:1: exceptions: nothing to excuse from {check} ({what:?}, {reason}): drop it"
-        )
+        let message = format!("nothing to excuse from {check} ({what:?}, {reason}): drop it");
+        Fault::new(path, 1, message)
     }
 }

@@ -45,7 +45,8 @@ fn functions(file: &File) -> Vec<(usize, usize, String)> {
     }
 }
 
-/// Functions of C: a line that ends with `{` and names parameters, from the first column to `}` in the first column.
+/// Functions of C: a line that ends with `{` and names parameters, from the first column to `}` in
+/// the first column.
 fn c_functions(file: &File) -> Vec<(usize, usize, String)> {
     let mut found = Vec::new();
     let mut signature = None;

@@ -1,4 +1,5 @@
-//! No crate escapes the lints: each inherits the workspace's, and a `clippy.toml` of its own repeats the root's.
+//! No crate escapes the lints: each inherits the workspace's, and a `clippy.toml` of its own
+//! repeats the root's.
 
 use super::tree::{File, Tree};
 use super::{Check, Fault};

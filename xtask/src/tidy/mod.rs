@@ -1,4 +1,5 @@
-//! The rules of the house that neither rustfmt nor clippy knows: one file a check, all of them in [`CHECKS`].
+//! The rules of the house that neither rustfmt nor clippy knows: one file a check, all of them in
+//! [`CHECKS`].
 
 mod edges;
 mod exceptions;
@@ -71,10 +72,11 @@ impl Fault {
     }
 }
 
-/// All faults that no exception covers, as `path:line: check: message`, sorted; an exception that covers nothing is one.
+/// All faults that no exception covers, as `path:line: check: message`, sorted; an exception that
+/// covers nothing is one.
 pub(crate) fn examine(tree: &Tree, exceptions: &[Exception]) -> Vec<String> {
     let mut used = vec![false; exceptions.len()];
-    let mut lines = Vec::new();
+    let mut found = Vec::new();
     for check in CHECKS {
         for fault in (check.find)(tree) {
             let excuse = exceptions
@@ -83,21 +85,24 @@ pub(crate) fn examine(tree: &Tree, exceptions: &[Exception]) -> Vec<String> {
                 .find(|(exception, _)| exception.covers(check.name, &fault));
             match excuse {
                 Some((_, used)) => *used = true,
-                None => lines.push(report(check, &fault)),
+                None => found.push((check.name, fault)),
             }
         }
     }
     let stale = exceptions.iter().zip(&used).filter(|(_, used)| !**used);
-    lines.extend(stale.map(|(exception, _)| exception.stale()));
-    lines.sort();
-    lines
+    found.extend(stale.map(|(exception, _)| ("exceptions", exception.stale())));
+    found.sort_by(|(_, a), (_, b)| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    found
+        .iter()
+        .map(|(check, fault)| report(check, fault))
+        .collect()
 }
 
-fn report(check: &Check, fault: &Fault) -> String {
+fn report(check: &str, fault: &Fault) -> String {
     let Fault {
         path,
         line,
         message,
     } = fault;
-    format!("{path}:{line}: {}: {message}", check.name)
+    format!("{path}:{line}: {check}: {message}")
 }

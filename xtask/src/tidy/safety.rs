@@ -28,7 +28,8 @@ fn fault(file: &File, number: usize) -> Fault {
     Fault::new(&file.path, number, "unsafe without a `SAFETY:` comment")
 }
 
-/// Whether an unsafe block or impl begins on this line of code; an unsafe function has its own lint.
+/// Whether an unsafe block or impl begins on this line of code; an unsafe function has its own
+/// lint.
 fn opens_unsafe(line: &str) -> bool {
     words(line, "unsafe").any(|at| {
         let after = line.get(at + "unsafe".len()..).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The repository speaks of the project alone: not of the machine it was written on, nor of who wrote it with what.
+//! The repository speaks of the project alone: not of the machine it was written on, nor of who
+//! wrote it with what.
 
 use super::tree::{File, Tree};
 use super::{Check, Fault};

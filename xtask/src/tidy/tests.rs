@@ -203,7 +203,8 @@ fn an_unsafe_block_without_its_reason() {
     let text =
         "//! L.\nfn a() {\n    // SAFETY: one.\n    unsafe { b() };\n    unsafe { c() }\n}\n";
     breaks(SYS, text, "crates/sys/src/lib.rs:5: safety:");
-    let text = "//! L.\nfn a() {\n    // SAFETY: it\n    // is.\n    let a =\n        unsafe { b() };\n}\n";
+    let text = "//! L.\nfn a() {\n    // SAFETY: it\n    // is.\n    \
+                let a =\n        unsafe { b() };\n}\n";
     assert_eq!(report_with(&[(SYS, text)], &[]), [""; 0]);
 }
 

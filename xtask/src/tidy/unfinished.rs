@@ -34,7 +34,8 @@ fn find(tree: &Tree) -> Vec<Fault> {
         .collect()
 }
 
-/// Whether a mark stands in a line and is not a part of a longer word, such as a template of mkstemp.
+/// Whether a mark stands in a line and is not a part of a longer word, such as a template of
+/// mkstemp.
 fn has_word(line: &str, mark: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(mark).any(|(at, _)| {

@@ -1,6 +1,8 @@
-//! The work that a machine finds in the folder that it shares with the host, and what it leaves there.
+//! The work that a machine finds in the folder that it shares with the host, and what it leaves
+//! there.
 //!
-//! `work.json` holds the command; `output` gets what it writes, `status` its exit status as text, last of all.
+//! `work.json` holds the command; `output` gets what it writes, `status` its exit status as text,
+//! last of all.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -82,7 +84,8 @@ impl Work {
     }
 }
 
-/// Does the work in the machine. A command that cannot be started has status 127 and says why in its output.
+/// Does the work in the machine. A command that cannot be started has status 127 and says why in
+/// its output.
 ///
 /// # Errors
 /// When the shared folder cannot be read or written.

@@ -64,7 +64,8 @@ impl Unpacked {
         let fetched = tempfile::tempdir_in(cache)?;
         let mut fetch = Command::new("apt-get");
         fetch.args(["download", "-qq", package]);
-        // apt gives up its rights for the download and says so where it cannot write as its own user.
+        // apt gives up its rights for the download and says so where it cannot write as its own
+        // user.
         fetch.args(["-o", "APT::Sandbox::User=root"]);
         step::run(fetch.current_dir(fetched.path()))?;
         let archive = std::fs::read_dir(fetched.path())?

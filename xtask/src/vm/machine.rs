@@ -55,7 +55,8 @@ impl Machine {
         self
     }
 
-    /// Boots, runs a command as root with its folder and environment changes, and stops. These folders are writable there.
+    /// Boots, runs a command as root with its folder and environment changes, and stops. These
+    /// folders are writable there.
     ///
     /// # Errors
     /// When the machine does not start or does not end in time.

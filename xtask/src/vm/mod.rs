@@ -1,6 +1,8 @@
-//! Running a command on another kernel: a Debian kernel under emulation, this machine's files as its root.
+//! Running a command on another kernel: a Debian kernel under emulation, this machine's files as
+//! its root.
 //!
-//! The machine has a pure cgroup v2 with every controller, BTF, kprobes and fentry. Kernels and the tool that boots
+//! The machine has a pure cgroup v2 with every controller, BTF, kprobes and fentry. Kernels and the
+//! tool that boots
 //! them (virtme-ng) are kept below the user's cache folder.
 
 mod guest;
