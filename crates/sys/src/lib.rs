@@ -2,7 +2,7 @@
 //!
 //! One file a kernel interface; what leaves this crate is safe to call.
 
-pub mod cgroup;
+pub mod bpf;
 pub mod clock;
 pub mod descriptor;
 pub mod error;
