@@ -1,1 +1,15 @@
-//! placeholder header
+//! Kernel interfaces: system calls, the launcher, in-kernel programs. The only unsafe code of Plimsoll.
+//!
+//! One file a kernel interface; what leaves this crate is safe to call.
+
+pub mod cgroup;
+pub mod clock;
+pub mod descriptor;
+pub mod error;
+pub mod launcher;
+pub mod mountinfo;
+pub mod netlink;
+pub mod process;
+pub mod signal;
+
+pub use error::Error;

@@ -1,0 +1,40 @@
+//! What can go wrong between us and the kernel.
+
+use std::io;
+
+/// A failed kernel call, with the call's name and its object.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A system call failed.
+    #[error("{call}: {source}")]
+    Call {
+        /// The call, and what it was about.
+        call: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The other side of a channel spoke words that we do not know.
+    #[error("the launcher sent {0} bytes that are no message")]
+    BadMessage(usize),
+}
+
+impl Error {
+    /// The error number that the kernel gave, if it was the kernel.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Error::Call { source, .. } => source.raw_os_error(),
+            Error::BadMessage(_) => None,
+        }
+    }
+}
+
+/// Turns the -1 of a C call into an error that names the call.
+pub(crate) fn check(call: &'static str, result: i64) -> Result<i64, Error> {
+    if result == -1 {
+        return Err(Error::Call {
+            call,
+            source: io::Error::last_os_error(),
+        });
+    }
+    Ok(result)
+}
