@@ -1,10 +1,10 @@
 //! Samples processes through procfs with kept-open files and reused buffers, for any user.
 //!
-//! Cost, measured with 300 `sleep` on Linux 6.18 (`cargo test -p plimsoll-source --release --test
-//! sampler_cost -- --ignored --nocapture`), CPU us per process and pass: 6.8-7.9 by default,
-//! 4.5-6.0 between turns, 10-19 with all details in every pass, 15-28 without kept-open files,
-//! where reading `stat` alone, kept open and not parsed, took 1.3-2.0. With a load of 7 on the 2
-//! CPUs: 13.6-16.6, 10-13, 19-23 and 24-31, `stat` alone 2.3-3.3.
+//! Cost, measured with 300 `sleep` on Linux 6.18 (`cargo run -p plimsoll-source --release --example
+//! sampler_cost`), CPU us per process and pass: 6.8-7.9 by default, 4.5-6.0 between turns, 10-19
+//! with all details in every pass, 15-28 without kept-open files, where reading `stat` alone, kept
+//! open and not parsed, took 1.3-2.0. With a load of 7 on the 2 CPUs: 13.6-16.6, 10-13, 19-23 and
+//! 24-31, `stat` alone 2.3-3.3.
 //!
 //! Two tiers. **Every pass**: `stat` (identity, ticks, faults, threads), `statm` (memory) and,
 //! while the process has one thread, `schedstat` (its nanoseconds). **When it is its turn**:

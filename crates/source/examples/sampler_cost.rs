@@ -1,7 +1,11 @@
-//! What sampling costs: printed, not asserted. Run by hand: `cargo test -p plimsoll-source
-//! --release --no-default-features --test sampler_cost -- --ignored --nocapture`
+//! What sampling costs, printed: `cargo run -p plimsoll-source --release --no-default-features
+//! --example sampler_cost`.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a measurement prints and may fail loudly"
+)]
 
 use record::sample::ProcessSample;
 use source::query::sampler::{Sampler, Settings};
@@ -39,8 +43,11 @@ fn raw(files: &[std::fs::File]) -> f64 {
     (cpu_ns() - before) as f64 / f64::from(passes) / files.len() as f64 / 1000.0
 }
 
-#[test]
-#[ignore = "prints a measurement"]
+fn main() {
+    cost_of_parsing();
+    cost_with_300_sleepers();
+}
+
 fn cost_with_300_sleepers() {
     let sleep = || Command::new("sleep").arg("300").spawn().unwrap();
     let mut children: Vec<Child> = (0..300).map(|_| sleep()).collect();
@@ -91,8 +98,6 @@ fn cost_with_300_sleepers() {
     }
 }
 
-#[test]
-#[ignore = "prints a measurement"]
 fn cost_of_parsing() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
     let stat = std::fs::read(format!("{folder}/proc_pid_stat/input")).unwrap();

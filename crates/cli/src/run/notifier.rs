@@ -1,0 +1,141 @@
+//! The mechanism that tells what happens to the task's processes, and how it is chosen.
+
+use super::facts::Facts;
+use super::task::Task;
+use crate::cmd::run::{Level, Mechanism, RunOptions};
+use anyhow::{Context, Result, bail};
+use record::event::Event;
+use record::unit::Nanos;
+use reduce::settings::KernelCounts;
+use source::follow::tree::Counts;
+use source::notify::Notify;
+use source::notify::connector::Connector;
+use source::notify::ptrace::{self, Tracer};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+/// What the reader of a report by ptrace must know.
+const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without privilege setuid programs run \
+    without theirs, and debuggers, strace and leak checkers do not work within the task";
+
+/// The mechanism of one run.
+pub(crate) enum Notifier {
+    /// None: `/proc` is read now and then.
+    Procfs,
+    /// The kernel's process events.
+    Connector(Box<Connector>),
+    /// Stops at every fork, exec and exit; `None` until the command's process exists.
+    Ptrace(Option<Tracer>),
+}
+
+impl Notifier {
+    /// The best that this kernel and this user allow and that leaves the task as it is, or the one asked for
+    /// by name.
+    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
+        match (options.level, options.mechanism) {
+            (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
+            (_, Some(Mechanism::Connector)) => Self::connector(),
+            (_, Some(Mechanism::Bpf)) => {
+                bail!("--mechanism bpf: this build has no in-kernel programs")
+            }
+            (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts),
+            (_, None) => match Self::connector() {
+                Ok(notifier) => Ok(notifier),
+                Err(error) => {
+                    facts.note(format!("no process events, so /proc is read: {error:#}"));
+                    Ok(Notifier::Procfs)
+                }
+            },
+        }
+    }
+
+    fn connector() -> Result<Self> {
+        let connector = Connector::open(Path::new("/proc")).context("--mechanism connector")?;
+        Ok(Notifier::Connector(Box::new(connector)))
+    }
+
+    fn ptrace(facts: &mut Facts) -> Result<Self> {
+        if let Err((_, why)) = ptrace::probe() {
+            bail!("--mechanism ptrace: {why}");
+        }
+        facts.note(PTRACE_CHANGES);
+        Ok(Notifier::Ptrace(None))
+    }
+
+    /// Its name in reports.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Notifier::Procfs => "procfs",
+            Notifier::Connector(_) => "connector",
+            Notifier::Ptrace(_) => "ptrace",
+        }
+    }
+
+    /// What the reducer may expect of it.
+    pub(crate) fn kind(&self) -> reduce::settings::Mechanism {
+        match self {
+            Notifier::Procfs => reduce::settings::Mechanism::Procfs,
+            Notifier::Connector(_) => reduce::settings::Mechanism::Connector,
+            Notifier::Ptrace(_) => reduce::settings::Mechanism::Ptrace,
+        }
+    }
+
+    /// Follows the command's process, which waits for its exec.
+    pub(crate) fn follow(&mut self, task: &Task) -> Result<()> {
+        match self {
+            Notifier::Procfs => {}
+            Notifier::Connector(connector) => connector.follow(task.pid(), task.adopter()),
+            Notifier::Ptrace(tracer) => {
+                let options = ptrace::Options::default();
+                let proc = Path::new("/proc");
+                let started = Tracer::start(proc, task.pid(), task.adopter(), options);
+                *tracer = Some(started.context("--mechanism ptrace")?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what happened.
+    pub(crate) fn read(&mut self, sink: &mut Vec<Event>) -> Result<()> {
+        match self {
+            Notifier::Procfs => Ok(()),
+            Notifier::Connector(connector) => Ok(connector.read(sink)?),
+            Notifier::Ptrace(tracer) => tracer.as_mut().map_or(Ok(()), |one| Ok(one.read(sink)?)),
+        }
+    }
+
+    /// The counts that the mechanism kept itself.
+    pub(crate) fn counts(&self) -> Option<KernelCounts> {
+        match self {
+            Notifier::Procfs => None,
+            Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
+            Notifier::Ptrace(tracer) => tracer.as_ref().map(|one| kernel_counts(&one.counts())),
+        }
+    }
+
+    /// The descriptor to wait on, if it wakes us.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Notifier::Procfs => None,
+            Notifier::Connector(connector) => Some(connector.fd()),
+            Notifier::Ptrace(tracer) => tracer.as_ref().map(Notify::fd),
+        }
+    }
+
+    /// How often to look where nothing wakes us.
+    pub(crate) fn period(&self) -> Option<Nanos> {
+        None
+    }
+}
+
+fn kernel_counts(counts: &Counts) -> KernelCounts {
+    KernelCounts {
+        processes_total: Some(counts.processes_total),
+        processes_alive: Some(counts.processes_alive),
+        processes_peak: Some(counts.processes_peak),
+        threads_alive: Some(counts.threads_alive),
+        threads_peak: Some(counts.threads_peak),
+        events_lost: 0,
+        exact: counts.exact,
+    }
+}

@@ -1,0 +1,195 @@
+//! Descriptors: the ones we inherited, channels between our processes, waiting for several
+//! (`socketpair(2)`, `poll(2)`, `dup3(2)`).
+
+use crate::error::{Error, check};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// The descriptors open in this process now, lowest first. From `/proc/self/fd`, else by trying.
+pub fn open_now() -> Vec<RawFd> {
+    let mut fds: Vec<RawFd> = match std::fs::read_dir("/proc/self/fd") {
+        Ok(entries) => entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect(),
+        Err(_) => (0..4096).collect(),
+    };
+    fds.sort_unstable();
+    // SAFETY: F_GETFD only reads a flag; the descriptor of the listing itself is closed and fails here.
+    fds.retain(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } >= 0);
+    fds
+}
+
+/// Closes the descriptors `fds`, and points 0, 1 and 2 at `/dev/null` instead so that they stay taken.
+/// For descriptors that nothing in this process owns: those it was started with.
+pub fn close_inherited(fds: &[RawFd]) {
+    let null = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+        .ok();
+    for &fd in fds {
+        match &null {
+            Some(null) if fd <= 2 => {
+                // SAFETY: both are open descriptors; the standard ones are owned by nobody.
+                unsafe { libc::dup3(null.as_raw_fd(), fd, 0) };
+            }
+            _ => {
+                // SAFETY: the caller says that nothing owns this descriptor.
+                unsafe { libc::close(fd) };
+            }
+        }
+    }
+}
+
+/// A pair of connected sockets that keep message borders (`SOCK_SEQPACKET`), closed on exec.
+pub fn channel() -> Result<(OwnedFd, OwnedFd), Error> {
+    let mut fds = [0; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: `fds` has room for the two descriptors.
+    let result = unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) };
+    check("socketpair", i64::from(result))?;
+    let [a, b] = fds;
+    // SAFETY: the kernel just returned this descriptor and nobody else owns it.
+    let a = unsafe { OwnedFd::from_raw_fd(a) };
+    // SAFETY: as above.
+    let b = unsafe { OwnedFd::from_raw_fd(b) };
+    Ok((a, b))
+}
+
+/// Sends one message; `EPIPE` instead of a signal when the other side is gone.
+pub fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Error> {
+    loop {
+        let (data, len) = (bytes.as_ptr().cast(), bytes.len());
+        // SAFETY: the pointer and length are of one live slice.
+        let sent = unsafe { libc::send(fd.as_raw_fd(), data, len, libc::MSG_NOSIGNAL) };
+        match check("send", sent as i64) {
+            Err(error) if error.errno() == Some(libc::EINTR) => continue,
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// What a channel had for us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received {
+    /// A message of this many bytes.
+    Bytes(usize),
+    /// Nothing now.
+    Nothing,
+    /// The other side is gone.
+    End,
+}
+
+/// Receives one message into `buffer`; waits for it if `block`.
+pub fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8], block: bool) -> Result<Received, Error> {
+    let flags = if block { 0 } else { libc::MSG_DONTWAIT };
+    loop {
+        let (data, len) = (buffer.as_mut_ptr().cast(), buffer.len());
+        // SAFETY: the pointer and length are of one live mutable slice.
+        let got = unsafe { libc::recv(fd.as_raw_fd(), data, len, flags) };
+        match check("recv", got as i64) {
+            Err(error) if error.errno() == Some(libc::EINTR) => continue,
+            Err(error) if error.errno() == Some(libc::EAGAIN) => return Ok(Received::Nothing),
+            Err(error) if error.errno() == Some(libc::ECONNRESET) => return Ok(Received::End),
+            Err(error) => return Err(error),
+            Ok(0) => return Ok(Received::End),
+            Ok(count) => return Ok(Received::Bytes(count as usize)),
+        }
+    }
+}
+
+/// The `poll(2)` event of readable data; what else is waited for is exceptional.
+pub const READABLE: i16 = libc::POLLIN;
+
+/// One descriptor to wait for.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting<'a> {
+    /// Which; `None` is skipped.
+    pub fd: Option<BorrowedFd<'a>>,
+    /// Wait for exceptional data (`POLLPRI`) instead of readable data.
+    pub exceptional: bool,
+}
+
+/// Waits until one of `fds` is ready or `timeout_ns` passed (`ppoll(2)`); `None` waits for ever. Returns which
+/// are ready (readable, ended or in error), in order. An interrupting signal returns early with none ready.
+pub fn poll(fds: &[Waiting<'_>], timeout_ns: Option<u64>) -> Result<Vec<bool>, Error> {
+    let mut polled: Vec<libc::pollfd> = fds
+        .iter()
+        .map(|waiting| libc::pollfd {
+            fd: waiting.fd.map_or(-1, |fd| fd.as_raw_fd()),
+            events: if waiting.exceptional {
+                libc::POLLPRI
+            } else {
+                libc::POLLIN
+            },
+            revents: 0,
+        })
+        .collect();
+    let timeout = timeout_ns.map(|ns| libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    });
+    let timeout = timeout
+        .as_ref()
+        .map_or(std::ptr::null(), std::ptr::from_ref);
+    let (list, count) = (polled.as_mut_ptr(), polled.len() as libc::nfds_t);
+    // SAFETY: the list has `count` entries; the timeout is null or lives beyond the call; no mask.
+    let ready = unsafe { libc::ppoll(list, count, timeout, std::ptr::null()) };
+    match check("ppoll", i64::from(ready)) {
+        Err(error) if error.errno() == Some(libc::EINTR) => Ok(vec![false; fds.len()]),
+        Err(error) => Err(error),
+        Ok(_) => Ok(polled.iter().map(|entry| entry.revents != 0).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_channel_keeps_borders_and_tells_its_end() {
+        let (a, b) = channel().unwrap();
+        send(a.as_fd(), b"one").unwrap();
+        send(a.as_fd(), b"three").unwrap();
+        let mut buffer = [0; 16];
+        assert_eq!(
+            receive(b.as_fd(), &mut buffer, true).unwrap(),
+            Received::Bytes(3)
+        );
+        let ready = poll(
+            &[Waiting {
+                fd: Some(b.as_fd()),
+                exceptional: false,
+            }],
+            Some(0),
+        )
+        .unwrap();
+        assert_eq!(ready, [true]);
+        assert_eq!(
+            receive(b.as_fd(), &mut buffer, true).unwrap(),
+            Received::Bytes(5)
+        );
+        assert_eq!(
+            receive(b.as_fd(), &mut buffer, false).unwrap(),
+            Received::Nothing
+        );
+        drop(a);
+        assert_eq!(
+            receive(b.as_fd(), &mut buffer, false).unwrap(),
+            Received::End
+        );
+        assert_eq!(
+            send(b.as_fd(), b"x").unwrap_err().errno(),
+            Some(libc::EPIPE)
+        );
+    }
+
+    #[test]
+    fn the_open_descriptors_are_listed_without_the_listing_itself() {
+        let before = open_now();
+        let (a, _b) = channel().unwrap();
+        let after = open_now();
+        assert!(after.contains(&a.as_raw_fd()) && after.len() >= before.len());
+    }
+}

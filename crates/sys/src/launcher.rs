@@ -1,0 +1,441 @@
+//! The launcher: a freestanding static program of a few pages that is the parent of the task's command.
+//!
+//! It is written to a memfd and executed from there. It waits for every descendant, so the kernel sums up
+//! their use in its `RUSAGE_CHILDREN` and `/proc/self/io`, for any user and without tracing. The C side is
+//! `launcher/launcher.c`; the messages are the structures of `launcher/launcher.h`.
+
+use crate::descriptor::{self, Received};
+use crate::error::{Error, check};
+use crate::process::Usage;
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+
+static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
+
+const FLAG_LEAVE: u32 = 1;
+const FLAG_CHLD_IGNORED: u32 = 2;
+const FLAG_PIPE_IGNORED: u32 = 4;
+/// `sizeof(struct message)`.
+const MESSAGE_BYTES: usize = 376;
+
+/// What to launch, and what it inherits.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The program's file.
+    pub path: &'a OsStr,
+    /// Its arguments, the name first.
+    pub arguments: &'a [std::ffi::OsString],
+    /// The signal mask to give back to it.
+    pub signal_mask: u64,
+    /// Signals that were ignored at our start ([`crate::signal::ignored_at_start`]).
+    pub ignored: u32,
+    /// Whether the task is left alone when the monitor dies.
+    pub leave: bool,
+}
+
+/// A launcher that runs, with the command's process waiting to go.
+#[derive(Debug)]
+pub struct Launcher {
+    control: OwnedFd,
+    go: Option<OwnedFd>,
+    pid: u32,
+}
+
+/// What the launcher tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// The command's process exists and waits for [`Launcher::go`].
+    Ready {
+        /// Its pid.
+        pid: u32,
+    },
+    /// The command was stopped by this signal.
+    Stopped(i32),
+    /// The command goes on.
+    Continued,
+    /// The command ended.
+    Ended {
+        /// Its wait status.
+        status: u32,
+        /// When (`CLOCK_BOOTTIME`), and all that was waited for so far.
+        totals: Box<Totals>,
+    },
+    /// The answer to [`Launcher::ask_totals`].
+    Totals {
+        /// Whether the launcher has children still.
+        children: bool,
+        /// All that was waited for so far.
+        totals: Box<Totals>,
+    },
+    /// No child is left.
+    Empty(Box<Totals>),
+    /// The command's process could not be made: an error number.
+    Failed(i32),
+}
+
+/// What the kernel accounted for every descendant that was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// When this was read, `CLOCK_BOOTTIME`.
+    pub at_ns: u64,
+    /// `RUSAGE_CHILDREN`.
+    pub children: Usage,
+    /// The launcher's own cost.
+    pub own: Usage,
+    /// Direct children and adopted orphans waited for.
+    pub reaped_total: u64,
+    /// `/proc/self/io` of the waited-for descendants: rchar, wchar, syscr, syscw, read, written, cancelled bytes.
+    pub io: Option<[u64; 7]>,
+}
+
+impl Launcher {
+    /// Starts the launcher; it forks the command's process, which waits. The first message is
+    /// [`Message::Ready`] or [`Message::Failed`]. Fails with `ENOSYS` where there is no launcher for this
+    /// architecture, and with the kernel's error where a memfd may not be made or executed.
+    pub fn start(plan: &Plan<'_>) -> Result<Self, Error> {
+        if IMAGE.is_empty() {
+            let source = io::Error::from_raw_os_error(libc::ENOSYS);
+            return Err(Error::Call {
+                call: "launcher for this architecture",
+                source,
+            });
+        }
+        let image = write_image()?;
+        let (control, control_theirs) = descriptor::channel()?;
+        let (go, go_theirs) = descriptor::channel()?;
+        let (status, status_theirs) = descriptor::channel()?;
+        let words = argument_words(plan, control_theirs.as_raw_fd(), go_theirs.as_raw_fd())?;
+        let mut pointers: Vec<*const libc::c_char> =
+            words.iter().map(|word| word.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        // SAFETY: the child only calls async-signal-safe functions before it executes or ends.
+        let pid = check("fork", i64::from(unsafe { libc::fork() }))?;
+        if pid == 0 {
+            become_launcher(
+                &image,
+                &pointers,
+                [&control_theirs, &go_theirs],
+                &status_theirs,
+            );
+        }
+        drop((control_theirs, go_theirs, status_theirs));
+        let mut error = [0; 4];
+        if let Received::Bytes(4) = descriptor::receive(status.as_fd(), &mut error, true)? {
+            let source = io::Error::from_raw_os_error(i32::from_ne_bytes(error));
+            return Err(Error::Call {
+                call: "execveat of the launcher",
+                source,
+            });
+        }
+        Ok(Self {
+            control,
+            go: Some(go),
+            pid: pid as u32,
+        })
+    }
+
+    /// The launcher's own pid.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Lets the command's process execute its program. Returns the error number if that failed.
+    pub fn go(&mut self) -> Result<Option<i32>, Error> {
+        let Some(go) = self.go.take() else {
+            return Ok(None);
+        };
+        descriptor::send(go.as_fd(), b"G")?;
+        let mut error = [0; 4];
+        match descriptor::receive(go.as_fd(), &mut error, true)? {
+            Received::Bytes(4) => Ok(Some(i32::from_ne_bytes(error))),
+            _ => Ok(None),
+        }
+    }
+
+    /// The next message; waits for it if `block`. `Ok(None)` when there is none now.
+    /// `EPIPE` when the launcher is gone.
+    pub fn message(&self, block: bool) -> Result<Option<Message>, Error> {
+        let mut bytes = [0; MESSAGE_BYTES];
+        match descriptor::receive(self.control.as_fd(), &mut bytes, block)? {
+            Received::Nothing => Ok(None),
+            Received::End => {
+                let source = io::Error::from_raw_os_error(libc::EPIPE);
+                Err(Error::Call {
+                    call: "recv from the launcher",
+                    source,
+                })
+            }
+            Received::Bytes(count) => decode(&bytes, count).map(Some),
+        }
+    }
+
+    /// Asks for [`Message::Totals`].
+    pub fn ask_totals(&self) -> Result<(), Error> {
+        descriptor::send(self.control.as_fd(), b"T")
+    }
+
+    /// Tells the launcher to end. Its children become ours.
+    pub fn dismiss(&self) -> Result<(), Error> {
+        descriptor::send(self.control.as_fd(), b"X")
+    }
+}
+
+impl AsFd for Launcher {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.control.as_fd()
+    }
+}
+
+fn write_image() -> Result<OwnedFd, Error> {
+    // SAFETY: the name is a C string literal.
+    let fd = unsafe { libc::memfd_create(c"plimsoll-launcher".as_ptr(), libc::MFD_CLOEXEC) };
+    let fd = check("memfd_create", i64::from(fd))?;
+    // SAFETY: the kernel just returned this descriptor and nobody else owns it.
+    let file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd as i32) });
+    io::Write::write_all(&mut &file, IMAGE).map_err(|source| Error::Call {
+        call: "write of the launcher",
+        source,
+    })?;
+    Ok(OwnedFd::from(file))
+}
+
+fn argument_words(plan: &Plan<'_>, control: RawFd, go: RawFd) -> Result<Vec<CString>, Error> {
+    let mut flags = if plan.leave { FLAG_LEAVE } else { 0 };
+    if plan.ignored & crate::signal::CHILD_IGNORED != 0 {
+        flags |= FLAG_CHLD_IGNORED;
+    }
+    if plan.ignored & crate::signal::PIPE_IGNORED != 0 {
+        flags |= FLAG_PIPE_IGNORED;
+    }
+    let mut words: Vec<Vec<u8>> = vec![
+        b"plimsoll-launcher".to_vec(),
+        control.to_string().into_bytes(),
+        go.to_string().into_bytes(),
+        flags.to_string().into_bytes(),
+        format!("{:x}", plan.signal_mask).into_bytes(),
+        plan.path.as_bytes().to_vec(),
+    ];
+    words.extend(plan.arguments.iter().map(|word| word.as_bytes().to_vec()));
+    let nul = |_| Error::Call {
+        call: "argument with a NUL byte",
+        source: io::Error::from_raw_os_error(libc::EINVAL),
+    };
+    words
+        .into_iter()
+        .map(|word| CString::new(word).map_err(nul))
+        .collect()
+}
+
+/// In the forked child: executes the launcher, or reports the error number over `status`. Never returns.
+fn become_launcher(
+    image: &OwnedFd,
+    arguments: &[*const libc::c_char],
+    keep: [&OwnedFd; 2],
+    status: &OwnedFd,
+) -> ! {
+    for fd in keep {
+        // SAFETY: clears a flag of a descriptor that we own.
+        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) };
+    }
+    // SAFETY: the arguments end with a null pointer and point into live C strings; `environ` is the process's
+    // own; an empty path with AT_EMPTY_PATH names the descriptor itself.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            image.as_raw_fd(),
+            c"".as_ptr(),
+            arguments.as_ptr(),
+            environment(),
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    let error = io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO);
+    // Nobody hears us if this fails; the parent then sees the channel's end and no first message.
+    drop(descriptor::send(status.as_fd(), &error.to_ne_bytes()));
+    crate::process::exit_now(125)
+}
+
+fn environment() -> *const *const libc::c_char {
+    unsafe extern "C" {
+        static environ: *const *const libc::c_char;
+    }
+    // SAFETY: the C library initialised `environ` before main, and this process has one thread here.
+    unsafe { environ }
+}
+
+fn decode(bytes: &[u8; MESSAGE_BYTES], count: usize) -> Result<Message, Error> {
+    let word = |at: usize| -> u64 {
+        let mut eight = [0; 8];
+        if let Some(slice) = bytes.get(at..at + 8) {
+            eight.copy_from_slice(slice);
+        }
+        u64::from_ne_bytes(eight)
+    };
+    if count != MESSAGE_BYTES {
+        return Err(Error::BadMessage(count));
+    }
+    let half = |at: usize, high: bool| (word(at) >> if high { 32 } else { 0 }) as u32;
+    let (kind, pid, status) = if cfg!(target_endian = "little") {
+        (half(0, false), half(0, true), half(8, false))
+    } else {
+        (half(0, true), half(0, false), half(8, true))
+    };
+    let io_valid = half(8, cfg!(target_endian = "little")) != 0;
+    let usage =
+        |from: usize| Usage::from_words(&std::array::from_fn(|i| word(from + 8 * i) as i64));
+    let totals = || {
+        Box::new(Totals {
+            at_ns: word(16),
+            reaped_total: word(24),
+            io: io_valid.then(|| std::array::from_fn(|i| word(32 + 8 * i))),
+            children: usage(88),
+            own: usage(88 + 144),
+        })
+    };
+    match kind {
+        1 => Ok(Message::Ready { pid }),
+        2 => Ok(Message::Stopped(status as i32)),
+        3 => Ok(Message::Continued),
+        4 => Ok(Message::Ended {
+            status,
+            totals: totals(),
+        }),
+        5 => Ok(Message::Totals {
+            children: pid != 0,
+            totals: totals(),
+        }),
+        6 => Ok(Message::Empty(totals())),
+        7 => Ok(Message::Failed(status as i32)),
+        _ => Err(Error::BadMessage(count)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(command: &[&str]) -> (Launcher, u32) {
+        let arguments: Vec<_> = command.iter().map(Into::into).collect();
+        let path = std::ffi::OsString::from(command[0]);
+        let plan = Plan {
+            path: &path,
+            arguments: &arguments,
+            signal_mask: 0,
+            ignored: 0,
+            leave: false,
+        };
+        let launcher = Launcher::start(&plan).unwrap();
+        let Some(Message::Ready { pid }) = launcher.message(true).unwrap() else {
+            panic!("the first message is no Ready")
+        };
+        (launcher, pid)
+    }
+
+    fn end(launcher: &Launcher) -> (u32, Box<Totals>) {
+        match launcher.message(true).unwrap() {
+            Some(Message::Ended { status, totals }) => (status, totals),
+            other => panic!("{other:?} instead of Ended"),
+        }
+    }
+
+    fn reap(launcher: Launcher) {
+        let pid = launcher.pid() as i32;
+        launcher.dismiss().unwrap();
+        let mut status = 0;
+        // SAFETY: waits for our own child.
+        assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+    }
+
+    #[test]
+    fn a_command_ends_with_its_status_and_the_reads_it_made() {
+        let (mut launcher, _) = run(&[
+            "/bin/sh",
+            "-c",
+            "head -c 300000 /dev/zero >/dev/null; exit 3",
+        ]);
+        assert_eq!(launcher.go().unwrap(), None);
+        let (status, totals) = end(&launcher);
+        assert_eq!(status, 3 << 8);
+        let io = totals.io.unwrap();
+        assert!((300_000..330_000).contains(&io[0]), "rchar {}", io[0]);
+        assert!(io[1] == 300_000, "wchar {}", io[1]);
+        assert!(totals.children.rss_peak_bytes > 0 && totals.children.faults_minor_total > 50);
+        assert!(
+            totals.own.rss_peak_bytes < 2 << 20,
+            "launcher holds {:?}",
+            totals.own
+        );
+        assert!(matches!(
+            launcher.message(true).unwrap(),
+            Some(Message::Empty(_))
+        ));
+        reap(launcher);
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_executed_says_why() {
+        let (mut launcher, _) = run(&["/does/not/exist"]);
+        assert_eq!(launcher.go().unwrap(), Some(libc::ENOENT));
+        assert_eq!(end(&launcher).0, 127 << 8);
+        reap(launcher);
+    }
+
+    #[test]
+    fn a_script_without_its_first_line_is_run_by_the_shell() {
+        let file = tempfile("exit $(($1 + 1))");
+        let (mut launcher, _) = run(&[&file, "41"]);
+        assert_eq!(launcher.go().unwrap(), None);
+        assert_eq!(end(&launcher).0, 42 << 8);
+        reap(launcher);
+        std::fs::remove_file(file).unwrap();
+    }
+
+    #[test]
+    fn an_orphan_is_adopted_and_its_use_is_counted() {
+        let (mut launcher, _) = run(&[
+            "/bin/sh",
+            "-c",
+            "setsid sh -c 'head -c 200000 /dev/zero >&2' 2>/dev/null & exit 0",
+        ]);
+        launcher.go().unwrap();
+        assert_eq!(end(&launcher).0, 0);
+        let Some(Message::Empty(totals)) = launcher.message(true).unwrap() else {
+            panic!()
+        };
+        assert!(totals.io.unwrap()[1] >= 200_000);
+        assert_eq!(totals.reaped_total, 2);
+        reap(launcher);
+    }
+
+    #[test]
+    fn when_the_monitor_dies_the_whole_tree_is_ended() {
+        let (mut launcher, pid) = run(&[
+            "/bin/sh",
+            "-c",
+            "trap '' TERM HUP; setsid sleep 1000 & sleep 1000 & wait",
+        ]);
+        launcher.go().unwrap();
+        let child = launcher.pid() as i32;
+        drop(launcher);
+        let mut status = 0;
+        // SAFETY: waits for our own child.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, (128 + 9) << 8);
+        assert_eq!(
+            crate::process::kill(pid, 0).unwrap_err().errno(),
+            Some(libc::ESRCH)
+        );
+    }
+
+    fn tempfile(text: &str) -> String {
+        use std::os::unix::fs::PermissionsExt;
+        let path = std::env::temp_dir().join(format!("plimsoll-script-{}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
