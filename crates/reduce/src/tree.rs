@@ -502,9 +502,10 @@ impl Tree {
 }
 
 fn settle(ceiling: &mut Ceiling, settled: &mut Nanos, peak: Option<u64>, at: Nanos) {
-    if peak.is_some() && at > *settled {
-        ceiling.settle(*settled, peak);
-        ceiling.open(at);
+    if let Some(peak) = peak
+        && at > *settled
+    {
+        ceiling.settle_until(*settled, at, peak);
         *settled = at;
     }
 }
