@@ -1,10 +1,10 @@
 //! The highest that a sum over living processes can have been, from what each one's own peak was.
 //!
-//! Between two instants a process held at most its high-water mark read at the later one. Adding those
-//! up over the processes alive at each instant bounds the sum from above. The sweep keeps one segment
-//! of time for each process that is alive and not yet accounted for: whatever lies between two such
-//! starts can only be raised as a whole later, so its maximum is all that has to be kept. Memory is
-//! bounded by the processes alive, not by those that ever were.
+//! Between two instants a process held at most its high-water mark read at the later one. Adding
+//! those up over the processes alive at each instant bounds the sum from above. The sweep keeps
+//! one segment of time for each process that is alive and not yet accounted for: whatever lies
+//! between two such starts can only be raised as a whole later, so its maximum is all that has to
+//! be kept. Memory is bounded by the processes alive, not by those that ever were.
 
 use record::unit::Nanos;
 

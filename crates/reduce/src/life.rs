@@ -140,7 +140,8 @@ impl Life {
         (self.spent(false).own).cpu
     }
 
-    /// What it used; `late_cpu` says that the CPU time of its exit is not final without a `Final`.
+    /// What it used; `late_cpu` says that the CPU time of its exit is not final without a
+    /// `Final`.
     pub(crate) fn spent(&self, late_cpu: bool) -> Spent {
         let finals = self.finals.as_deref().map(counters::with_cpu);
         let sampled = self.last.map(|l| l.own).unwrap_or_default();

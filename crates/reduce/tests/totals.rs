@@ -52,7 +52,9 @@ fn a_survivor_not_read_since_the_end_makes_a_lower_bound() {
     spawn(&mut task, 5, 1, 2, "daemon");
     task.sample(ms(20), &[sample(2, 5, cpu(10), cpu(10))]);
     gone(&mut task, 60, 1);
-    let usage = task.usage(&end(60, Some(chain(cpu(40)))));
+    let mut ending = end(60, Some(chain(cpu(40))));
+    ending.survivors = vec![2];
+    let usage = task.usage(&ending);
     assert_eq!(whole(&usage, "cpu_time"), 50_000_000);
     assert_eq!(method(&usage, "cpu_time"), LOWER);
 }
@@ -318,4 +320,20 @@ fn folders_and_devices_carry_their_own_provenance() {
         method(&task.usage(&end(4000, None)), "footprint_peak"),
         LOWER
     );
+}
+
+#[test]
+fn a_process_whose_end_was_lost_is_not_counted_beside_the_chain() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "reader");
+    let pass = [
+        sample(1, 0, reading(0), reading(0)),
+        sample(2, 5, reading(MIB), reading(MIB)),
+    ];
+    task.sample(ms(20), &pass);
+    gone(&mut task, 60, 1);
+    // Nobody survives: the chain holds the reader, though its exit event never came.
+    let usage = task.usage(&end(60, Some(chain(reading(2 * MIB)))));
+    assert_eq!(whole(&usage, "bytes_read"), 2 * MIB);
+    assert_eq!(method(&usage, "bytes_read"), Method::Exact);
 }
