@@ -137,7 +137,9 @@ impl Life {
 
     /// The CPU time known of it.
     pub(crate) fn cpu(&self) -> Option<Nanos> {
-        (self.spent(false).own).cpu
+        let last = self.last.as_ref().and_then(|last| last.own.cpu);
+        let told = self.finals.as_deref().and_then(|own| own.cpu);
+        self.cpu_final.or(told).or(last)
     }
 
     /// What it used; `late_cpu` says that the CPU time of its exit is not final without a

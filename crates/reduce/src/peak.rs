@@ -222,7 +222,9 @@ impl<'a> MemoryPeak<'a> {
         let (value, method) = match bounds.upper {
             None if bounds.sampled => (lower, self.period()),
             None => (lower, LOWER),
-            Some(upper) if upper - lower <= slack.max(upper / 100) => (upper, Method::Exact),
+            Some(upper) if upper.saturating_sub(lower) <= slack.max(upper / 100) => {
+                (upper, Method::Exact)
+            }
             Some(upper) if upper <= lower.saturating_add(lower / 4) => {
                 (lower, Method::LowerBound { upper: Some(upper) })
             }

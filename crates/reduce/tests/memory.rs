@@ -246,3 +246,24 @@ fn a_lost_event_takes_the_upper_bound_away() {
             .any(|note| note.starts_with("3 events"))
     );
 }
+
+#[test]
+fn shared_memory_that_nobody_maps_is_charged_though_not_resident() {
+    let mut task = tree(Bpf);
+    // 200 MiB written to a file in /dev/shm by a small program.
+    task.group(ms(400), &group(203 * MIB, 260 * MIB));
+    exit(&mut task, 800, 1, memory(4 * MIB, 3 * MIB));
+    let usage = task.finish(&end(800, None)).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 203 * MIB);
+    assert_eq!(method(&usage, "memory_peak"), SAMPLED);
+}
+
+#[test]
+fn file_pages_known_from_a_sample_are_left_out_of_a_later_peak() {
+    let mut task = tree(Bpf);
+    let seen = memory(60 * MIB, 10 * MIB);
+    task.sample(ms(100), &[sample(1, 0, seen, seen)]);
+    exit(&mut task, 800, 1, memory(150 * MIB, 20 * MIB));
+    let usage = task.finish(&end(800, None)).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 100 * MIB);
+}
