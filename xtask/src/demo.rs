@@ -12,7 +12,7 @@ use std::process::Command;
 /// Files of the small C project that the task compiles.
 const FILES: usize = 8;
 /// Functions in each: enough that a compiler has something to do.
-const FUNCTIONS: usize = 300;
+const FUNCTIONS: usize = 80;
 
 /// Builds, and runs `plimsoll run` on a build of a small C project.
 ///
