@@ -40,7 +40,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/store/src/export",
         table: "FORMATS",
-        parts: &[],
+        parts: &["processes", "series"],
     },
     Folder {
         path: "crates/cli/src/cmd",
