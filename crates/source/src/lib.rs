@@ -1,7 +1,13 @@
-//! From the kernel to records: what is asked for, what is told, and which processes are the task.
+//! Kernel state to records: `query/` reads, `notify/` is told, `follow/` finds the task's processes, `group/` and
+//! `footprint/` read its control group and its folders, `context/` names its job.
 
+pub mod context;
 pub mod error;
 pub mod follow;
+pub mod footprint;
+pub mod group;
 pub mod notify;
+pub mod query;
+pub mod root;
 
 pub use error::Error;

@@ -2,11 +2,14 @@
 //!
 //! One file a kernel interface; what leaves this crate is safe to call.
 
+pub mod bpf;
 pub mod clock;
 pub mod descriptor;
 pub mod error;
 pub mod launcher;
+pub mod mountinfo;
 pub mod netlink;
+pub mod probe;
 pub mod process;
 pub mod ptrace;
 pub mod signal;

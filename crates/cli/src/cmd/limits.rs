@@ -1,0 +1,226 @@
+//! Limits as people write them: `--limit wall=2h,memory=4GiB` and files of flat `name = value`.
+
+use anyhow::{Context, Result, bail};
+use record::limit::{LIMITS, Limit, Resource};
+use record::quantity;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A longer file of limits is refused: there are a dozen names.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// A limit and who asked for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedLimit {
+    /// What is limited, to what.
+    pub limit: Limit,
+    /// `--limit` or `--limits FILE`.
+    pub source: String,
+}
+
+/// All limits of the command line, in the order of the table of limits, one each.
+pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>> {
+    let mut asked: Vec<AskedLimit> = Vec::new();
+    for item in words.iter().flat_map(|word| word.split(',')) {
+        let (name, value) = item
+            .split_once('=')
+            .with_context(|| format!("--limit `{item}` is not NAME=VALUE; {}", names()))?;
+        add(&mut asked, name.trim(), value, "--limit")?;
+    }
+    if let Some(path) = file {
+        let source = format!("--limits {}", path.display());
+        let text = read(path).with_context(|| source.clone())?;
+        for (name, value) in entries(&text).with_context(|| source.clone())? {
+            add(&mut asked, &name, &value, &source)?;
+        }
+    }
+    asked.sort_by_key(|one| one.limit.resource);
+    Ok(asked)
+}
+
+fn add(asked: &mut Vec<AskedLimit>, name: &str, value: &str, source: &str) -> Result<()> {
+    let resource =
+        resource(name).with_context(|| format!("{source}: no limit `{name}`; {}", names()))?;
+    let limit = quantity::parse_limit(resource, value)
+        .with_context(|| format!("{source}: limit {name}"))?;
+    if let Some(first) = asked.iter().find(|one| one.limit.resource == resource) {
+        bail!(
+            "limit {name} has two values: {} and {source}; give one",
+            first.source
+        );
+    }
+    asked.push(AskedLimit {
+        limit,
+        source: source.to_owned(),
+    });
+    Ok(())
+}
+
+fn resource(name: &str) -> Option<Resource> {
+    LIMITS
+        .iter()
+        .find(|kind| kind.name == name)
+        .map(|kind| kind.resource)
+}
+
+fn names() -> String {
+    let names: Vec<_> = LIMITS.iter().map(|kind| kind.name).collect();
+    format!("the limits are {}", names.join(", "))
+}
+
+fn read(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        bail!("larger than 1 MiB");
+    }
+    Ok(text)
+}
+
+/// The names and values of a file of limits: JSON if it opens with a brace, TOML otherwise.
+fn entries(text: &str) -> Result<Vec<(String, String)>> {
+    let Pairs(pairs) = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).context("not JSON of flat names and values")?
+    } else {
+        toml::from_str(text).context("not TOML of flat names and values")?
+    };
+    pairs
+        .into_iter()
+        .map(|(name, value)| scalar(&name, value).map(|text| (name, text)))
+        .collect()
+}
+
+/// A map as it was written: a name given twice stays twice, so that it can be refused.
+struct Pairs(Vec<(String, toml::Value)>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor)
+    }
+}
+
+struct PairsVisitor;
+
+impl<'de> Visitor<'de> for PairsVisitor {
+    type Value = Pairs;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("names and values")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Ok(Pairs(pairs))
+    }
+}
+
+fn scalar(name: &str, value: toml::Value) -> Result<String> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        _ => bail!("limit {name} must be a number or a string such as \"4GiB\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn words(text: &[&str]) -> Result<Vec<AskedLimit>> {
+        collect(
+            &text.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(),
+            None,
+        )
+    }
+
+    fn file(text: &str) -> Result<Vec<AskedLimit>> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        collect(&[], Some(file.path()))
+    }
+
+    fn message(result: Result<Vec<AskedLimit>>) -> String {
+        format!("{:#}", result.unwrap_err())
+    }
+
+    #[test]
+    fn lists_and_repeats_are_joined_in_the_order_of_the_table() {
+        let got = words(&["memory=4GiB,wall=1.5h", "cores=1.5"]).unwrap();
+        let pairs: Vec<_> = got
+            .iter()
+            .map(|a| (a.limit.resource, a.limit.value))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                (Resource::Wall, 5_400_000_000_000),
+                (Resource::Cores, 1500),
+                (Resource::Memory, 4 << 30)
+            ]
+        );
+    }
+
+    #[test]
+    fn nonsense_is_answered_with_the_accepted_forms() {
+        assert!(message(words(&["wal=2s"])).contains("the limits are wall, cpu"));
+        assert!(message(words(&["memory"])).contains("NAME=VALUE"));
+        assert!(message(words(&[""])).contains("NAME=VALUE"));
+        assert!(message(words(&["memory=4X"])).contains("512MiB"));
+        assert!(message(words(&["memory=0"])).contains("512MiB"));
+        assert!(message(words(&["processes=1.5"])).contains("whole number"));
+        assert!(message(words(&["wall=1s,wall=2s"])).contains("two values"));
+    }
+
+    #[test]
+    fn files_are_toml_or_json_numbers_or_words() {
+        for text in [
+            "wall = 90\nmemory = '4G'\n",
+            r#" {"wall": 90, "memory": "4G"}"#,
+        ] {
+            let got = file(text).unwrap();
+            assert_eq!(got[0].limit.value, 90_000_000_000, "{text}");
+            assert_eq!(got[1].limit.value, 4 << 30, "{text}");
+            assert!(got[0].source.starts_with("--limits "), "{}", got[0].source);
+        }
+        assert_eq!(file("").unwrap(), []);
+    }
+
+    #[test]
+    fn bad_files_are_refused_with_their_name() {
+        for (text, part) in [
+            ("[limits]\nwall = 1", "must be a number or a string"),
+            ("{\"wall\": null}", "JSON"),
+            ("wall = ", "TOML"),
+            ("{\"wall\": 1", "JSON"),
+            ("wall = 1\nwall = 2", "TOML"),
+            ("{\"wall\": 1, \"wall\": 2}", "two values"),
+            ("speed = 3", "the limits are"),
+            ("wall = -3", "200ms"),
+            ("memory = true", "number or a string"),
+        ] {
+            let got = message(file(text));
+            assert!(
+                got.contains("--limits ") && got.contains(part),
+                "{text}: {got}"
+            );
+        }
+        assert!(message(collect(&[], Some(Path::new("/nowhere/x")))).contains("/nowhere/x"));
+    }
+
+    #[test]
+    fn a_limit_given_by_option_and_file_is_two_values() {
+        let mut limits = tempfile::NamedTempFile::new().unwrap();
+        limits.write_all(b"wall = 3").unwrap();
+        let got = collect(&["wall=2s".to_owned()], Some(limits.path()));
+        assert!(message(got).contains("two values"));
+    }
+}

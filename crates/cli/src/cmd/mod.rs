@@ -1,0 +1,171 @@
+//! The verbs of the one binary: words to options to one call.
+
+pub mod completions;
+pub mod doctor;
+pub mod limits;
+pub mod man;
+pub mod metrics;
+pub mod run;
+pub mod run_args;
+
+use anyhow::Result;
+use clap::{ArgMatches, Command};
+use std::ffi::OsString;
+
+/// An exit status.
+pub type Status = u8;
+
+/// Exit status of a usage error of every verb but `run`.
+pub const STATUS_USAGE: Status = 2;
+
+/// Exit status of a verb that failed.
+pub const STATUS_FAILURE: Status = 1;
+
+/// One verb.
+#[derive(Debug)]
+pub struct Verb {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its part of the command line.
+    pub command: fn() -> Command,
+    /// What it does with what clap understood.
+    pub call: fn(&ArgMatches) -> Result<Status>,
+    /// Exit status when its options are wrong.
+    pub usage_error: Status,
+    /// Exit status when it fails.
+    pub failure: Status,
+}
+
+/// Every verb, in the order of the help.
+pub const VERBS: &[&Verb] = &[
+    &run::VERB,
+    &doctor::VERB,
+    &completions::VERB,
+    &man::VERB,
+    &metrics::VERB,
+];
+
+/// A command line that was understood.
+#[derive(Debug)]
+pub struct Invocation {
+    verb: &'static Verb,
+    matches: ArgMatches,
+}
+
+impl Invocation {
+    /// What clap understood of the verb's options.
+    pub const fn matches(&self) -> &ArgMatches {
+        &self.matches
+    }
+
+    /// Does it.
+    pub fn call(&self) -> Result<Status> {
+        (self.verb.call)(&self.matches)
+    }
+
+    /// The exit status if it fails.
+    pub const fn failure(&self) -> Status {
+        self.verb.failure
+    }
+}
+
+/// The whole command line.
+pub fn command() -> Command {
+    let root = Command::new("plimsoll")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("What a task really consumes, held to its limits")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .max_term_width(100);
+    VERBS
+        .iter()
+        .fold(root, |root, verb| root.subcommand((verb.command)()))
+}
+
+/// Reads a command line, the program's name first. The error prints itself; help and version too.
+pub fn parse(words: Vec<OsString>) -> Result<Invocation, Box<Refusal>> {
+    let status = usage_error(&words);
+    let refuse = |clap: clap::Error| Box::new(Refusal { status, clap });
+    let matches = command().try_get_matches_from(words).map_err(refuse)?;
+    let found = matches
+        .subcommand()
+        .and_then(|(name, inner)| Some((VERBS.iter().find(|verb| verb.name == name)?, inner)));
+    match found {
+        Some((verb, matches)) => Ok(Invocation {
+            verb,
+            matches: matches.clone(),
+        }),
+        None => Err(refuse(
+            command().error(clap::error::ErrorKind::InvalidSubcommand, "no verb"),
+        )),
+    }
+}
+
+/// The exit status of a usage error in this command line.
+fn usage_error(words: &[OsString]) -> Status {
+    VERBS
+        .iter()
+        .find(|verb| words.get(1).is_some_and(|word| word == verb.name))
+        .map_or(STATUS_USAGE, |verb| verb.usage_error)
+}
+
+/// A command line that was not understood, or that asks for help or the version.
+#[derive(Debug)]
+pub struct Refusal {
+    status: Status,
+    clap: clap::Error,
+}
+
+impl Refusal {
+    /// The exit status: 0 for help and version.
+    pub fn status(&self) -> Status {
+        if self.clap.use_stderr() {
+            self.status
+        } else {
+            0
+        }
+    }
+
+    /// Prints the message where it belongs: help to stdout, errors to stderr.
+    pub fn print(&self) -> std::io::Result<()> {
+        self.clap.print()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(line: &str) -> Status {
+        let words = line.split_whitespace().map(OsString::from).collect();
+        parse(words).map(|_| ()).unwrap_err().status()
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn usage_errors_have_the_status_of_their_verb() {
+        assert_eq!(refused("plimsoll run"), 125);
+        assert_eq!(refused("plimsoll run --nonsense x"), 125);
+        assert_eq!(refused("plimsoll completions tcsh"), 2);
+        assert_eq!(refused("plimsoll walk"), 2);
+        assert_eq!(refused("plimsoll"), 2);
+    }
+
+    #[test]
+    fn help_and_version_are_success() {
+        for line in [
+            "--help",
+            "--version",
+            "run --help",
+            "run -h",
+            "help run",
+            "help",
+        ] {
+            assert_eq!(refused(&format!("plimsoll {line}")), 0, "{line}");
+        }
+    }
+}

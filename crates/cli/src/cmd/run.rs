@@ -1,0 +1,531 @@
+//! `plimsoll run`: its options, checked and in base units.
+
+use super::limits::{self, AskedLimit};
+use super::run_args::{self, DeathWord, FormatWord, LevelWord, MechanismWord, RunArgs, WithWord};
+use super::{Status, Verb};
+use anyhow::{Context, Result, bail};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use record::limit::Resource;
+use record::quantity;
+use record::unit::{Bytes, Nanos, Unit};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Exit status when Plimsoll itself could not do what was asked, before the task started.
+pub const STATUS_OWN_FAILURE: Status = 125;
+
+/// Time between SIGTERM and SIGKILL where nothing else was asked for.
+pub const GRACE: Nanos = Nanos::from_secs(5);
+
+const INTERVAL_MIN: Nanos = Nanos::from_millis(1);
+
+/// The verb.
+pub const VERB: Verb = Verb {
+    name: "run",
+    command,
+    call,
+    usage_error: STATUS_OWN_FAILURE,
+    failure: STATUS_OWN_FAILURE,
+};
+
+/// How closely to watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Counters read now and then, and at the end.
+    Query,
+    /// Every fork, exec and exit too.
+    Events,
+}
+
+/// What to watch with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// Programs in the kernel.
+    Bpf,
+    /// Reading `/proc`.
+    Procfs,
+    /// The kernel's process events with `/proc` and the wait chain.
+    Connector,
+    /// Stops at every fork, exec and exit.
+    Ptrace,
+}
+
+/// What the time series has a line for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Series {
+    /// The task as a whole.
+    Task,
+    /// The task, and each process.
+    Process,
+}
+
+/// Format of the report on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// What to do with processes that outlive the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Descendants {
+    /// Leave them, list them.
+    Leave,
+    /// End them.
+    Kill,
+    /// Wait for them.
+    Wait,
+}
+
+/// What becomes of the task when the monitor is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MonitorDeath {
+    /// The tree is ended.
+    Kill,
+    /// It stays.
+    Leave,
+}
+
+/// Everything `plimsoll run` was asked, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// The command and its arguments, untouched; never empty.
+    pub command: Vec<OsString>,
+    /// The level asked for by name; `None` leaves the choice.
+    pub level: Option<Level>,
+    /// The mechanism asked for by name; `None` leaves the choice.
+    pub mechanism: Option<Mechanism>,
+    /// Time between two samples.
+    pub interval: Nanos,
+    /// Folders whose footprint was asked for.
+    pub measure_dirs: Vec<PathBuf>,
+    /// Whether a control group may be made.
+    pub cgroup: bool,
+    /// `PREFIX` of the files to write, `.json` cut off.
+    pub output: Option<PathBuf>,
+    /// Whether to write `PREFIX.processes.jsonl`.
+    pub with_processes: bool,
+    /// Whether to write `PREFIX.series.csv`, of what.
+    pub with_series: Option<Series>,
+    /// The file that gets the report as one line.
+    pub append: Option<PathBuf>,
+    /// The format asked for by name.
+    pub format: Option<Format>,
+    /// No report on stderr.
+    pub quiet: bool,
+    /// A status line while the task runs.
+    pub live: bool,
+    /// Most lines of `PREFIX.processes.jsonl`.
+    pub processes_max: u64,
+    /// The limits, one a resource, in the order of the table of limits.
+    pub limits: Vec<AskedLimit>,
+    /// The grace asked for by name; see [`RunOptions::grace`].
+    pub grace_asked: Option<Nanos>,
+    /// Exit status for every enforced limit.
+    pub limit_exit_code: Option<u8>,
+    /// Report limits, enforce none.
+    pub measure_only: bool,
+    /// What to do with processes that outlive the command.
+    pub descendants: Descendants,
+    /// What becomes of the task when the monitor is killed.
+    pub on_monitor_death: MonitorDeath,
+    /// Identity of this run, if told.
+    pub id: Option<String>,
+    /// Category, if told.
+    pub category: Option<String>,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// Size of the input, if told.
+    pub inputs: Option<Bytes>,
+}
+
+impl RunOptions {
+    /// Time between SIGTERM and SIGKILL for a limit on `resource`; for a passed-on signal: `None`.
+    pub fn grace(&self, resource: Option<Resource>) -> Nanos {
+        let default = if resource == Some(Resource::Memory) {
+            Nanos(0)
+        } else {
+            GRACE
+        };
+        self.grace_asked.unwrap_or(default)
+    }
+
+    /// Whether the text report goes to a stderr of which `terminal` says if it is a terminal.
+    pub fn reports_on_stderr(&self, terminal: bool) -> bool {
+        let elsewhere = self.output.is_some() || self.append.is_some();
+        !self.quiet && (terminal || self.format.is_some() || !elsewhere)
+    }
+}
+
+fn command() -> Command {
+    RunArgs::augment_args(Command::new("run"))
+        .about("Watch one command: what it used, how it ended; hold it to limits")
+        .override_usage(run_args::USAGE)
+        .after_help(run_args::after_help())
+}
+
+fn call(matches: &ArgMatches) -> Result<Status> {
+    crate::run::run(&options(matches)?)
+}
+
+/// The options of `plimsoll run` out of what clap understood.
+pub fn options(matches: &ArgMatches) -> Result<RunOptions> {
+    check(RunArgs::from_arg_matches(matches)?)
+}
+
+fn check(args: RunArgs) -> Result<RunOptions> {
+    let level = args.watching.level.map(level).transpose()?;
+    let mechanism = args.watching.mechanism.map(mechanism);
+    check_pair(level, mechanism)?;
+    if args.command.first().is_none_or(|word| word.is_empty()) {
+        bail!("the command is empty: give one, such as `plimsoll run -- make -j8`");
+    }
+    Ok(RunOptions {
+        command: args.command,
+        level,
+        mechanism,
+        interval: interval(&args.watching.interval)?,
+        measure_dirs: args.watching.measure_dir,
+        cgroup: !args.watching.no_cgroup,
+        output: args.report.output.as_deref().map(prefix).transpose()?,
+        with_processes: args.report.with.contains(&WithWord::Processes),
+        with_series: series(&args.report.with),
+        append: args.report.append,
+        format: args.report.format.map(format),
+        quiet: args.report.quiet,
+        live: args.report.live,
+        processes_max: args.report.max_processes,
+        limits: limits::collect(&args.limits.limit, args.limits.limits.as_deref())?,
+        grace_asked: args.limits.grace.as_deref().map(grace).transpose()?,
+        limit_exit_code: args.limits.limit_exit_code,
+        measure_only: args.limits.measure_only,
+        descendants: descendants(args.ending.kill_descendants, args.ending.wait_descendants),
+        on_monitor_death: monitor_death(args.ending.on_monitor_death),
+        id: args.labels.id.map(|id| name("--id", id)).transpose()?,
+        category: args
+            .labels
+            .category
+            .map(|word| name("--category", word))
+            .transpose()?,
+        labels: labels(&args.labels.label)?,
+        attempt: args.labels.attempt,
+        inputs: args
+            .labels
+            .inputs_bytes
+            .as_deref()
+            .map(inputs)
+            .transpose()?,
+    })
+}
+
+fn level(word: LevelWord) -> Result<Level> {
+    match word {
+        LevelWord::Query => Ok(Level::Query),
+        LevelWord::Events => Ok(Level::Events),
+        LevelWord::Io => bail!("--level io is not available in this version; use events or query"),
+    }
+}
+
+const fn mechanism(word: MechanismWord) -> Mechanism {
+    match word {
+        MechanismWord::Bpf => Mechanism::Bpf,
+        MechanismWord::Procfs => Mechanism::Procfs,
+        MechanismWord::Connector => Mechanism::Connector,
+        MechanismWord::Ptrace => Mechanism::Ptrace,
+    }
+}
+
+/// Refuses a level and a mechanism that exclude each other.
+fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> {
+    match (level, mechanism) {
+        (Some(Level::Query), Some(Mechanism::Connector | Mechanism::Ptrace)) => {
+            bail!("--level query reads counters: its mechanisms are bpf and procfs")
+        }
+        (Some(Level::Events), Some(Mechanism::Procfs)) => {
+            bail!("--mechanism procfs is not told of events: use bpf, connector or ptrace")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn interval(text: &str) -> Result<Nanos> {
+    let ns = quantity::parse(text, Unit::Nanoseconds).context("--interval")?;
+    if Nanos(ns) < INTERVAL_MIN {
+        bail!("--interval {text} is too short: at least 1ms");
+    }
+    Ok(Nanos(ns))
+}
+
+fn grace(text: &str) -> Result<Nanos> {
+    or_zero(text, Unit::Nanoseconds)
+        .map(Nanos)
+        .context("--grace")
+}
+
+fn inputs(text: &str) -> Result<Bytes> {
+    or_zero(text, Unit::Bytes)
+        .map(Bytes)
+        .context("--inputs-bytes")
+}
+
+/// A quantity that may be 0, with any unit or none.
+fn or_zero(text: &str, unit: Unit) -> Result<u64> {
+    let suffix = text.trim().trim_start_matches('0');
+    let is_zero = suffix.len() < text.trim().len()
+        && !suffix.starts_with(['.', '+', '-'])
+        && !suffix.starts_with(|c: char| c.is_ascii_digit())
+        && quantity::parse(&format!("1{suffix}"), unit).is_ok();
+    if is_zero {
+        Ok(0)
+    } else {
+        Ok(quantity::parse(text, unit)?)
+    }
+}
+
+/// `r.json` means the prefix `r`.
+fn prefix(path: &Path) -> Result<PathBuf> {
+    let bytes = path.as_os_str().as_bytes();
+    let cut = bytes.strip_suffix(b".json").unwrap_or(bytes);
+    if cut.is_empty() || cut.ends_with(b"/") {
+        bail!(
+            "--output {} names no file: give a prefix such as results/run1",
+            path.display()
+        );
+    }
+    Ok(PathBuf::from(OsString::from_vec(cut.to_vec())))
+}
+
+fn series(words: &[WithWord]) -> Option<Series> {
+    if words.contains(&WithWord::SeriesProcess) {
+        Some(Series::Process)
+    } else {
+        words.contains(&WithWord::Series).then_some(Series::Task)
+    }
+}
+
+const fn format(word: FormatWord) -> Format {
+    match word {
+        FormatWord::Text => Format::Text,
+        FormatWord::Json => Format::Json,
+    }
+}
+
+const fn descendants(kill: bool, wait: bool) -> Descendants {
+    match (kill, wait) {
+        (true, _) => Descendants::Kill,
+        (false, true) => Descendants::Wait,
+        (false, false) => Descendants::Leave,
+    }
+}
+
+const fn monitor_death(word: DeathWord) -> MonitorDeath {
+    match word {
+        DeathWord::Kill => MonitorDeath::Kill,
+        DeathWord::Leave => MonitorDeath::Leave,
+    }
+}
+
+fn name(option: &str, text: String) -> Result<String> {
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        bail!("{option} needs a name without control characters");
+    }
+    Ok(text)
+}
+
+fn labels(words: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut labels = BTreeMap::new();
+    for word in words {
+        let (key, value) = word
+            .split_once('=')
+            .filter(|(key, _)| !key.trim().is_empty())
+            .with_context(|| format!("--label `{word}` is not KEY=VALUE"))?;
+        if labels.insert(key.to_owned(), value.to_owned()).is_some() {
+            bail!("label {key} has two values; give one");
+        }
+    }
+    Ok(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cmd;
+
+    fn parse(line: &str) -> Result<RunOptions> {
+        parse_os(line.split_whitespace().map(OsString::from).collect())
+    }
+
+    fn parse_os(words: Vec<OsString>) -> Result<RunOptions> {
+        let mut all = vec!["plimsoll".into(), "run".into()];
+        all.extend(words);
+        match cmd::parse(all) {
+            Ok(invocation) => options(invocation.matches()),
+            Err(refusal) => bail!("{} {refusal:?}", refusal.status()),
+        }
+    }
+
+    fn command(line: &str) -> Vec<OsString> {
+        parse(line).unwrap().command
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn options_end_at_the_first_word_that_is_no_option() {
+        assert_eq!(command("ls -l"), words("ls -l"));
+        assert_eq!(command("-- -weird --x"), words("-weird --x"));
+        assert_eq!(command("--limit wall=2s sleep 5"), words("sleep 5"));
+        assert_eq!(command("sh -c x -- --quiet"), words("sh -c x -- --quiet"));
+        assert_eq!(command("sh -- a -- b"), words("sh -- a -- b"));
+        assert_eq!(command("-- sh -- a -- b"), words("sh -- a -- b"));
+        assert_eq!(command("-- -- a"), words("-- a"));
+        assert_eq!(command("--quiet -- ls --help"), words("ls --help"));
+        assert_eq!(command("ls --help"), words("ls --help"));
+        assert_eq!(command("ls --version -h -V"), words("ls --version -h -V"));
+        assert_eq!(
+            command("env --limit wall=x y"),
+            words("env --limit wall=x y")
+        );
+        assert_eq!(command("help"), words("help"));
+        assert_eq!(command("-q -o p - -"), words("- -"));
+    }
+
+    #[test]
+    fn arguments_pass_untouched_whatever_their_bytes() {
+        let odd = OsString::from_vec(b"a\xff\n b".to_vec());
+        let got = parse_os(vec!["printf".into(), odd.clone(), "".into()]).unwrap();
+        assert_eq!(
+            got.command,
+            [OsString::from("printf"), odd, OsString::new()]
+        );
+    }
+
+    #[test]
+    fn an_unknown_option_before_the_command_is_no_command() {
+        for line in [
+            "--lmit wall=2s sleep 5",
+            "-x ls",
+            "",
+            "--",
+            "--limit",
+            "--level 4 ls",
+        ] {
+            assert!(
+                parse(line).unwrap_err().to_string().starts_with("125 "),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn defaults_are_what_the_manual_says() {
+        let got = parse("true").unwrap();
+        assert_eq!(
+            (got.level, got.mechanism, got.interval),
+            (None, None, Nanos::from_secs(1))
+        );
+        assert_eq!(got.grace(Some(Resource::Memory)), Nanos(0));
+        assert_eq!(got.grace(Some(Resource::Wall)), GRACE);
+        assert_eq!(got.on_monitor_death, MonitorDeath::Kill);
+        assert_eq!(got.descendants, Descendants::Leave);
+        assert_eq!(
+            (got.processes_max, got.attempt, got.cgroup),
+            (10_000, 1, true)
+        );
+    }
+
+    #[test]
+    fn levels_go_by_name_and_number_and_fit_their_mechanism() {
+        assert_eq!(parse("--level 1 x").unwrap().level, Some(Level::Query));
+        assert_eq!(
+            parse("--level=events x").unwrap().level,
+            Some(Level::Events)
+        );
+        assert!(
+            parse("--level 3 x")
+                .unwrap_err()
+                .to_string()
+                .contains("not available")
+        );
+        assert!(parse("--level 1 --mechanism ptrace x").is_err());
+        assert!(parse("--level 2 --mechanism procfs x").is_err());
+        assert!(parse("--level 2 --mechanism connector x").is_ok());
+    }
+
+    #[test]
+    fn times_may_be_zero_only_where_that_means_something() {
+        assert_eq!(parse("--grace 0 x").unwrap().grace_asked, Some(Nanos(0)));
+        assert_eq!(parse("--grace 0ms x").unwrap().grace_asked, Some(Nanos(0)));
+        assert_eq!(parse("--grace 00 x").unwrap().grace_asked, Some(Nanos(0)));
+        let memory = parse("--grace 2s x").unwrap().grace(Some(Resource::Memory));
+        assert_eq!(memory, Nanos::from_secs(2));
+        for line in [
+            "--interval 0 x",
+            "--interval 10us x",
+            "--grace 0x x",
+            "--grace -1 x",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        assert_eq!(parse("--interval 1ms x").unwrap().interval, INTERVAL_MIN);
+        assert_eq!(parse("--inputs-bytes 0 x").unwrap().inputs, Some(Bytes(0)));
+        assert_eq!(
+            parse("--inputs-bytes 2k x").unwrap().inputs,
+            Some(Bytes(2048))
+        );
+    }
+
+    #[test]
+    fn output_is_a_prefix_and_extra_files_need_one() {
+        let got = parse("--output d/r.json --with processes,series:process x").unwrap();
+        assert_eq!(got.output, Some(PathBuf::from("d/r")));
+        assert!(got.with_processes);
+        assert_eq!(got.with_series, Some(Series::Process));
+        assert!(parse("--with series x").is_err());
+        assert!(parse("--output d/ x").is_err());
+        assert!(parse("--output .json x").is_err());
+    }
+
+    #[test]
+    fn stderr_stays_clean_when_the_report_goes_elsewhere() {
+        assert!(parse("x").unwrap().reports_on_stderr(false));
+        assert!(!parse("--append f x").unwrap().reports_on_stderr(false));
+        assert!(parse("--append f x").unwrap().reports_on_stderr(true));
+        assert!(!parse("--quiet x").unwrap().reports_on_stderr(true));
+    }
+
+    #[test]
+    fn names_and_numbers_are_checked() {
+        let got = parse("--label a=b=c --label d= --attempt 3 x").unwrap();
+        assert_eq!(got.labels["a"], "b=c");
+        assert_eq!(got.labels["d"], "");
+        for line in [
+            "--label =b x",
+            "--label a x",
+            "--label a=1 --label a=2 x",
+            "--limit-exit-code 0 x",
+            "--limit-exit-code 256 x",
+            "--attempt 0 x",
+            "--max-processes 0 x",
+            "--kill-descendants --wait-descendants x",
+            "--quiet --format json x",
+            "--limit wall=1 --limit wall=2 x",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        assert!(
+            parse_os(vec!["".into()])
+                .unwrap_err()
+                .to_string()
+                .contains("empty")
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! The command line of `plimsoll run`, as clap reads it: raw words, help texts, groups.
+
+use clap::{Args, ValueEnum};
+use record::limit::{LIMITS, LimitKind};
+use record::unit::Unit;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The usage line: clap would call the command and its arguments one list.
+pub const USAGE: &str = "plimsoll run [OPTIONS] [--] COMMAND [ARG...]";
+
+/// Names of limits, exit statuses and examples, shown after the options.
+pub fn after_help() -> String {
+    format!(
+        "Limits (--limit NAME=VALUE):\n{}\n{NOTE}\n\nExit status:\n{STATUSES}\n{}\n\n{EXAMPLES}",
+        limit_names(),
+        limit_statuses()
+    )
+}
+
+const NOTE: &str = "  \
+  memory counts each page once and leaves out cache that can be dropped; rss is
+  the sum of the resident sets. --limits FILE holds lines such as wall = \"2h\".";
+
+const STATUSES: &str = "  \
+  the task's own; 128+N if signal N ended it; 127 command not found, 126 not
+  executable; 125 Plimsoll could not do what was asked, before the task started.
+  A limit that was enforced:";
+
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll run make -j8
+  plimsoll run --limit memory=4GiB,wall=2h -- ./simulate --steps 1000
+  plimsoll run --output run1 --with processes,series python3 train.py
+  plimsoll run --append all.jsonl --category align --quiet bwa mem ref.fa r.fq
+  plimsoll run --measure-only --limit memory=1GiB ./job";
+
+/// The forms of the values of limits, by unit.
+const FORMS: &[(Unit, &str)] = &[
+    (Unit::Nanoseconds, "time: 200ms, 90s, 15m, 1.5h, 1h30m"),
+    (Unit::Bytes, "size: 512MiB, 4GiB, 4G (= 4GiB), 4GB (= 10^9)"),
+    (Unit::Cores, "number: 2, 1.5"),
+    (Unit::Count, "whole number: 64"),
+];
+
+fn limit_names() -> String {
+    let lines = FORMS.iter().map(|(unit, form)| {
+        let names = names_of(|kind| kind.unit == *unit);
+        if names.len() < 22 {
+            format!("  {names:<22}{form}")
+        } else {
+            format!("  {names}\n{:24}{form}", "")
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn limit_statuses() -> String {
+    let statuses: BTreeSet<u8> = LIMITS.iter().map(|kind| kind.exit_status).collect();
+    let lines = statuses.into_iter().map(|status| {
+        let names = names_of(|kind| kind.exit_status == status);
+        format!("    {status}  {names}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn names_of(chosen: impl Fn(&LimitKind) -> bool) -> String {
+    let names: Vec<_> = LIMITS
+        .iter()
+        .filter(|kind| chosen(kind))
+        .map(|kind| kind.name)
+        .collect();
+    names.join(", ")
+}
+
+/// `plimsoll run [OPTIONS] [--] COMMAND [ARG...]`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to watch and how.
+    #[command(flatten)]
+    pub watching: WatchingArgs,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: ReportArgs,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// What is left at the end.
+    #[command(flatten)]
+    pub ending: EndingArgs,
+    /// Names for the report.
+    #[command(flatten)]
+    pub labels: LabelArgs,
+    /// The command and its arguments; options of plimsoll end at the first word that is no option
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        hide = true
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// What to watch and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Watching")]
+pub struct WatchingArgs {
+    /// How closely to watch [default: the best of query and events that works here]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub level: Option<LevelWord>,
+    /// What to watch with [default: the best that leaves the task as it is; see `plimsoll doctor`]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub mechanism: Option<MechanismWord>,
+    /// Time between two samples, at least 1ms
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub interval: String,
+    /// Measure the disk space and files under DIR, however long that takes (repeatable)
+    #[arg(long, value_name = "DIR")]
+    pub measure_dir: Vec<PathBuf>,
+    /// Make no control group of our own
+    #[arg(long)]
+    pub no_cgroup: bool,
+}
+
+/// Where the report goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Report")]
+pub struct ReportArgs {
+    /// Write the report to PREFIX.json, and keep the running state there meanwhile
+    #[arg(long, short, value_name = "PREFIX")]
+    pub output: Option<PathBuf>,
+    /// Write more beside it: PREFIX.processes.jsonl, PREFIX.series.csv
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        requires = "output"
+    )]
+    pub with: Vec<WithWord>,
+    /// Add the report as one line to FILE
+    #[arg(long, value_name = "FILE")]
+    pub append: Option<PathBuf>,
+    /// Format of the report on stderr [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<FormatWord>,
+    /// No report on stderr
+    #[arg(long, short, conflicts_with = "format")]
+    pub quiet: bool,
+    /// Show a status line while the task runs, if stderr is a terminal
+    #[arg(long)]
+    pub live: bool,
+    /// Most lines of PREFIX.processes.jsonl; beyond it short processes are folded, sums stay exact
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_processes: u64,
+}
+
+/// Limits.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitArgs {
+    /// End the task when it goes past VALUE (repeatable, comma lists; names below)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub limit: Vec<String>,
+    /// Read limits from a TOML or JSON file of flat `name = value`
+    #[arg(long, value_name = "FILE")]
+    pub limits: Option<PathBuf>,
+    /// Time between SIGTERM and SIGKILL, 0 for none [default: 5s; 0 for memory]
+    #[arg(long, value_name = "TIME")]
+    pub grace: Option<String>,
+    /// Exit with N, 1 to 255, whichever limit was enforced
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub limit_exit_code: Option<u8>,
+    /// Report what would have been exceeded, end nothing
+    #[arg(long)]
+    pub measure_only: bool,
+}
+
+/// What is left at the end.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Processes that outlive COMMAND")]
+pub struct EndingArgs {
+    /// End them when COMMAND ends [default: leave them, and list them]
+    #[arg(long, conflicts_with = "wait_descendants")]
+    pub kill_descendants: bool,
+    /// Wait for them before the report
+    #[arg(long)]
+    pub wait_descendants: bool,
+    /// What becomes of the task if Plimsoll itself is killed
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "kill")]
+    pub on_monitor_death: DeathWord,
+}
+
+/// Names for the report.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Names in the report")]
+pub struct LabelArgs {
+    /// Identity of this run [default: made up, unique]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// Category of the task, for statistics
+    #[arg(long, value_name = "NAME")]
+    pub category: Option<String>,
+    /// A label of your own (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub label: Vec<String>,
+    /// Which attempt this is
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub attempt: u32,
+    /// Size of the task's input
+    #[arg(long, value_name = "SIZE")]
+    pub inputs_bytes: Option<String>,
+}
+
+/// Words for `--level`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LevelWord {
+    /// Read the kernel's counters now and then, and at the end
+    #[value(alias = "1")]
+    Query,
+    /// Be told of every fork, exec and exit as well
+    #[value(alias = "2")]
+    Events,
+    /// Every file and socket as well (not available in this version)
+    #[value(alias = "3")]
+    Io,
+}
+
+/// Words for `--mechanism`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MechanismWord {
+    /// Programs in the kernel; needs privilege
+    Bpf,
+    /// Reading /proc
+    Procfs,
+    /// The kernel's process events, /proc and the wait chain
+    Connector,
+    /// Stops at every fork, exec and exit; changes the task without root: setuid programs lose
+    /// their privilege, debuggers and LeakSanitizer fail inside
+    Ptrace,
+}
+
+/// Words for `--with`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WithWord {
+    /// One line a process
+    Processes,
+    /// The time series of the task
+    Series,
+    /// The time series of each process
+    #[value(name = "series:process")]
+    SeriesProcess,
+}
+
+/// Words for `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatWord {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Words for `--on-monitor-death`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DeathWord {
+    /// End all its processes
+    Kill,
+    /// Leave it running
+    Leave,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_limit_and_its_status_within_80_columns() {
+        let text = after_help();
+        for kind in LIMITS {
+            assert!(text.matches(kind.name).count() >= 2, "{}", kind.name);
+        }
+        assert!(text.contains("    153  footprint, files, written"));
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+}

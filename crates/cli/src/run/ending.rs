@@ -1,0 +1,159 @@
+//! How a task is brought to its end: which signal the tree gets, and when. Pure: time is told.
+
+use record::unit::Nanos;
+
+/// Why the tree is being ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// A limit was broken.
+    Limit,
+    /// A signal that a process sent us was passed on.
+    Signal(i32),
+    /// Processes outlived the command, and the user wants them ended.
+    Descendants,
+    /// The front was killed.
+    FrontDied,
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// SIGTERM to every process of the tree.
+    Terminate,
+    /// SIGKILL to every process of the tree; again at each tick until none is left.
+    Kill,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// The main process was signalled; the tree follows when it ends, or at this instant.
+    Passed(Nanos),
+    /// The tree got SIGTERM; SIGKILL follows at this instant.
+    Terminating(Nanos),
+    Killing,
+}
+
+/// Time between two rounds of SIGKILL.
+const KILL_ROUND: Nanos = Nanos::from_millis(5);
+
+/// The state of an ending.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ending {
+    phase: Phase,
+    reason: Option<Reason>,
+    grace: Nanos,
+}
+
+impl Ending {
+    /// A task that runs.
+    pub(crate) const fn new() -> Self {
+        Self {
+            phase: Phase::Running,
+            reason: None,
+            grace: Nanos(0),
+        }
+    }
+
+    /// Why the tree is being ended, if it is.
+    pub(crate) const fn reason(&self) -> Option<Reason> {
+        self.reason
+    }
+
+    /// Whether anything is under way.
+    pub(crate) fn under_way(&self) -> bool {
+        self.phase != Phase::Running
+    }
+
+    /// A signal was passed to the main process at `now`.
+    pub(crate) fn signal_passed(&mut self, signal: i32, now: Nanos, grace: Nanos) {
+        if self.phase == Phase::Running {
+            self.phase = Phase::Passed(now.plus(grace));
+            self.reason = Some(Reason::Signal(signal));
+            self.grace = grace;
+        }
+    }
+
+    /// The tree shall end for `reason`: what to do at once. A running ending only gets faster.
+    pub(crate) fn end(&mut self, reason: Reason, now: Nanos, grace: Nanos) -> Option<Action> {
+        if matches!(self.phase, Phase::Terminating(_) | Phase::Killing) {
+            return None;
+        }
+        self.reason = Some(reason);
+        self.grace = grace;
+        Some(self.terminate(now))
+    }
+
+    /// The main process ended at `now`: what to do at once.
+    pub(crate) fn main_ended(&mut self, now: Nanos) -> Option<Action> {
+        matches!(self.phase, Phase::Passed(_)).then(|| self.terminate(now))
+    }
+
+    /// Time passed: what to do now.
+    pub(crate) fn tick(&mut self, now: Nanos) -> Option<Action> {
+        match self.phase {
+            Phase::Passed(until) if now >= until => Some(self.terminate(now)),
+            Phase::Terminating(until) if now >= until => {
+                self.phase = Phase::Killing;
+                Some(Action::Kill)
+            }
+            Phase::Killing => Some(Action::Kill),
+            _ => None,
+        }
+    }
+
+    /// When the next tick matters.
+    pub(crate) fn next(&self, now: Nanos) -> Option<Nanos> {
+        match self.phase {
+            Phase::Running => None,
+            Phase::Passed(until) | Phase::Terminating(until) => Some(until),
+            Phase::Killing => Some(now.plus(KILL_ROUND)),
+        }
+    }
+
+    fn terminate(&mut self, now: Nanos) -> Action {
+        if self.grace.0 == 0 {
+            self.phase = Phase::Killing;
+            return Action::Kill;
+        }
+        self.phase = Phase::Terminating(now.plus(self.grace));
+        Action::Terminate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: fn(u64) -> Nanos = Nanos::from_secs;
+
+    #[test]
+    fn a_passed_signal_reaches_the_tree_when_the_main_process_ends() {
+        let mut ending = Ending::new();
+        assert_eq!(ending.main_ended(T(1)), None);
+        ending.signal_passed(15, T(1), T(5));
+        assert_eq!(ending.tick(T(3)), None);
+        assert_eq!(ending.main_ended(T(4)), Some(Action::Terminate));
+        assert_eq!(ending.next(T(4)), Some(T(9)));
+        assert_eq!(ending.tick(T(9)), Some(Action::Kill));
+        assert_eq!(ending.tick(T(9)), Some(Action::Kill));
+    }
+
+    #[test]
+    fn a_main_process_that_ignores_the_signal_is_ended_after_the_grace() {
+        let mut ending = Ending::new();
+        ending.signal_passed(2, T(1), T(5));
+        assert_eq!(ending.tick(T(6)), Some(Action::Terminate));
+        assert_eq!(ending.tick(T(11)), Some(Action::Kill));
+        assert_eq!(ending.reason(), Some(Reason::Signal(2)));
+    }
+
+    #[test]
+    fn a_limit_without_grace_kills_at_once_and_overrides_a_passed_signal() {
+        let mut ending = Ending::new();
+        ending.signal_passed(15, T(1), T(5));
+        assert_eq!(ending.end(Reason::Limit, T(2), T(0)), Some(Action::Kill));
+        assert_eq!(ending.end(Reason::Limit, T(2), T(5)), None);
+        assert_eq!(ending.reason(), Some(Reason::Limit));
+    }
+}

@@ -1,0 +1,332 @@
+//! The monitor: reads, reduces, enforces, writes the report; decides the exit status.
+
+use super::assemble::{Outcome, assemble};
+use super::ending::{Action, Ending, Reason};
+use super::eyes::Eyes;
+use super::facts::Facts;
+use super::hold::Hold;
+use super::paper::Paper;
+use super::task::{Happened, Task};
+use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
+use crate::cmd::run::{Descendants, MonitorDeath, RunOptions};
+use record::identity::Ending as HowEnded;
+use record::sample::MainEnd;
+use record::unit::Nanos;
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use sys::descriptor::{self, Received, Waiting};
+use sys::signal::{Arrived, Signals};
+
+const SIGINT: i32 = 2;
+const SIGQUIT: i32 = 3;
+const SIGTERM: i32 = 15;
+const SIGHUP: i32 = 1;
+const SIGCONT: i32 = 18;
+const SIGKILL: i32 = 9;
+
+/// Signals of our own that are remembered, to tell a signal to the group from one to the front.
+const OWN_SIGNALS_MAX: usize = 32;
+/// How long we look for events that the kernel has not handed over yet when the task has ended.
+const EVENTS_WAIT: Nanos = Nanos::from_millis(40);
+/// A limit on everything: rounds of SIGKILL before a process that will not die is reported.
+const KILL_ROUNDS_MAX: u32 = 2000;
+
+/// The monitor of one task.
+pub(crate) struct Monitor<'a> {
+    options: &'a RunOptions,
+    task: Task,
+    eyes: Eyes,
+    hold: Hold,
+    ending: Ending,
+    facts: Facts,
+    paper: Paper,
+    front: Option<OwnedFd>,
+    signals: Signals,
+    own_signals: VecDeque<Arrived>,
+    main_end: Option<MainEnd>,
+    empty: bool,
+    stopped: bool,
+    kill_rounds: u32,
+}
+
+/// What [`Monitor::new`] needs.
+pub(crate) struct Parts<'a> {
+    /// What was asked.
+    pub(crate) options: &'a RunOptions,
+    /// The task, its command running.
+    pub(crate) task: Task,
+    /// What we see it with.
+    pub(crate) eyes: Eyes,
+    /// What we hold it with.
+    pub(crate) hold: Hold,
+    /// What the report says besides measurements.
+    pub(crate) facts: Facts,
+    /// Where the report goes.
+    pub(crate) paper: Paper,
+    /// The channel to the front.
+    pub(crate) front: OwnedFd,
+    /// The signals that reach the monitor itself.
+    pub(crate) signals: Signals,
+}
+
+impl<'a> Monitor<'a> {
+    /// A monitor of a task whose command just started.
+    pub(crate) fn new(parts: Parts<'a>) -> Self {
+        Self {
+            options: parts.options,
+            task: parts.task,
+            eyes: parts.eyes,
+            hold: parts.hold,
+            ending: Ending::new(),
+            facts: parts.facts,
+            paper: parts.paper,
+            front: Some(parts.front),
+            signals: parts.signals,
+            own_signals: VecDeque::new(),
+            main_end: None,
+            empty: false,
+            stopped: false,
+            kill_rounds: 0,
+        }
+    }
+
+    /// Watches until the task is over; the exit status, after the report was written.
+    pub(crate) fn serve(mut self) -> u8 {
+        while !self.over() {
+            self.wait();
+            self.hear();
+            let now = Nanos(sys::clock::boot());
+            self.eyes
+                .look(now, &mut self.task, &mut self.hold, &mut self.facts);
+            self.enforce(now);
+            self.paper
+                .running_state(now, &self.facts, &self.eyes, &self.hold);
+        }
+        self.finish()
+    }
+
+    fn over(&self) -> bool {
+        if self.main_end.is_none() {
+            return false;
+        }
+        if self.empty || self.kill_rounds >= KILL_ROUNDS_MAX {
+            return true;
+        }
+        !self.ending.under_way() && self.options.descendants == Descendants::Leave
+    }
+
+    /// Sleeps until something happens or something is due.
+    fn wait(&self) {
+        let now = Nanos(sys::clock::boot());
+        let due = [
+            self.eyes.next(now),
+            self.hold.next(now),
+            self.ending.next(now),
+            self.paper.next(),
+        ];
+        let timeout = due.into_iter().flatten().min().map(|due| due.since(now).0);
+        let readable = |fd| Waiting {
+            fd,
+            exceptional: false,
+        };
+        let mut fds = vec![
+            readable(self.task.fd()),
+            readable(self.front.as_ref().map(AsFd::as_fd)),
+            readable(self.eyes.fd()),
+            readable(Some(self.signals.as_fd())),
+        ];
+        fds.extend(self.hold.waiting());
+        // A failed wait would make us spin: the limit on it is the shortest pause that the clock gives.
+        if descriptor::poll(&fds, timeout).is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    fn hear(&mut self) {
+        self.hear_own();
+        self.hear_front();
+        while let Some(happened) = self.task.next() {
+            let now = Nanos(sys::clock::boot());
+            match happened {
+                Happened::Stopped(signal) => {
+                    self.stopped = true;
+                    self.tell_front(ToFront::Stopped(signal));
+                }
+                Happened::Continued => self.stopped = false,
+                Happened::Ended(end) => {
+                    self.main_end = Some(end);
+                    let action = self.ending.main_ended(now);
+                    self.act(action);
+                    self.end_descendants(now);
+                }
+                Happened::Empty => {
+                    self.empty = true;
+                    break;
+                }
+                Happened::Adopted => {
+                    self.facts
+                        .note("the launcher was ended from outside: totals are lower bounds");
+                    self.eyes.adopted();
+                }
+            }
+        }
+    }
+
+    fn end_descendants(&mut self, now: Nanos) {
+        if self.options.descendants == Descendants::Kill {
+            let action = self
+                .ending
+                .end(Reason::Descendants, now, self.options.grace(None));
+            self.act(action);
+        }
+    }
+
+    fn tell_front(&mut self, word: ToFront) {
+        if let Some(front) = &self.front
+            && descriptor::send(front.as_fd(), &word.encode()).is_err()
+        {
+            self.front_died();
+        }
+    }
+
+    fn hear_front(&mut self) {
+        let mut bytes = [0; MESSAGE_BYTES];
+        while let Some(front) = &self.front {
+            match descriptor::receive(front.as_fd(), &mut bytes, false) {
+                Ok(Received::Bytes(_)) => {
+                    if let Some(ToMonitor::Signal(arrived)) = ToMonitor::decode(&bytes) {
+                        self.pass_on(arrived);
+                    }
+                }
+                Ok(Received::Nothing) => break,
+                Ok(Received::End) | Err(_) => self.front_died(),
+            }
+        }
+    }
+
+    fn front_died(&mut self) {
+        self.front = None;
+        self.facts
+            .note("the process that the caller started was ended from outside");
+        if self.options.on_monitor_death == MonitorDeath::Kill {
+            let now = Nanos(sys::clock::boot());
+            let action = self
+                .ending
+                .end(Reason::FrontDied, now, Nanos::from_millis(500));
+            self.act(action);
+        }
+    }
+
+    /// A signal reached the front. What the terminal sends has reached the task already, and so has what was
+    /// sent to the whole process group, which we see because it reached us too.
+    fn pass_on(&mut self, arrived: Arrived) {
+        let from_terminal = arrived.from_kernel();
+        let to_group = !from_terminal && self.reached_us(&arrived);
+        self.facts.signal(&arrived);
+        if from_terminal || self.main_end.is_some() {
+            return;
+        }
+        if !to_group && (arrived.signal != SIGCONT || self.stopped) {
+            // The command may have ended in this moment: then there is nobody to tell.
+            drop(sys::process::kill(self.task.pid(), arrived.signal));
+        }
+        if [SIGINT, SIGQUIT, SIGTERM, SIGHUP].contains(&arrived.signal) {
+            let now = Nanos(sys::clock::boot());
+            self.ending
+                .signal_passed(arrived.signal, now, self.options.grace(None));
+        }
+    }
+
+    /// Whether the same signal of the same sender reached the monitor, which is in the same group.
+    fn reached_us(&mut self, arrived: &Arrived) -> bool {
+        // The sender signals the members of a group one after another: we may be a moment behind.
+        for _ in 0..3 {
+            self.hear_own();
+            let same = |own: &Arrived| own.signal == arrived.signal && own.pid == arrived.pid;
+            if let Some(index) = self.own_signals.iter().position(same) {
+                self.own_signals.remove(index);
+                return true;
+            }
+            std::thread::sleep(std::time::Duration::from_micros(300));
+        }
+        false
+    }
+
+    /// Takes note of the signals that reached the monitor itself; none of them ends or stops it.
+    fn hear_own(&mut self) {
+        while let Some(arrived) = self.signals.next() {
+            if self.own_signals.len() >= OWN_SIGNALS_MAX {
+                self.own_signals.pop_front();
+            }
+            self.own_signals.push_back(arrived);
+        }
+    }
+
+    fn enforce(&mut self, now: Nanos) {
+        if let Some(grace) = self
+            .hold
+            .check(now, &mut self.eyes, &mut self.task, self.options)
+        {
+            let action = self.ending.end(Reason::Limit, now, grace);
+            self.act(action);
+        }
+        let action = self.ending.tick(now);
+        self.act(action);
+    }
+
+    fn act(&mut self, action: Option<Action>) {
+        let Some(action) = action else { return };
+        let signal = if action == Action::Kill {
+            SIGKILL
+        } else {
+            SIGTERM
+        };
+        if action == Action::Kill {
+            self.kill_rounds += 1;
+            self.hold.kill_group();
+        }
+        for pid in self.eyes.everyone(&self.hold) {
+            // Gone meanwhile is what we want.
+            drop(sys::process::kill(pid, signal));
+        }
+    }
+
+    fn finish(mut self) -> u8 {
+        let now = Nanos(sys::clock::boot());
+        let end = self.main_end.unwrap_or(MainEnd {
+            at: now,
+            ending: HowEnded::Code(125),
+        });
+        let waited = self.task.waited_now();
+        let survivors = if self.empty {
+            Vec::new()
+        } else {
+            self.eyes.survivors()
+        };
+        self.eyes
+            .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
+        if !survivors.is_empty() {
+            self.eyes.pass(now, &mut self.task, &mut self.hold);
+        }
+        self.hold.last_look(now, &mut self.eyes, self.options);
+        self.facts.launcher = self.task.launcher_usage();
+        let outcome = Outcome {
+            end,
+            waited,
+            survivors,
+            reason: self.ending.reason(),
+        };
+        let assembled = assemble(self.facts, self.eyes, &self.hold, outcome, self.options);
+        self.paper.write(&assembled, self.options);
+        self.task.dismiss();
+        self.hold.release();
+        if let Some(front) = &self.front {
+            // A front that died has nobody to tell.
+            drop(descriptor::send(
+                front.as_fd(),
+                &ToFront::Done(assembled.status).encode(),
+            ));
+        }
+        assembled.status
+    }
+}

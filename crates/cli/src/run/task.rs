@@ -1,0 +1,228 @@
+//! The task's processes as the monitor holds them: through the launcher, or, when that is gone, as their
+//! adopting parent itself.
+
+use anyhow::{Context, Result, bail};
+use record::identity::Ending;
+use record::sample::{Counters, MainEnd, WaitTotals};
+use record::unit::{Bytes, Nanos};
+use std::os::fd::{AsFd, BorrowedFd};
+use sys::launcher::{Launcher, Message, Plan, Totals};
+use sys::process::{self, Usage};
+
+/// What happened to the task's processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Happened {
+    /// The command was stopped by this signal.
+    Stopped(i32),
+    /// The command goes on.
+    Continued,
+    /// The command ended.
+    Ended(MainEnd),
+    /// No descendant is left.
+    Empty,
+    /// The launcher was ended from outside; the monitor has adopted the tree.
+    Adopted,
+}
+
+/// The task.
+#[derive(Debug)]
+pub(crate) struct Task {
+    launcher: Launcher,
+    launcher_gone: bool,
+    pid: u32,
+    ended: bool,
+    totals: Totals,
+    totals_final: bool,
+}
+
+impl Task {
+    /// Starts the launcher, with the command's process waiting for [`Task::go`].
+    pub(crate) fn start(plan: &Plan<'_>) -> Result<Self> {
+        let launcher = Launcher::start(plan).context("cannot start the launcher")?;
+        match launcher
+            .message(true)
+            .context("the launcher said nothing")?
+        {
+            Some(Message::Ready { pid }) => Ok(Self {
+                launcher,
+                launcher_gone: false,
+                pid,
+                ended: false,
+                totals: Totals::default(),
+                totals_final: false,
+            }),
+            Some(Message::Failed(errno)) => {
+                bail!("fork: {}", std::io::Error::from_raw_os_error(errno))
+            }
+            other => bail!("the launcher said {other:?} first"),
+        }
+    }
+
+    /// The command's pid.
+    pub(crate) const fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The process that adopts the command's orphans.
+    pub(crate) fn adopter(&self) -> u32 {
+        if self.launcher_gone {
+            std::process::id()
+        } else {
+            self.launcher.pid()
+        }
+    }
+
+    /// The launcher's pid, also when it is gone.
+    pub(crate) fn launcher_pid(&self) -> u32 {
+        self.launcher.pid()
+    }
+
+    /// Executes the command; an error number if its program cannot be executed.
+    pub(crate) fn go(&mut self) -> Result<Option<i32>> {
+        self.launcher.go().context("the launcher is gone")
+    }
+
+    /// The descriptor to wait on for [`Task::next`]; none when the launcher is gone.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        (!self.launcher_gone).then(|| self.launcher.as_fd())
+    }
+
+    /// The next thing that happened, if any.
+    pub(crate) fn next(&mut self) -> Option<Happened> {
+        if self.launcher_gone {
+            return self.next_adopted();
+        }
+        match self.launcher.message(false) {
+            Ok(None) => None,
+            Ok(Some(message)) => self.heard(message),
+            Err(_) => {
+                self.launcher_gone = true;
+                Some(Happened::Adopted)
+            }
+        }
+    }
+
+    fn heard(&mut self, message: Message) -> Option<Happened> {
+        match message {
+            Message::Stopped(signal) => Some(Happened::Stopped(signal)),
+            Message::Continued => Some(Happened::Continued),
+            Message::Ended { status, totals } => {
+                self.ended = true;
+                self.totals = *totals;
+                let ending = Ending::from_wait_status(status);
+                Some(Happened::Ended(MainEnd {
+                    at: Nanos(totals.at_ns),
+                    ending,
+                }))
+            }
+            Message::Empty(totals) => {
+                self.totals = *totals;
+                self.totals_final = true;
+                Some(Happened::Empty)
+            }
+            Message::Totals { totals, .. } => {
+                self.totals = *totals;
+                None
+            }
+            Message::Ready { .. } | Message::Failed(_) => None,
+        }
+    }
+
+    fn next_adopted(&mut self) -> Option<Happened> {
+        loop {
+            match process::wait_any(false) {
+                Ok(None) => return None,
+                Err(_) => return Some(Happened::Empty),
+                Ok(Some(waited)) if waited.pid != self.pid => continue,
+                Ok(Some(waited)) if waited.status & 0xff == 0x7f => {
+                    return Some(Happened::Stopped((waited.status >> 8 & 0xff) as i32));
+                }
+                Ok(Some(waited)) if waited.status == 0xffff => return Some(Happened::Continued),
+                Ok(Some(waited)) => {
+                    self.ended = true;
+                    let ending = Ending::from_wait_status(waited.status);
+                    return Some(Happened::Ended(MainEnd {
+                        at: Nanos(sys::clock::boot()),
+                        ending,
+                    }));
+                }
+            }
+        }
+    }
+
+    /// Asks for fresh totals; they arrive with a later [`Task::next`].
+    pub(crate) fn ask_totals(&self) {
+        if !self.launcher_gone {
+            // A launcher that is gone is noticed by the next message.
+            drop(self.launcher.ask_totals());
+        }
+    }
+
+    /// Everything waited for so far, as last told. `None` after the launcher was ended from outside: what the
+    /// kernel had summed up there is incomplete.
+    pub(crate) fn waited(&self) -> Option<WaitTotals> {
+        (!self.launcher_gone).then(|| wait_totals(&self.totals))
+    }
+
+    /// Asks for totals and waits for them: those of this instant. At most a few milliseconds.
+    pub(crate) fn waited_now(&mut self) -> Option<WaitTotals> {
+        if self.totals_final || self.launcher_gone {
+            return self.waited();
+        }
+        self.launcher.ask_totals().ok()?;
+        loop {
+            match self.launcher.message(true) {
+                Ok(Some(Message::Totals { totals, .. })) => {
+                    self.totals = *totals;
+                    return self.waited();
+                }
+                Ok(Some(message)) => drop(self.heard(message)),
+                Ok(None) => {}
+                Err(_) => {
+                    self.launcher_gone = true;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// What the launcher itself cost.
+    pub(crate) const fn launcher_usage(&self) -> Usage {
+        self.totals.own
+    }
+
+    /// Lets the launcher go; what is left of the tree becomes ours.
+    pub(crate) fn dismiss(&self) {
+        if !self.launcher_gone {
+            // Gone already is as good.
+            drop(self.launcher.dismiss());
+        }
+    }
+}
+
+fn wait_totals(totals: &Totals) -> WaitTotals {
+    let usage = &totals.children;
+    let io = |index: usize| totals.io.and_then(|io| io.get(index).copied());
+    WaitTotals {
+        counters: Counters {
+            cpu: Some(Nanos(usage.user_ns + usage.system_ns)),
+            cpu_user: Some(Nanos(usage.user_ns)),
+            cpu_system: Some(Nanos(usage.system_ns)),
+            cpu_wait: None,
+            io_wait: None,
+            faults_minor: Some(usage.faults_minor_total),
+            faults_major: Some(usage.faults_major_total),
+            switches_voluntary: Some(usage.switches_voluntary_total),
+            switches_involuntary: Some(usage.switches_involuntary_total),
+            bytes_read: io(0).map(Bytes),
+            bytes_written: io(1).map(Bytes),
+            reads: io(2),
+            writes: io(3),
+            disk_read: io(4).map(Bytes),
+            disk_written: io(5).map(Bytes),
+            disk_cancelled: io(6).map(Bytes),
+        },
+        rss_peak_process: Some(Bytes(usage.rss_peak_bytes)),
+        reaped: totals.reaped_total,
+    }
+}

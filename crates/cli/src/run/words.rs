@@ -1,0 +1,92 @@
+//! What the front and the monitor say to each other: fixed messages over a `SOCK_SEQPACKET` pair.
+
+use sys::signal::Arrived;
+
+/// Front to monitor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToMonitor {
+    /// This signal came to the front.
+    Signal(Arrived),
+}
+
+/// Monitor to front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToFront {
+    /// The command was stopped by this signal: stop too.
+    Stopped(i32),
+    /// Everything is done: exit with this status.
+    Done(u8),
+}
+
+/// Bytes of every message.
+pub(crate) const MESSAGE_BYTES: usize = 16;
+
+impl ToMonitor {
+    /// As it travels.
+    pub(crate) fn encode(self) -> [u8; MESSAGE_BYTES] {
+        let ToMonitor::Signal(arrived) = self;
+        let mut bytes = [0; MESSAGE_BYTES];
+        let words = [
+            arrived.signal,
+            arrived.code,
+            arrived.pid as i32,
+            arrived.uid as i32,
+        ];
+        for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// As it was said; `None` if this is no message.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(i32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        Some(ToMonitor::Signal(Arrived {
+            signal: word(0)?,
+            code: word(4)?,
+            pid: word(8)? as u32,
+            uid: word(12)? as u32,
+        }))
+    }
+}
+
+impl ToFront {
+    /// As it travels.
+    pub(crate) fn encode(self) -> [u8; 2] {
+        match self {
+            ToFront::Stopped(signal) => [b'S', signal as u8],
+            ToFront::Done(status) => [b'D', status],
+        }
+    }
+
+    /// As it was said; `None` if this is no message.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'S', signal] => Some(ToFront::Stopped(i32::from(*signal))),
+            [b'D', status] => Some(ToFront::Done(*status)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_heard() {
+        let signal = Arrived {
+            signal: 15,
+            code: -6,
+            pid: 77,
+            uid: u32::MAX,
+        };
+        let said = ToMonitor::Signal(signal);
+        assert_eq!(ToMonitor::decode(&said.encode()), Some(said));
+        for said in [ToFront::Stopped(20), ToFront::Done(137)] {
+            assert_eq!(ToFront::decode(&said.encode()), Some(said));
+        }
+        assert_eq!(ToFront::decode(b"?"), None);
+        assert_eq!(ToMonitor::decode(b"short"), None);
+    }
+}

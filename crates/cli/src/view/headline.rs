@@ -1,0 +1,291 @@
+//! The first line of a report: how it ended, after how long, at what peak, on how many cores.
+
+use super::amount::{Marks, cores, number, percent};
+use super::style::printable;
+use record::quantity;
+use record::report::{Exceeded, Exit, ExitType, Report};
+use record::unit::Unit;
+use record::value::{Field, Number};
+
+/// A program through which work left the tree of processes that is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Departure {
+    /// The program, as people call it: `ssh`, `docker`, `srun`.
+    pub program: String,
+    /// Whether the work may have gone to another machine.
+    pub elsewhere: bool,
+}
+
+/// The first line, without its end.
+pub fn headline(report: &Report, departures: &[Departure], marks: &mut Marks) -> String {
+    let mut parts = vec![ending(report)];
+    if report.exit.kind != ExitType::NotStarted {
+        parts.push(memory(report, marks));
+        parts.extend(cores_used(report, marks));
+        parts.extend(departed(departures));
+    }
+    parts.join("; ")
+}
+
+/// Whether the first line tells of something that went wrong.
+pub fn is_failure(exit: &Exit) -> bool {
+    !matches!(
+        (exit.kind, exit.code),
+        (ExitType::Normal, Some(0)) | (ExitType::Running, _)
+    )
+}
+
+fn ending(report: &Report) -> String {
+    let exit = &report.exit;
+    let after = report
+        .usage
+        .get("wall_time")
+        .and_then(Field::whole)
+        .map_or(String::new(), |ns| {
+            format!(" after {}", quantity::show_time(ns))
+        });
+    match exit.kind {
+        ExitType::Normal => {
+            format!(
+                "exit {}{after}",
+                exit.code.map_or("?".to_owned(), |code| code.to_string())
+            )
+        }
+        ExitType::Signal => format!("{}{after}", killed(exit.signal)),
+        ExitType::Limit => limit(report, &after),
+        ExitType::NotStarted => not_started(exit),
+        ExitType::Running => after.replacen(" after", "running for", 1),
+        ExitType::Unknown => format!("ended{after}, nobody could tell how"),
+    }
+}
+
+fn killed(signal: Option<i32>) -> String {
+    signal.map_or_else(
+        || "killed by a signal".to_owned(),
+        |number| format!("signal {number} ({})", signal_name(number)),
+    )
+}
+
+fn limit(report: &Report, after: &str) -> String {
+    let Some(broken) = report.exceeded.iter().find(|one| one.enforced) else {
+        return format!("limit exceeded{after}: ended by Plimsoll");
+    };
+    let when = broken.at_ns.map_or(after.to_owned(), |at| {
+        format!(" after {}", quantity::show_time(at.0))
+    });
+    format!(
+        "limit {} exceeded ({}){when}: ended by Plimsoll",
+        bound(broken),
+        value(broken)
+    )
+}
+
+fn bound(broken: &Exceeded) -> String {
+    format!(
+        "{} {}",
+        printable(&broken.resource),
+        number(broken.limit.as_f64(), broken.unit)
+    )
+}
+
+fn value(broken: &Exceeded) -> String {
+    number(broken.value.as_f64(), broken.unit)
+}
+
+fn not_started(exit: &Exit) -> String {
+    let status = exit
+        .status
+        .map_or(String::new(), |status| format!(" (exit {status})"));
+    match &exit.cause {
+        Some(cause) => format!("not started: {}{status}", printable(cause)),
+        None => format!("not started{status}"),
+    }
+}
+
+fn memory(report: &Report, marks: &mut Marks) -> String {
+    let fields = [
+        ("memory_peak", "peak memory"),
+        ("rss_peak", "peak of resident sets"),
+    ];
+    let found = fields
+        .iter()
+        .find_map(|(name, words)| Some((report.usage.get(name).and_then(Field::value)?, *words)));
+    let Some((peak, words)) = found else {
+        let reason = match report.usage.get("memory_peak") {
+            Some(Field::Missing { absent }) => absent.words(),
+            _ => "not measured",
+        };
+        return format!("peak memory unknown ({reason})");
+    };
+    let of = memory_allowed(report).map_or(String::new(), |(allowed, words)| {
+        let share = percent(peak.value.as_f64() / allowed);
+        format!(" of {}{words} ({share})", number(allowed, Unit::Bytes))
+    });
+    format!("{words} {}{of}", marks.show(peak))
+}
+
+/// The memory that the task may use: its limit, else the allocation, else the machine.
+fn memory_allowed(report: &Report) -> Option<(f64, &'static str)> {
+    let limit = report
+        .limits
+        .iter()
+        .find(|one| one.resource == "memory")
+        .map(|one| one.limit);
+    let given = report.allocation.get("memory").map(|claim| claim.value);
+    let machine = report.host.memory_bytes;
+    limit
+        .or(given)
+        .map(|allowed| (allowed.as_f64(), " allowed"))
+        .or((machine > 0).then_some((machine as f64, "")))
+        .filter(|(allowed, _)| *allowed > 0.0)
+}
+
+fn cores_used(report: &Report, marks: &mut Marks) -> Option<String> {
+    let used = report.usage.get("cores_mean").and_then(Field::value)?;
+    let given = report.allocation.get("cores").map(|claim| claim.value);
+    let all = given.unwrap_or(Number::Whole(report.host.cpus)).as_f64();
+    if all <= 0.0 {
+        return Some(format!("{} cores", marks.show(used)));
+    }
+    let noun = if all == 1.0 { "core" } else { "cores" };
+    let share = percent(used.value.as_f64() / all);
+    Some(format!(
+        "{} of {} {noun} ({share})",
+        marks.show(used),
+        cores(all)
+    ))
+}
+
+fn departed(departures: &[Departure]) -> Option<String> {
+    let first = departures.first()?;
+    let mut names: Vec<_> = departures
+        .iter()
+        .map(|one| printable(&one.program))
+        .collect();
+    names.dedup();
+    let all_elsewhere = first.elsewhere && departures.iter().all(|one| one.elsewhere);
+    let place = if all_elsewhere {
+        "this machine"
+    } else {
+        "this task"
+    };
+    Some(format!(
+        "work left {place} through {}: values are lower bounds",
+        names.join(", ")
+    ))
+}
+
+/// The name of a signal: `SIGKILL`.
+pub fn signal_name(number: i32) -> String {
+    // The numbers that x86 and ARM share; other architectures differ in a few.
+    const NAMES: &[&str] = &[
+        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+        "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
+        "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+    ];
+    const FIRST_REALTIME: i32 = 34;
+    let name = usize::try_from(number - 1)
+        .ok()
+        .and_then(|index| NAMES.get(index));
+    match name {
+        Some(name) => format!("SIG{name}"),
+        None if number >= FIRST_REALTIME => format!("SIGRTMIN+{}", number - FIRST_REALTIME),
+        None => "no such signal".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+    use record::value::{Absent, Method, Value};
+
+    fn line(report: &Report, departures: &[Departure]) -> String {
+        headline(report, departures, &mut Marks::default())
+    }
+
+    fn departure(program: &str, elsewhere: bool) -> Departure {
+        Departure {
+            program: program.to_owned(),
+            elsewhere,
+        }
+    }
+
+    #[test]
+    fn a_good_end_names_time_memory_and_cores() {
+        assert_eq!(
+            line(&sample::build(), &[]),
+            "exit 0 after 2m03s; peak memory 3.4 GiB of 8 GiB allowed (42 %); \
+             3.1 of 8 cores (39 %)"
+        );
+    }
+
+    #[test]
+    fn bad_ends_say_which() {
+        let mut report = sample::small();
+        report.exit.kind = ExitType::Signal;
+        report.exit.signal = Some(9);
+        assert!(line(&report, &[]).starts_with("signal 9 (SIGKILL) after 1.3 ms; peak"));
+        sample::break_limit(&mut report);
+        assert!(line(&report, &[]).starts_with(
+            "limit memory 512 MiB exceeded (513 MiB) after 1.20 s: ended by Plimsoll;"
+        ));
+        report.exceeded.clear();
+        assert!(line(&report, &[]).starts_with("limit exceeded after 1.3 ms: ended by Plimsoll"));
+        report.exit.kind = ExitType::Unknown;
+        assert!(line(&report, &[]).starts_with("ended after 1.3 ms, nobody could tell how;"));
+        report.exit.kind = ExitType::Running;
+        assert!(line(&report, &[]).starts_with("running for 1.3 ms;"));
+    }
+
+    #[test]
+    fn work_that_left_is_on_the_first_line() {
+        let report = sample::small();
+        let away = line(&report, &[departure("ssh", true), departure("srun", true)]);
+        assert!(
+            away.ends_with("work left this machine through ssh, srun: values are lower bounds")
+        );
+        let mixed = line(
+            &report,
+            &[departure("ssh", true), departure("docker", false)],
+        );
+        assert!(
+            mixed.contains("work left this task through ssh, docker"),
+            "{mixed}"
+        );
+    }
+
+    #[test]
+    fn bounds_are_marked_and_missing_values_have_a_reason() {
+        let mut report = sample::build();
+        let low = Method::LowerBound { upper: None };
+        let peak = Value::new(Number::Whole(1 << 30), Unit::Bytes, low, "x");
+        report
+            .usage
+            .set("memory_peak", Field::Present(peak.clone()));
+        assert!(line(&report, &[]).contains("peak memory >= 1 GiB of 8 GiB allowed (12 %)"));
+        report
+            .usage
+            .set("memory_peak", Field::absent(Absent::NoPermission));
+        assert!(line(&report, &[]).contains("peak of resident sets ~4.1 GiB of"));
+        report.usage.set("rss_peak", Field::absent(Absent::Gone));
+        assert!(line(&report, &[]).contains("peak memory unknown (this user may not read it)"));
+    }
+
+    #[test]
+    fn memory_is_compared_with_the_limit_then_the_allocation_then_the_machine() {
+        let mut report = sample::build();
+        report.limits.clear();
+        assert!(line(&report, &[]).contains(" of 16 GiB allowed (21 %)"));
+        report.allocation.clear();
+        assert!(line(&report, &[]).contains(" of 24 GiB (14 %); 3.1 of 16 cores (19 %)"));
+    }
+
+    #[test]
+    fn signals_have_names() {
+        assert_eq!(signal_name(15), "SIGTERM");
+        assert_eq!(signal_name(31), "SIGSYS");
+        assert_eq!(signal_name(36), "SIGRTMIN+2");
+        assert_eq!(signal_name(0), "no such signal");
+    }
+}

@@ -1,0 +1,97 @@
+//! Rows about what was asked for and given, the share of each limit that was used, and broken limits.
+
+use super::amount::{Marks, number, percent};
+use super::rows::Row;
+use super::style::printable;
+use record::quantity;
+use record::report::{Claim, Exceeded, Report};
+use record::value::Field;
+use std::collections::BTreeMap;
+
+/// Which value of the report each limit is compared with.
+const COMPARED: &[(&str, &str)] = &[
+    ("wall", "wall_time"),
+    ("cpu", "cpu_time"),
+    ("cores", "cores_peak"),
+    ("memory", "memory_peak"),
+    ("rss", "rss_peak"),
+    ("virtual", "virtual_peak"),
+    ("swap", "swap_peak"),
+    ("processes", "processes_peak"),
+    ("threads", "threads_peak"),
+    ("footprint", "footprint_peak"),
+    ("files", "files_peak"),
+    ("read", "bytes_read"),
+    ("written", "bytes_written"),
+];
+
+/// The rows, in order; none for what was not set.
+pub fn rows(report: &Report, marks: &mut Marks) -> Vec<Row> {
+    let mut rows: Vec<Row> = report.exceeded.iter().map(exceeded).collect();
+    rows.extend(Row::pieces("limits", used(report, marks)));
+    rows.extend(Row::pieces(
+        "requested",
+        claims(&report.request, |one| one.source != "--limit"),
+    ));
+    rows.extend(Row::pieces(
+        "provided",
+        claims(&report.allocation, |_| true),
+    ));
+    rows
+}
+
+fn exceeded(one: &Exceeded) -> Row {
+    let value = number(one.value.as_f64(), one.unit);
+    let limit = number(one.limit.as_f64(), one.unit);
+    let when = one.at_ns.map_or(String::new(), |at| {
+        format!(" after {}", quantity::show_time(at.0))
+    });
+    let who = match (one.pid, &one.process) {
+        (Some(pid), Some(name)) => format!(" by {} (pid {pid})", printable(name)),
+        (Some(pid), None) => format!(" by pid {pid}"),
+        (None, Some(name)) => format!(" by {}", printable(name)),
+        (None, None) => String::new(),
+    };
+    let fate = if one.enforced {
+        "the task was ended"
+    } else {
+        "nothing was ended"
+    };
+    Row::text(
+        "exceeded",
+        format!(
+            "{} {value} of {limit}{when}{who}, seen by {}: {fate}",
+            printable(&one.resource),
+            printable(&one.source)
+        ),
+    )
+}
+
+fn used(report: &Report, marks: &mut Marks) -> Vec<String> {
+    let share = |limit: &record::report::LimitSet| {
+        let bound = number(limit.limit.as_f64(), limit.unit);
+        let name = printable(&limit.resource);
+        let field = COMPARED
+            .iter()
+            .find(|(resource, _)| *resource == limit.resource)?
+            .1;
+        let Some(value) = report.usage.get(field).and_then(Field::value) else {
+            return Some(format!("{name} unknown of {bound}"));
+        };
+        let share = percent(value.value.as_f64() / limit.limit.as_f64().max(f64::MIN_POSITIVE));
+        Some(format!("{name} {share} of {bound} ({})", marks.show(value)))
+    };
+    report.limits.iter().filter_map(share).collect()
+}
+
+fn claims(claims: &BTreeMap<String, Claim>, wanted: impl Fn(&Claim) -> bool) -> Vec<String> {
+    let show = |(name, claim): (&String, &Claim)| {
+        let amount = number(claim.value.as_f64(), claim.unit);
+        printable(&format!("{name} {amount} ({})", claim.source))
+    };
+    claims
+        .iter()
+        .filter(|(_, claim)| wanted(claim))
+        .map(show)
+        .collect()
+}

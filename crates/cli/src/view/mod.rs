@@ -1,0 +1,13 @@
+//! What people see. A view computes no metric: it shows the values of a report and their shares.
+
+pub mod amount;
+pub mod doctor;
+pub mod headline;
+pub mod limits;
+pub mod report;
+pub mod rows;
+#[cfg(test)]
+mod sample;
+pub mod status;
+pub mod stdout;
+pub mod style;

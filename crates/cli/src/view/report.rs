@@ -1,0 +1,503 @@
+//! The text report of one task: one screen that goes to stderr after the task ended.
+
+use super::amount::Marks;
+use super::headline::{Departure, headline, is_failure};
+use super::limits;
+use super::rows::{LABEL_WIDTH, Row};
+use super::style::{Role, Style, cut, printable};
+use record::quantity;
+use record::report::serde_free::Scalar;
+use record::report::{Evidence, ExitType, Report};
+use record::unit::{Bytes, Nanos};
+use record::value::{Absent, Field};
+
+/// At most this many processes are shown.
+const TOP_MAX: usize = 5;
+
+/// At most this many survivors are named.
+const SURVIVORS_MAX: usize = 4;
+
+/// At most this many notes are shown; the JSON report holds all.
+const NOTES_MAX: usize = 6;
+
+/// One of the processes that used most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopProcess {
+    /// Process id.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+    /// CPU time, if known.
+    pub cpu: Option<Nanos>,
+    /// Highest resident set, if known.
+    pub rss_peak: Option<Bytes>,
+}
+
+/// A process that outlived the command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survivor {
+    /// Process id.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+}
+
+/// What became of the survivors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fate {
+    /// They run on.
+    #[default]
+    Left,
+    /// Plimsoll ended them.
+    Ended,
+}
+
+/// What the screen shows beside the report.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extra {
+    /// The processes that used most, in the order to show.
+    pub top: Vec<TopProcess>,
+    /// The processes that outlived the command.
+    pub survivors: Vec<Survivor>,
+    /// What became of them.
+    pub fate: Fate,
+    /// The programs through which work left the tree.
+    pub departures: Vec<Departure>,
+}
+
+/// The whole text, lines ended.
+pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
+    let mut marks = Marks::default();
+    let mut out = first_line(report, extra, style, &mut marks);
+    for row in rows(report, extra, &mut marks) {
+        row.render(style, &mut out);
+    }
+    if report.exit.kind != ExitType::NotStarted {
+        top(extra, style, &mut out);
+    }
+    for row in last_rows(report, marks) {
+        row.render(style, &mut out);
+    }
+    out
+}
+
+fn first_line(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -> String {
+    let line = headline(report, &extra.departures, marks);
+    let role = if is_failure(&report.exit) {
+        Role::Failure
+    } else {
+        Role::Headline
+    };
+    let (end, rest) = line.split_once("; ").unwrap_or((&line, ""));
+    let rest = if rest.is_empty() {
+        String::new()
+    } else {
+        format!("; {rest}")
+    };
+    format!(
+        "{}{}\n",
+        style.paint(role, end),
+        style.paint(Role::Headline, &rest)
+    )
+}
+
+fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
+    let mut rows = Vec::new();
+    rows.push(Row::text("command", command_line(&report.task.command)));
+    if report.exit.kind == ExitType::NotStarted {
+        return rows;
+    }
+    if let Some(cause) = &report.exit.cause {
+        rows.push(Row::text("cause", printable(cause)));
+    }
+    let evidence = report.exit.evidence.iter().map(evidence).collect();
+    rows.extend(Row::pieces("evidence", evidence));
+    rows.extend(limits::rows(report, marks));
+    rows.extend(cpu(report, marks));
+    rows.extend(memory(report, marks));
+    rows.extend(counts(report, marks));
+    rows.extend(gpu(report, marks));
+    rows.extend(survivors(extra));
+    rows
+}
+
+fn evidence(one: &Evidence) -> String {
+    let value = match &one.value {
+        Scalar::Whole(number) => number.to_string(),
+        Scalar::Text(text) => text.clone(),
+    };
+    printable(&format!(
+        "{} {value} ({})",
+        one.kind.replace('_', " "),
+        one.source
+    ))
+}
+
+fn command_line(words: &[String]) -> String {
+    // Long scripts on a command line would fill the screen.
+    const WIDTH: usize = 130;
+    cut(&printable(&words.join(" ")), WIDTH)
+}
+
+/// A value of the report, with words around it where it is there: `{}` stands for the value.
+fn piece(report: &Report, marks: &mut Marks, name: &str, words: &str) -> Option<String> {
+    let text = marks.field(report.usage.get(name))?;
+    Some(words.replacen("{}", &text, 1))
+}
+
+/// A row of the values that are there.
+fn row_of(
+    report: &Report,
+    marks: &mut Marks,
+    label: &'static str,
+    parts: &[(&str, &str)],
+) -> Option<Row> {
+    let pieces = parts
+        .iter()
+        .filter_map(|(name, words)| piece(report, marks, name, words));
+    Row::pieces(label, pieces.collect())
+}
+
+fn cpu(report: &Report, marks: &mut Marks) -> Vec<Row> {
+    let used = [
+        ("cpu_time", "{}"),
+        ("cpu_user", "user {}"),
+        ("cpu_system", "system {}"),
+        ("cores_peak", "best second {} cores"),
+    ];
+    let waited = [("cpu_wait", "{} for a CPU"), ("io_wait", "{} for the disk")];
+    let rows = [
+        row_of(report, marks, "CPU time", &used),
+        row_of(report, marks, "waited", &waited),
+    ];
+    rows.into_iter().flatten().collect()
+}
+
+fn memory(report: &Report, marks: &mut Marks) -> Vec<Row> {
+    let mut first = Vec::new();
+    if let Some(peak) = report.usage.get("memory_peak").and_then(Field::value) {
+        let at = peak.at_ns.map_or(String::new(), |at| {
+            format!(" at {}", quantity::show_time(at.0))
+        });
+        first.push(format!(
+            "{} each page once{at}{}",
+            marks.show(peak),
+            at_most(peak)
+        ));
+    }
+    let others = [
+        ("cgroup_peak", "{} with page cache"),
+        ("swap_peak", "{} swapped"),
+    ];
+    let used = |name: &str| report.usage.get(name).and_then(Field::whole) != Some(0);
+    let others = others.iter().filter(|(name, _)| used(name));
+    first.extend(others.filter_map(|(name, words)| piece(report, marks, name, words)));
+    let mut rows: Vec<Row> = Row::pieces("memory", first).into_iter().collect();
+    if !memory_agrees(report) {
+        let sets = [
+            ("rss_peak", "resident sets {} (shared pages in each)"),
+            ("rss_peak_process", "largest {}"),
+        ];
+        let label = if rows.is_empty() { "memory" } else { "" };
+        rows.extend(row_of(report, marks, label, &sets));
+    }
+    rows
+}
+
+fn at_most(peak: &record::value::Value) -> String {
+    match peak.method {
+        record::value::Method::LowerBound { upper: Some(upper) } => {
+            format!(" (at most {})", quantity::show_bytes(upper))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether the three memory numbers are one number for people: within 2 % and 1 MiB of each other.
+fn memory_agrees(report: &Report) -> bool {
+    let names = ["memory_peak", "rss_peak", "rss_peak_process"];
+    let known: Vec<u64> = names
+        .iter()
+        .filter_map(|name| report.usage.get(name)?.whole())
+        .collect();
+    let (Some(low), Some(high)) = (known.iter().min(), known.iter().max()) else {
+        return true;
+    };
+    known.len() == names.len() && high - low <= (high / 50).max(1 << 20)
+}
+
+fn counts(report: &Report, marks: &mut Marks) -> Vec<Row> {
+    let tables: &[(&'static str, &[(&str, &str)])] = &[
+        (
+            "processes",
+            &[
+                ("processes_total", "{} in all"),
+                ("processes_peak", "{} at once"),
+                ("threads_peak", "threads {} at once"),
+            ],
+        ),
+        (
+            "read",
+            &[
+                ("bytes_read", "{}"),
+                ("reads", "{} calls"),
+                ("disk_read", "{} from disk"),
+            ],
+        ),
+        (
+            "written",
+            &[
+                ("bytes_written", "{}"),
+                ("writes", "{} calls"),
+                ("disk_written", "{} to disk"),
+            ],
+        ),
+        (
+            "faults",
+            &[
+                ("faults_minor", "{} minor"),
+                ("faults_major", "{} major"),
+                ("switches_voluntary", "switches {} voluntary"),
+                ("switches_involuntary", "{} forced"),
+            ],
+        ),
+        (
+            "disk space",
+            &[("footprint_peak", "{}"), ("files_peak", "{} files")],
+        ),
+    ];
+    tables
+        .iter()
+        .filter_map(|(label, parts)| row_of(report, marks, label, parts))
+        .collect()
+}
+
+fn gpu(report: &Report, marks: &mut Marks) -> Option<Row> {
+    let fields = report
+        .usage
+        .0
+        .iter()
+        .filter(|(name, _)| name.starts_with("gpu_"));
+    let show = |(name, field): &(String, Field)| {
+        let text = marks.field(Some(field))?;
+        let words = name.trim_start_matches("gpu_").replace('_', " ");
+        Some(format!("{} {text}", printable(&words)))
+    };
+    Row::pieces("GPU", fields.filter_map(show).collect())
+}
+
+fn survivors(extra: &Extra) -> Option<Row> {
+    let count = extra.survivors.len();
+    let shown = extra.survivors.iter().take(SURVIVORS_MAX);
+    let mut pieces: Vec<String> = shown
+        .map(|one| format!("{} {}", one.pid, cut(&printable(&one.command), 40)))
+        .collect();
+    if count > SURVIVORS_MAX {
+        pieces.push(format!("{} more", count - SURVIVORS_MAX));
+    }
+    if let Some(last) = pieces.last_mut() {
+        last.push_str(match extra.fate {
+            Fate::Left => ": left running",
+            Fate::Ended => ": ended by Plimsoll",
+        });
+    }
+    Row::pieces("survivors", pieces)
+}
+
+/// The processes that used most; one alone says nothing that the rest does not.
+fn top(extra: &Extra, style: Style, out: &mut String) {
+    if extra.top.len() < 2 {
+        return;
+    }
+    let head = format!("{:>9} {:>9} {:>8}  command", "CPU time", "peak rss", "pid");
+    out.push_str(&style.paint(Role::Label, &format!("{:<LABEL_WIDTH$}", "top")));
+    out.push_str(&style.paint(Role::Aside, &head));
+    out.push('\n');
+    for one in extra.top.iter().take(TOP_MAX) {
+        let cpu = one
+            .cpu
+            .map_or("?".to_owned(), |cpu| quantity::show_time(cpu.0));
+        let rss = one
+            .rss_peak
+            .map_or("?".to_owned(), |rss| quantity::show_bytes(rss.0));
+        let left = format!("{:LABEL_WIDTH$}{cpu:>9} {rss:>9} {:>8}  ", "", one.pid);
+        let width = style.width.saturating_sub(left.chars().count());
+        out.push_str(&left);
+        out.push_str(&cut(&printable(&one.command), width));
+        out.push('\n');
+    }
+}
+
+fn last_rows(report: &Report, marks: Marks) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let notes = &report.monitor.notes;
+    rows.extend(
+        notes
+            .iter()
+            .take(NOTES_MAX)
+            .map(|note| Row::text("note", printable(note))),
+    );
+    if notes.len() > NOTES_MAX {
+        rows.push(Row::text(
+            "",
+            format!("{} more notes in the report", notes.len() - NOTES_MAX),
+        ));
+    }
+    if report.exit.kind == ExitType::NotStarted {
+        return rows;
+    }
+    rows.extend(absent(report));
+    rows.push(Row {
+        aside: true,
+        ..Row::text("watched", watched(report))
+    });
+    rows.extend(marks.legend().map(|legend| Row {
+        aside: true,
+        ..Row::text("marks", legend)
+    }));
+    rows
+}
+
+/// The values that should be there and are not, by reason.
+fn absent(report: &Report) -> Option<Row> {
+    let reasons = [Absent::NoPermission, Absent::NoKernelSupport, Absent::Gone];
+    let words = reasons.iter().filter_map(|reason| {
+        let missing =
+            |field: &Field| matches!(field, Field::Missing { absent } if absent == reason);
+        let names: Vec<_> = report
+            .usage
+            .0
+            .iter()
+            .filter(|(_, field)| missing(field))
+            .map(|(name, _)| printable(&name.replace('_', " ")))
+            .collect();
+        (!names.is_empty()).then(|| format!("{} ({})", names.join(", "), reason.words()))
+    });
+    let text = words.collect::<Vec<_>>().join("; ");
+    (!text.is_empty()).then(|| Row {
+        aside: true,
+        ..Row::text("absent", text)
+    })
+}
+
+fn watched(report: &Report) -> String {
+    let monitor = &report.monitor;
+    let lost = match monitor.events_lost {
+        0 => String::new(),
+        count => format!("; {count} events lost"),
+    };
+    format!(
+        "level {} by {}, every {}; cost {} CPU, {}{lost}",
+        printable(&monitor.level),
+        printable(&monitor.mechanism),
+        quantity::show_time(monitor.interval_ns.0),
+        quantity::show_time(monitor.cpu_time_ns.0),
+        quantity::show_bytes(monitor.memory_peak_bytes.0),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    fn top(pid: u32, seconds: u64, mib: u64, command: &str) -> TopProcess {
+        TopProcess {
+            pid,
+            command: command.to_owned(),
+            cpu: Some(Nanos::from_secs(seconds)),
+            rss_peak: Some(Bytes::from_mib(mib)),
+        }
+    }
+
+    #[test]
+    fn the_screen_of_a_build() {
+        let extra = Extra {
+            top: vec![
+                top(
+                    4242,
+                    62,
+                    812,
+                    "cc1plus -quiet -O2 src/very/long/path/to/a/translation_unit.cpp",
+                ),
+                top(4250, 31, 640, "ld \u{1b}[2J"),
+                TopProcess {
+                    pid: 4111,
+                    command: "make".into(),
+                    cpu: None,
+                    rss_peak: None,
+                },
+            ],
+            survivors: vec![Survivor {
+                pid: 4300,
+                command: "sccache --server".to_owned(),
+            }],
+            ..Extra::default()
+        };
+        sample::compare("build", &text(&sample::build(), &extra, Style::PLAIN));
+    }
+
+    #[test]
+    fn the_screen_of_a_broken_limit() {
+        let mut report = sample::build();
+        sample::break_limit(&mut report);
+        let extra = Extra {
+            departures: vec![Departure {
+                program: "ssh".to_owned(),
+                elsewhere: true,
+            }],
+            survivors: (1..=6)
+                .map(|pid| Survivor {
+                    pid,
+                    command: format!("worker {pid}"),
+                })
+                .collect(),
+            fate: Fate::Ended,
+            ..Extra::default()
+        };
+        sample::compare("limit", &text(&report, &extra, Style::PLAIN));
+    }
+
+    #[test]
+    fn the_screen_of_a_small_task_is_small() {
+        sample::compare(
+            "small",
+            &text(&sample::small(), &Extra::default(), Style::PLAIN),
+        );
+    }
+
+    #[test]
+    fn a_task_that_never_started_has_no_usage() {
+        let mut report = sample::small();
+        report.exit.kind = ExitType::NotStarted;
+        report.exit.status = Some(127);
+        report.exit.cause = Some("nosuch: command not found".to_owned());
+        report.monitor.notes = vec!["look at PATH".to_owned()];
+        assert_eq!(
+            text(&report, &Extra::default(), Style::PLAIN),
+            "not started: nosuch: command not found (exit 127)\n\
+             command     true\nnote        look at PATH\n"
+        );
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_the_colour() {
+        let style = Style {
+            color: true,
+            ..Style::PLAIN
+        };
+        let colored = text(&sample::build(), &Extra::default(), style);
+        let mut plain = String::new();
+        for part in colored.split('\u{1b}') {
+            plain.push_str(
+                part.split_once('m')
+                    .filter(|_| part.starts_with('['))
+                    .map_or(part, |p| p.1),
+            );
+        }
+        assert_eq!(
+            plain,
+            text(&sample::build(), &Extra::default(), Style::PLAIN)
+        );
+    }
+}
