@@ -41,14 +41,6 @@ pub fn close_inherited(fds: &[RawFd]) {
     }
 }
 
-/// Columns of the terminal on descriptor `fd` (`TIOCGWINSZ`); `None` if it is none or does not say.
-pub fn terminal_width(fd: RawFd) -> Option<usize> {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the request fills a winsize, which `size` is.
-    let result = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &raw mut size) };
-    (result == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
-}
-
 /// A pair of connected sockets that keep message borders (`SOCK_SEQPACKET`), closed on exec.
 pub fn channel() -> Result<(OwnedFd, OwnedFd), Error> {
     let mut fds = [0; 2];
@@ -105,6 +97,9 @@ pub fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8], block: bool) -> Result<Rec
         }
     }
 }
+
+/// The `poll(2)` event of readable data; what else is waited for is exceptional.
+pub const READABLE: i16 = libc::POLLIN;
 
 /// One descriptor to wait for.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 //!
 //! One file a kernel interface; what leaves this crate is safe to call.
 
-pub mod cgroup;
+pub mod bpf;
 pub mod clock;
 pub mod descriptor;
 pub mod error;
@@ -11,6 +11,9 @@ pub mod mountinfo;
 pub mod netlink;
 pub mod probe;
 pub mod process;
+pub mod ptrace;
 pub mod signal;
+pub mod taskstats;
+pub mod wake;
 
 pub use error::Error;

@@ -59,8 +59,15 @@ pub fn set_ignored(signal: i32) {
 
 /// Gives the signals that the Rust runtime changes back as they were at our start, before an exec.
 pub fn restore(ignored: u32) {
-    for (signal, flag) in [(libc::SIGCHLD, CHILD_IGNORED), (libc::SIGPIPE, PIPE_IGNORED)] {
-        if ignored & flag != 0 { set_ignored(signal) } else { set_default(signal) }
+    for (signal, flag) in [
+        (libc::SIGCHLD, CHILD_IGNORED),
+        (libc::SIGPIPE, PIPE_IGNORED),
+    ] {
+        if ignored & flag != 0 {
+            set_ignored(signal)
+        } else {
+            set_default(signal)
+        }
     }
 }
 

@@ -37,8 +37,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Assembled {
     /// The report.
     pub(crate) report: Report,
-    /// What was reduced.
-    pub(crate) summary: Summary,
+    /// What was reduced, if the task ran.
+    pub(crate) summary: Option<Summary>,
     /// For the screen.
     pub(crate) extra: screen::Extra,
     /// The exit status of `plimsoll run`.
@@ -57,7 +57,11 @@ pub(crate) fn assemble(
     let summary = summarise(&mut facts, eyes, hold, &outcome);
     let mut report = facts.report.clone();
     report.end = facts.real(outcome.end.at);
-    report.exceeded = hold.broken.iter().map(|broken| exceeded(broken, facts.start)).collect();
+    report.exceeded = hold
+        .broken
+        .iter()
+        .map(|broken| exceeded(broken, facts.start))
+        .collect();
     report.exceeded.extend(found_at_the_end(hold, &summary));
     let enforced = hold.broken.iter().find(|broken| broken.enforced);
     let status = status(enforced, outcome.end.ending, options);
@@ -65,7 +69,12 @@ pub(crate) fn assemble(
     report.usage = summary.usage.clone();
     report.monitor = monitor(&facts, &summary, events_lost);
     let extra = extra(&facts, &summary, &outcome);
-    Assembled { report, summary, extra, status }
+    Assembled {
+        report,
+        summary: Some(summary),
+        extra,
+        status,
+    }
 }
 
 fn summarise(facts: &mut Facts, mut eyes: Eyes, hold: &Hold, outcome: &Outcome) -> Summary {
@@ -77,9 +86,15 @@ fn summarise(facts: &mut Facts, mut eyes: Eyes, hold: &Hold, outcome: &Outcome) 
     for metric in ["footprint_peak", "files_peak"] {
         eyes.tree.reason(metric, Absent::Off);
     }
-    let why = hold.folders.stopped.clone().or(facts.footprint_absent.clone());
+    let why = hold
+        .folders
+        .stopped
+        .clone()
+        .or(facts.footprint_absent.clone());
     if let Some(why) = why {
-        facts.note(format!("no footprint: {why}; --measure-dir DIR asks for it"));
+        facts.note(format!(
+            "no footprint: {why}; --measure-dir DIR asks for it"
+        ));
     }
     eyes.tree.finish(&End {
         at: outcome.end.at,
@@ -107,7 +122,11 @@ fn exceeded(broken: &Broken, start: Nanos) -> Exceeded {
 
 /// Peaks above a limit that only the end showed: listed, exit status untouched.
 fn found_at_the_end(hold: &Hold, summary: &Summary) -> Vec<Exceeded> {
-    let known = |resource| hold.broken.iter().any(|one| one.verdict.limit.resource == resource);
+    let known = |resource| {
+        hold.broken
+            .iter()
+            .any(|one| one.verdict.limit.resource == resource)
+    };
     let found = hold.limits.check_final(&summary.usage);
     let new = found.into_iter().filter(|late| !known(late.limit.resource));
     new.map(|late| {
@@ -139,7 +158,10 @@ fn status(enforced: Option<&Broken>, ending: Ending, options: &RunOptions) -> St
     let own = u8::try_from(ending.shell_status()).unwrap_or(u8::MAX);
     let Some(broken) = enforced else { return own };
     let kind = broken.verdict.limit.resource.kind();
-    options.limit_exit_code.or(kind.map(|kind| kind.exit_status)).unwrap_or(own)
+    options
+        .limit_exit_code
+        .or(kind.map(|kind| kind.exit_status))
+        .unwrap_or(own)
 }
 
 fn exit(facts: &Facts, enforced: Option<&Broken>, outcome: &Outcome, status: Status) -> Exit {
@@ -147,7 +169,11 @@ fn exit(facts: &Facts, enforced: Option<&Broken>, outcome: &Outcome, status: Sta
         Ending::Code(code) => (ExitType::Normal, Some(i32::from(code)), None),
         Ending::Signal(signal) => (ExitType::Signal, None, Some(i32::from(signal))),
     };
-    let kind = if enforced.is_some() { ExitType::Limit } else { kind };
+    let kind = if enforced.is_some() {
+        ExitType::Limit
+    } else {
+        kind
+    };
     let mut evidence = facts.report.exit.evidence.clone();
     if let Some(broken) = enforced
         && broken.verdict.limit.resource == Resource::Memory
@@ -159,8 +185,17 @@ fn exit(facts: &Facts, enforced: Option<&Broken>, outcome: &Outcome, status: Sta
             source: broken.source.to_owned(),
         });
     }
-    let cause = enforced.map(limit_cause).or_else(|| reason_cause(outcome, signal));
-    Exit { kind, code, status: Some(i32::from(status)), signal, cause, evidence }
+    let cause = enforced
+        .map(limit_cause)
+        .or_else(|| reason_cause(outcome, signal));
+    Exit {
+        kind,
+        code,
+        status: Some(i32::from(status)),
+        signal,
+        cause,
+        evidence,
+    }
 }
 
 fn limit_cause(broken: &Broken) -> String {
@@ -196,14 +231,22 @@ fn monitor(facts: &Facts, summary: &Summary, events_lost: u64) -> record::report
     let own = process::usage(Whose::Own);
     let launcher = facts.launcher;
     let front = super::cost::cpu_of(process::parent());
-    let cpu = [own.user_ns, own.system_ns, launcher.user_ns, launcher.system_ns, front];
+    let cpu = [
+        own.user_ns,
+        own.system_ns,
+        launcher.user_ns,
+        launcher.system_ns,
+        front,
+    ];
     let mut monitor = facts.report.monitor.clone();
     monitor.cpu_time_ns = Nanos(cpu.iter().sum());
     monitor.memory_peak_bytes = Bytes(own.rss_peak_bytes);
     monitor.events_lost = events_lost;
     monitor.notes.extend(summary.notes.iter().cloned());
     if facts.notes_dropped() > 0 {
-        monitor.notes.push(format!("{} more notes were dropped", facts.notes_dropped()));
+        monitor
+            .notes
+            .push(format!("{} more notes were dropped", facts.notes_dropped()));
     }
     monitor
 }
@@ -215,15 +258,19 @@ fn extra(facts: &Facts, summary: &Summary, outcome: &Outcome) -> screen::Extra {
         cpu: one.cpu,
         rss_peak: one.rss_peak,
     });
-    let survivors = summary
-        .survivors
-        .iter()
-        .map(|one| screen::Survivor { pid: one.pid, command: one.command.clone() });
+    let survivors = summary.survivors.iter().map(|one| screen::Survivor {
+        pid: one.pid,
+        command: one.command.clone(),
+    });
     let ended = outcome.reason.is_some();
     screen::Extra {
         top: top.collect(),
         survivors: survivors.collect(),
-        fate: if ended { screen::Fate::Ended } else { screen::Fate::Left },
+        fate: if ended {
+            screen::Fate::Ended
+        } else {
+            screen::Fate::Left
+        },
         departures: facts.departures.clone(),
     }
 }
@@ -232,9 +279,18 @@ fn extra(facts: &Facts, summary: &Summary, outcome: &Outcome) -> screen::Extra {
 pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold) -> Report {
     let mut report = facts.report.clone();
     report.end = facts.real(now);
-    report.exceeded = hold.broken.iter().map(|broken| exceeded(broken, facts.start)).collect();
-    let end = End { at: now, main: None, waited: None, survivors: Vec::new() };
-    report.usage = eyes.tree.running_usage(&end);
+    report.exceeded = hold
+        .broken
+        .iter()
+        .map(|broken| exceeded(broken, facts.start))
+        .collect();
+    let end = End {
+        at: now,
+        main: None,
+        waited: None,
+        survivors: Vec::new(),
+    };
+    report.usage = eyes.tree.usage(&end);
     report.monitor.events_lost = eyes.tree.events_lost();
     report
 }
@@ -250,10 +306,17 @@ pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assemble
         ..super::facts::running()
     };
     for metric in reduce::METRICS {
-        report.usage.set(metric.name, record::value::Field::absent(Absent::NotApplicable));
+        report.usage.set(
+            metric.name,
+            record::value::Field::absent(Absent::NotApplicable),
+        );
     }
-    let summary = Summary::default();
-    Assembled { report, summary, extra: screen::Extra::default(), status }
+    Assembled {
+        report,
+        summary: None,
+        extra: screen::Extra::default(),
+        status,
+    }
 }
 
 /// What the status line shows.
@@ -263,7 +326,10 @@ pub(crate) fn status_now(live: &Live, hold: &Hold, start: Nanos) -> Now {
         elapsed: live.at.since(start),
         cores: live.cores.as_ref().map(|reading| reading.value),
         memory: live.memory.map(|memory| Bytes(memory.low)),
-        memory_limit: hold.limits.get(Resource::Memory).map(|limit| Bytes(limit.value)),
+        memory_limit: hold
+            .limits
+            .get(Resource::Memory)
+            .map(|limit| Bytes(limit.value)),
         processes: number(&live.processes),
         threads: number(&live.threads),
         read: number(&live.read).map(Bytes),

@@ -57,7 +57,11 @@ impl Eyes {
                 Some(Series::Process) => SeriesKind::Process,
             },
         };
-        let level = if notifier.kind().tells_tree() { Level::Events } else { Level::Query };
+        let level = if notifier.kind().tells_tree() {
+            Level::Events
+        } else {
+            Level::Query
+        };
         facts.watched_by(notifier.name(), level);
         Ok(Self {
             notifier,
@@ -155,7 +159,11 @@ impl Eyes {
     fn found(&self) -> Vec<u32> {
         // Without a readable /proc nothing is found, and the report says what is absent.
         let found = procfs::descendants(Path::new("/proc"), &[self.adopter]).unwrap_or_default();
-        found.iter().filter(|process| process.live_threads() > 0).map(|process| process.pid).collect()
+        found
+            .iter()
+            .filter(|process| process.live_threads() > 0)
+            .map(|process| process.pid)
+            .collect()
     }
 
     /// When something is due.
@@ -166,7 +174,11 @@ impl Eyes {
 
     /// The descriptor to wait on for events.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        if self.broken { None } else { self.notifier.fd() }
+        if self.broken {
+            None
+        } else {
+            self.notifier.fd()
+        }
     }
 
     /// Every process that a signal to the tree is for.
@@ -199,7 +211,10 @@ impl Eyes {
             {
                 return;
             }
-            let waiting = [Waiting { fd: self.notifier.fd(), exceptional: false }];
+            let waiting = [Waiting {
+                fd: self.notifier.fd(),
+                exceptional: false,
+            }];
             let step = self.notifier.period().map_or(deadline - now, |_| 1_000_000);
             if descriptor::poll(&waiting, Some(step.min(deadline - now))).is_err() {
                 return;

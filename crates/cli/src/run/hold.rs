@@ -89,7 +89,9 @@ impl Hold {
         {
             match group.set_memory_limit(limit.value, 0) {
                 Ok(()) => self.kernel_memory = Some(limit.value),
-                Err(error) => facts.note(format!("the kernel does not keep the memory limit: {error}")),
+                Err(error) => facts.note(format!(
+                    "the kernel does not keep the memory limit: {error}"
+                )),
             }
         }
         // Without a watch the OOM count is read at each look.
@@ -100,7 +102,9 @@ impl Hold {
 
     /// Takes the command's process, which waits for its exec, into the group.
     pub(crate) fn take(&mut self, pid: u32) -> Result<()> {
-        let Some(group) = &self.group else { return Ok(()) };
+        let Some(group) = &self.group else {
+            return Ok(());
+        };
         if let Err(error) = group.add(pid) {
             self.release();
             return Err(error.into());
@@ -110,7 +114,9 @@ impl Hold {
 
     /// Whether memory is charged to a group of our own.
     pub(crate) fn has_memory(&self) -> bool {
-        self.group.as_ref().is_some_and(|group| group.memory_refusal().is_none())
+        self.group
+            .as_ref()
+            .is_some_and(|group| group.memory_refusal().is_none())
     }
 
     /// Reads the group and the folders into the reducer.
@@ -126,7 +132,10 @@ impl Hold {
     /// The processes in the group.
     pub(crate) fn pids(&self) -> Vec<u32> {
         // A group that cannot be read is made up for by the other lists.
-        self.group.as_ref().and_then(|group| group.pids().ok()).unwrap_or_default()
+        self.group
+            .as_ref()
+            .and_then(|group| group.pids().ok())
+            .unwrap_or_default()
     }
 
     /// When a limit wants a look.
@@ -138,7 +147,12 @@ impl Hold {
     pub(crate) fn waiting(&self) -> Vec<Waiting<'_>> {
         let watch = |watch: &OomWatch| watch.interest() != sys::descriptor::READABLE;
         let waiting = self.oom.iter();
-        waiting.map(|oom| Waiting { fd: Some(oom.as_fd()), exceptional: watch(oom) }).collect()
+        waiting
+            .map(|oom| Waiting {
+                fd: Some(oom.as_fd()),
+                exceptional: watch(oom),
+            })
+            .collect()
     }
 
     /// Looks at the limits if it is time; returns the grace if the task is to be ended.
@@ -163,12 +177,20 @@ impl Hold {
                 eyes.weigh_memory(now);
                 continue;
             }
-            if self.broken.iter().any(|known| known.verdict.limit == verdict.limit) {
+            if self
+                .broken
+                .iter()
+                .any(|known| known.verdict.limit == verdict.limit)
+            {
                 continue;
             }
             let enforced = !options.measure_only;
             let resource = verdict.limit.resource;
-            self.broken.push(Broken { verdict, enforced, source: seen_by(resource) });
+            self.broken.push(Broken {
+                verdict,
+                enforced,
+                source: seen_by(resource),
+            });
             if enforced {
                 grace = grace.or(Some(options.grace(Some(resource))));
             }
@@ -185,9 +207,16 @@ impl Hold {
         if counts.kills == 0 || self.broken.iter().any(known) {
             return None;
         }
-        let peak = self.reader.as_mut().and_then(|reader| reader.read().peak).unwrap_or(Bytes(limit));
+        let peak = self
+            .reader
+            .as_mut()
+            .and_then(|reader| reader.read().peak)
+            .unwrap_or(Bytes(limit));
         let largest = eyes.tree.live(now).largest;
-        let limit = Limit { resource: Resource::Memory, value: limit };
+        let limit = Limit {
+            resource: Resource::Memory,
+            value: limit,
+        };
         let verdict = Verdict {
             limit,
             value: peak.0.max(limit.value) as f64,
@@ -197,7 +226,11 @@ impl Hold {
             certainty: Certainty::Broken,
             basis: Some(Basis::Group),
         };
-        self.broken.push(Broken { verdict, enforced: true, source: "cgroup OOM event" });
+        self.broken.push(Broken {
+            verdict,
+            enforced: true,
+            source: "cgroup OOM event",
+        });
         Some(options.grace(Some(Resource::Memory)))
     }
 

@@ -96,9 +96,11 @@ impl<'a> Monitor<'a> {
             self.wait();
             self.hear();
             let now = Nanos(sys::clock::boot());
-            self.eyes.look(now, &mut self.task, &mut self.hold, &mut self.facts);
+            self.eyes
+                .look(now, &mut self.task, &mut self.hold, &mut self.facts);
             self.enforce(now);
-            self.paper.running_state(now, &self.facts, &self.eyes, &self.hold);
+            self.paper
+                .running_state(now, &self.facts, &self.eyes, &self.hold);
         }
         self.finish()
     }
@@ -261,7 +263,10 @@ impl<'a> Monitor<'a> {
     }
 
     fn enforce(&mut self, now: Nanos) {
-        if let Some(grace) = self.hold.check(now, &mut self.eyes, &mut self.task, self.options) {
+        if let Some(grace) = self
+            .hold
+            .check(now, &mut self.eyes, &mut self.task, self.options)
+        {
             let action = self.ending.end(Reason::Limit, now, grace);
             self.act(action);
         }
@@ -288,23 +293,39 @@ impl<'a> Monitor<'a> {
 
     fn finish(mut self) -> u8 {
         let now = Nanos(sys::clock::boot());
-        let end = self.main_end.unwrap_or(MainEnd { at: now, ending: HowEnded::Code(125) });
+        let end = self.main_end.unwrap_or(MainEnd {
+            at: now,
+            ending: HowEnded::Code(125),
+        });
         let waited = self.task.waited_now();
-        let survivors = if self.empty { Vec::new() } else { self.eyes.survivors() };
-        self.eyes.settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
+        let survivors = if self.empty {
+            Vec::new()
+        } else {
+            self.eyes.survivors()
+        };
+        self.eyes
+            .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
         if !survivors.is_empty() {
             self.eyes.pass(now, &mut self.task, &mut self.hold);
         }
         self.hold.last_look(now, &mut self.eyes, self.options);
         self.facts.launcher = self.task.launcher_usage();
-        let outcome = Outcome { end, waited, survivors, reason: self.ending.reason() };
+        let outcome = Outcome {
+            end,
+            waited,
+            survivors,
+            reason: self.ending.reason(),
+        };
         let assembled = assemble(self.facts, self.eyes, &self.hold, outcome, self.options);
         self.paper.write(&assembled, self.options);
         self.task.dismiss();
         self.hold.release();
         if let Some(front) = &self.front {
             // A front that died has nobody to tell.
-            drop(descriptor::send(front.as_fd(), &ToFront::Done(assembled.status).encode()));
+            drop(descriptor::send(
+                front.as_fd(),
+                &ToFront::Done(assembled.status).encode(),
+            ));
         }
         assembled.status
     }

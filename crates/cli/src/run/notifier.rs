@@ -27,7 +27,9 @@ impl Notifier {
         match (options.level, options.mechanism) {
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => Self::connector(),
-            (_, Some(Mechanism::Bpf)) => bail!("--mechanism bpf: this build has no in-kernel programs"),
+            (_, Some(Mechanism::Bpf)) => {
+                bail!("--mechanism bpf: this build has no in-kernel programs")
+            }
             (_, Some(Mechanism::Ptrace)) => bail!("--mechanism ptrace: not available"),
             (_, None) => match Self::connector() {
                 Ok(notifier) => Ok(notifier),

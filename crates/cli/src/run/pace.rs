@@ -20,7 +20,9 @@ pub(crate) fn next_look(limits: &[Limit], live: &Live, cpus: u64, interval: Nano
 }
 
 fn wait(limit: &Limit, live: &Live, cpus: u64, interval: Nanos) -> Nanos {
-    let value = live.get(limit.resource).map_or(0.0, |reading| reading.value);
+    let value = live
+        .get(limit.resource)
+        .map_or(0.0, |reading| reading.value);
     let room = (limit.value as f64 - value).max(0.0);
     let seconds = match limit.resource {
         Resource::Wall => return Nanos(room as u64).max(Nanos(1)),
@@ -37,8 +39,14 @@ fn wait(limit: &Limit, live: &Live, cpus: u64, interval: Nanos) -> Nanos {
 
 /// What the upper bound of memory leaves; the lower one where the upper is above the limit already.
 fn memory_room(limit: &Limit, live: &Live) -> f64 {
-    let Some(memory) = live.memory else { return 0.0 };
-    let used = if memory.high > limit.value { memory.low } else { memory.high };
+    let Some(memory) = live.memory else {
+        return 0.0;
+    };
+    let used = if memory.high > limit.value {
+        memory.low
+    } else {
+        memory.high
+    };
     limit.value.saturating_sub(used) as f64
 }
 
@@ -50,9 +58,19 @@ mod tests {
     fn live() -> Live {
         Live {
             at: Nanos::from_secs(10),
-            wall: Some(Reading { value: 9e9, holder: None }),
-            cpu: Some(Reading { value: 1e9, holder: None }),
-            memory: Some(LiveMemory { low: 1 << 30, high: 1 << 30, basis: Basis::RssSum }),
+            wall: Some(Reading {
+                value: 9e9,
+                holder: None,
+            }),
+            cpu: Some(Reading {
+                value: 1e9,
+                holder: None,
+            }),
+            memory: Some(LiveMemory {
+                low: 1 << 30,
+                high: 1 << 30,
+                basis: Basis::RssSum,
+            }),
             ..Live::default()
         }
     }
@@ -74,8 +92,14 @@ mod tests {
     #[test]
     fn the_nearest_limit_decides() {
         let limits = [
-            Limit { resource: Resource::Cpu, value: 100_000_000_000 },
-            Limit { resource: Resource::Processes, value: 4 },
+            Limit {
+                resource: Resource::Cpu,
+                value: 100_000_000_000,
+            },
+            Limit {
+                resource: Resource::Processes,
+                value: 4,
+            },
         ];
         let next = next_look(&limits, &live(), 2, Nanos::from_secs(1));
         assert_eq!(next.since(live().at), COUNT_LOOK);

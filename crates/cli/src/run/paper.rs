@@ -5,7 +5,7 @@ use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
 use crate::cmd::run::{Format, RunOptions};
-use crate::view::style::Style;
+use crate::view::style::{Style, environment_allows_color};
 use crate::view::{report as screen, status};
 use anyhow::{Context, Result};
 use record::report::Report;
@@ -26,6 +26,7 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// The places of one report.
 pub(crate) struct Paper {
+    prefix: Option<PathBuf>,
     output: Option<Output>,
     append: Option<Append>,
     next_running: Nanos,
@@ -36,16 +37,13 @@ pub(crate) struct Paper {
 impl Paper {
     /// Makes sure that everything can be written, before the task starts.
     pub(crate) fn check(options: &RunOptions) -> Result<Self> {
-        let output = match &options.output {
-            Some(prefix) => Some(Output::check(&absolute(prefix)?)?),
-            None => None,
-        };
-        let append = match &options.append {
-            Some(path) => Some(Append::check(&absolute(path)?)?),
-            None => None,
-        };
+        let prefix = options.output.as_deref().map(absolute).transpose()?;
+        let output = prefix.as_deref().map(Output::check).transpose()?;
+        let append = options.append.as_deref().map(absolute).transpose()?;
+        let append = append.as_deref().map(Append::check).transpose()?;
         let live = options.live && std::io::stderr().is_terminal();
         Ok(Self {
+            prefix,
             output,
             append,
             next_running: Nanos(u64::MAX),
@@ -75,7 +73,9 @@ impl Paper {
             return;
         }
         self.next_running = now.plus(RUNNING_PERIOD);
-        let Some(output) = &mut self.output else { return };
+        let Some(output) = &mut self.output else {
+            return;
+        };
         let report = assemble::running_report(now, facts, eyes, hold);
         let written = (json::FORMAT.encode)(&report).and_then(|text| output.write_running(&text));
         if let Err(error) = written {
@@ -97,11 +97,16 @@ impl Paper {
         if self.live_shown {
             drop(write!(std::io::stderr(), "{CLEAR_LINE}"));
         }
-        let extras = options.output.as_deref().map_or(Ok(()), |prefix| extras(done, options, prefix));
+        let extras = self
+            .prefix
+            .as_deref()
+            .map_or(Ok(()), |prefix| extras(done, options, prefix));
         let results = [
             extras,
-            self.output.map_or(Ok(()), |output| finish(output, &done.report)),
-            self.append.map_or(Ok(()), |append| add_line(append, &done.report)),
+            self.output
+                .map_or(Ok(()), |output| finish(output, &done.report)),
+            self.append
+                .map_or(Ok(()), |append| add_line(append, &done.report)),
             to_stderr(done, options),
         ];
         for error in results.into_iter().filter_map(Result::err) {
@@ -126,6 +131,9 @@ fn add_line(append: Append, report: &Report) -> Result<()> {
 }
 
 fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
+    let Some(summary) = &done.summary else {
+        return Ok(());
+    };
     let beside = |end: &str| {
         let mut name = prefix.as_os_str().to_owned();
         name.push(end);
@@ -133,11 +141,13 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
     };
     if options.with_processes {
         write_file(&beside(".processes.jsonl"), |out| {
-            export::processes::write(&done.summary.processes, out)
+            export::processes::write(&summary.processes, out)
         })?;
     }
     if options.with_series.is_some() {
-        write_file(&beside(".series.csv"), |out| export::series::write(&done.summary.series, out))?;
+        write_file(&beside(".series.csv"), |out| {
+            export::series::write(&summary.series, out)
+        })?;
     }
     Ok(())
 }
@@ -151,11 +161,12 @@ fn to_stderr(done: &Assembled, options: &RunOptions) -> Result<()> {
     let bytes = match options.format {
         Some(Format::Json) => (json::FORMAT.encode)(&done.report)?,
         Some(Format::Text) | None => {
-            let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            let width = if terminal { sys::descriptor::terminal_width(2) } else { None };
-            let style = Style { color: terminal && !plain, width: width.unwrap_or(WIDTH) };
+            let style = Style::of(&stderr, environment_allows_color());
             screen::text(&done.report, &done.extra, style).into_bytes()
         }
     };
-    stderr.lock().write_all(&bytes).context("cannot write the report to stderr")
+    stderr
+        .lock()
+        .write_all(&bytes)
+        .context("cannot write the report to stderr")
 }

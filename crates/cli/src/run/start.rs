@@ -36,8 +36,10 @@ struct Inheritance {
 
 /// Runs the task; the exit status.
 pub(crate) fn run(options: &RunOptions) -> Result<Status> {
-    let inheritance =
-        Inheritance { descriptors: descriptor::open_now(), ignored: signal::ignored_at_start() };
+    let inheritance = Inheritance {
+        descriptors: descriptor::open_now(),
+        ignored: signal::ignored_at_start(),
+    };
     let (ours, theirs) = descriptor::channel()?;
     match process::fork() {
         Ok(Fork::Parent(monitor)) => {
@@ -57,7 +59,9 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
     if options.output.is_some() || !options.limits.is_empty() {
         return Err(error).context("cannot start the monitor");
     }
-    warn(&format!("not watched, as no monitor can be started: {error}"));
+    warn(&format!(
+        "not watched, as no monitor can be started: {error}"
+    ));
     let word = options.command.first().context("the command is empty")?;
     let Found::At(path) = command::find(word, std::env::var_os("PATH").as_deref()) else {
         return Ok(STATUS_MISSING);
@@ -69,7 +73,10 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
 }
 
 /// In the monitor's process: starts the task and sees it through; the exit status.
-#[allow(clippy::print_stderr, reason = "a refusal before the task started goes to the user")]
+#[allow(
+    clippy::print_stderr,
+    reason = "a refusal before the task started goes to the user"
+)]
 fn monitor(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Status {
     // Without a second descriptor the front takes the status from our exit.
     let channel = front.as_fd().try_clone_to_owned();
@@ -82,7 +89,10 @@ fn monitor(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> S
     };
     if let Ok(channel) = channel {
         // A front that died has nobody to tell.
-        drop(descriptor::send(channel.as_fd(), &ToFront::Done(status).encode()));
+        drop(descriptor::send(
+            channel.as_fd(),
+            &ToFront::Done(status).encode(),
+        ));
     }
     status
 }
@@ -107,7 +117,11 @@ fn watch(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Res
         ignored: inheritance.ignored,
         leave: options.on_monitor_death == MonitorDeath::Leave,
     })?;
-    let others = inheritance.descriptors.iter().copied().filter(|fd| *fd != 2);
+    let others = inheritance
+        .descriptors
+        .iter()
+        .copied()
+        .filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {error:#}"));
@@ -117,7 +131,11 @@ fn watch(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Res
     paper.started(facts.start);
     eyes.started(&facts, &task);
     if let Some(errno) = task.go()? {
-        let status = if errno == ENOENT { STATUS_MISSING } else { STATUS_NOT_EXECUTABLE };
+        let status = if errno == ENOENT {
+            STATUS_MISSING
+        } else {
+            STATUS_NOT_EXECUTABLE
+        };
         let why = std::io::Error::from_raw_os_error(errno);
         task.dismiss();
         hold.release();
@@ -127,7 +145,17 @@ fn watch(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Res
     if std::env::set_current_dir("/").is_err() {
         facts.note("the monitor could not leave the working directory");
     }
-    Ok(Monitor::new(Parts { options, task, eyes, hold, facts, paper, front, signals }).serve())
+    Ok(Monitor::new(Parts {
+        options,
+        task,
+        eyes,
+        hold,
+        facts,
+        paper,
+        front,
+        signals,
+    })
+    .serve())
 }
 
 fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {
@@ -135,12 +163,14 @@ fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {
     let word = options.command.first().unwrap_or(&empty);
     match command::find(word, std::env::var_os("PATH").as_deref()) {
         Found::At(path) => Ok(path),
-        Found::Missing => {
-            Err((STATUS_MISSING, format!("{}: no such command", Path::new(word).display())))
-        }
-        Found::NotExecutable(path) => {
-            Err((STATUS_NOT_EXECUTABLE, format!("{}: not an executable file", path.display())))
-        }
+        Found::Missing => Err((
+            STATUS_MISSING,
+            format!("{}: no such command", Path::new(word).display()),
+        )),
+        Found::NotExecutable(path) => Err((
+            STATUS_NOT_EXECUTABLE,
+            format!("{}: not an executable file", path.display()),
+        )),
     }
 }
 
