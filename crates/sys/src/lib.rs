@@ -3,6 +3,7 @@
 //! One file a kernel interface; what leaves this crate is safe to call.
 
 pub mod bpf;
+pub mod cgroup;
 pub mod clock;
 pub mod descriptor;
 pub mod error;
