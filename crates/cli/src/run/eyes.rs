@@ -4,7 +4,6 @@ use super::facts::Facts;
 use super::hold::Hold;
 use super::notifier::Notifier;
 use super::task::Task;
-use super::weigh::Scales;
 use crate::cmd::run::{Level, RunOptions, Series};
 use anyhow::Result;
 use record::event::Event;
@@ -13,6 +12,7 @@ use record::unit::Nanos;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
 use source::follow::procfs;
+use source::query::pss::Scales;
 use source::query::sampler::{self, Sampler};
 use source::root::Root;
 use std::os::fd::BorrowedFd;
@@ -70,7 +70,7 @@ impl Eyes {
             sampler: Sampler::new(Root::default(), sampler::Settings::default()),
             samples: Vec::new(),
             events: Vec::new(),
-            scales: Scales::default(),
+            scales: Scales::new(Root::default()),
             adopter: 0,
             start: facts.start,
             next_pass: Nanos(0),

@@ -10,6 +10,7 @@ use record::timestamp::rfc3339;
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Number};
 use reduce::tree::Tree;
+use source::context::remote::leaves_tree_of_job;
 use std::collections::BTreeMap;
 use sys::clock::{self, Clock};
 use sys::process::{self, Usage};
@@ -35,6 +36,8 @@ pub(crate) struct Facts {
     pub(crate) footprint_absent: Option<String>,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
+    /// Nodes of the scheduler's job, if told.
+    nodes: Option<u64>,
     /// What is added to `CLOCK_BOOTTIME` for the time since 1970.
     real_offset: u64,
     notes_dropped: u64,
@@ -95,6 +98,7 @@ impl Facts {
             group_absent: None,
             footprint_absent: None,
             launcher: Usage::default(),
+            nodes: surroundings.nodes,
             real_offset,
             notes_dropped: 0,
         }
@@ -176,21 +180,25 @@ impl Facts {
             return;
         };
         let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-        let Some(departure) = remote_stub(&words) else {
+        let Some(departure) = leaves_tree_of_job(&words, self.nodes) else {
             return;
         };
-        let known = |one: &Departure| one.program == departure.program;
-        if self.departures.iter().any(known) {
+        if self
+            .departures
+            .iter()
+            .any(|one| one.program == departure.program)
+        {
             return;
         }
-        if departure.elsewhere {
-            tree.departed(departure.program);
+        if departure.certain {
+            tree.departed(&departure.program);
+            let program = departure.program.clone();
+            self.departures.push(Departure {
+                program,
+                elsewhere: false,
+            });
         }
-        self.note(format!("{}: {}", departure.program, departure.what));
-        self.departures.push(Departure {
-            program: departure.program.to_owned(),
-            elsewhere: departure.elsewhere,
-        });
+        self.note(format!("{} {}", departure.program, departure.what));
     }
 }
 
@@ -261,16 +269,8 @@ fn task(options: &RunOptions, now: u64) -> report::Task {
 pub(crate) struct Surroundings {
     pub(crate) job: report::Job,
     pub(crate) image: Option<String>,
+    pub(crate) nodes: Option<u64>,
     pub(crate) request: BTreeMap<String, Claim>,
     pub(crate) allocation: BTreeMap<String, Claim>,
     pub(crate) host: report::Host,
-}
-
-struct Dep {
-    program: &'static str,
-    what: &'static str,
-    elsewhere: bool,
-}
-fn remote_stub(_w: &[&[u8]]) -> Option<Dep> {
-    None
 }

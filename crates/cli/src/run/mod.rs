@@ -17,7 +17,6 @@ mod person;
 mod start;
 mod surroundings;
 mod task;
-mod weigh;
 mod words;
 
 pub(crate) use start::run;

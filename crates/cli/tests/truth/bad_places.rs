@@ -1,0 +1,214 @@
+//! Bad places: the task runs and the report says what is absent; 125 only for what was asked by name.
+
+use crate::harness::mechanism::Mechanism;
+use crate::harness::process;
+use crate::harness::run::{Done, Run, plimsoll};
+use crate::harness::workload::program;
+use crate::harness::{skip, words};
+use std::ffi::OsString;
+
+/// `script` starts `"$@"` in a bad place; the task must end as it would anywhere.
+#[track_caller]
+fn runs_in(script: &str) -> Done {
+    let done = Run::plain(
+        &["--format", "text"],
+        words!["/bin/sh", "-c", "/bin/true; exit 5"],
+    )
+    .wrapped(words!["/bin/sh", "-c", script, "sh"])
+    .finish();
+    done.expect_status(5);
+    assert!(
+        done.stderr.contains("exit 5 after "),
+        "no report: {}",
+        done.context()
+    );
+    done
+}
+
+/// What `script` needs may be forbidden here: then it exits with 99.
+#[track_caller]
+fn runs_in_if_allowed(script: &str) {
+    let probe = Run::bare(words!["/bin/sh", "-c", "exit 5"])
+        .wrapped(words!["/bin/sh", "-c", script, "sh"])
+        .finish();
+    if probe.status != 5 {
+        skip!("bare: status {} {}", probe.status, probe.stderr.trim());
+    }
+    runs_in(script);
+}
+
+#[test]
+fn no_writable_folder() {
+    let script = "cd /; HOME=/nonexistent TMPDIR=/nonexistent XDG_RUNTIME_DIR=/nonexistent \
+                  exec \"$@\"";
+    runs_in(script);
+}
+
+#[test]
+fn an_empty_environment() {
+    runs_in("exec env -i \"$@\"");
+}
+
+#[test]
+fn few_descriptors() {
+    for most in [64, 20, 12] {
+        runs_in(&format!("ulimit -n {most}; exec \"$@\""));
+    }
+}
+
+#[test]
+fn a_folder_that_is_gone_or_unreadable() {
+    runs_in("mkdir gone; cd gone; rmdir ../gone; exec \"$@\"");
+    runs_in("mkdir shut; cd shut; chmod 0 .; exec \"$@\"");
+}
+
+/// Without room for our processes nothing can be watched: say so, or run it; never hang.
+#[test]
+fn no_room_for_processes() {
+    if process::is_root() {
+        skip!("root is not held to RLIMIT_NPROC");
+    }
+    let done = Run::plain(&["--format", "text"], words!["/bin/echo", "x"])
+        .wrapped(words!["/bin/sh", "-c", "ulimit -u 1; exec \"$@\"", "sh"])
+        .finish();
+    assert!(matches!(done.status, 0 | 125), "{}", done.context());
+    assert!(
+        done.status == 125 || done.stdout == "x\n",
+        "{}",
+        done.context()
+    );
+    assert!(!done.stderr.is_empty(), "{}", done.context());
+}
+
+#[test]
+fn little_memory_for_us() {
+    runs_in_if_allowed("ulimit -v 2000000; exec \"$@\"");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_told_before_the_task_starts() {
+    let run = Run::bare(Vec::new());
+    let mark = run.path("mark");
+    let mut cases: Vec<Vec<OsString>> = vec![
+        words!["--output", "/nonexistent/folder/r"],
+        words!["--append", "/nonexistent/folder/all"],
+        words!["--append", run.folder()],
+        words!["--output", "/proc/r"],
+    ];
+    if !process::is_root() {
+        cases.push(words!["--output", "/r"]);
+        cases.push(words!["--append", "/all"]);
+    }
+    for options in cases {
+        let done = Run::plain(&[], words!["touch", mark])
+            .options(&options)
+            .finish();
+        done.expect_status(125);
+        assert!(!mark.exists(), "{options:?}: the task ran");
+        let place = options[1].to_string_lossy();
+        assert!(
+            done.stderr.contains(&*place),
+            "{options:?}: {}",
+            done.stderr
+        );
+    }
+}
+
+#[test]
+fn a_measured_folder_that_is_not_there_does_not_stop_the_task() {
+    let done = Run::watched(Mechanism::Default, words!["/bin/sh", "-c", "exit 5"])
+        .options(["--measure-dir", "/nonexistent/folder"])
+        .finish();
+    assert!(matches!(done.status, 5 | 125), "{}", done.context());
+}
+
+fn root() -> bool {
+    if !process::is_root() {
+        println!("skipped: making this place needs root");
+    }
+    process::is_root()
+}
+
+#[test]
+fn root_no_proc() {
+    if root() {
+        runs_in_if_allowed(
+            "exec unshare -m sh -c 'mount -t tmpfs none /proc && exec \"$@\"' sh \"$@\"",
+        );
+    }
+}
+
+#[test]
+fn root_hidepid() {
+    if root() {
+        let mount = "mount -t proc -o hidepid=2 proc /proc || exit 99";
+        let user = "exec setpriv --reuid=65534 --regid=65534 --clear-groups";
+        for tail in ["exec", user] {
+            let script = format!("exec unshare -m sh -c '{mount}; {tail} \"$@\"' sh \"$@\"");
+            runs_in_if_allowed(&script);
+        }
+    }
+}
+
+#[test]
+fn root_read_only_everywhere() {
+    if root() {
+        let script = "exec unshare -m sh -c 'mount -o remount,ro,bind / 2>/dev/null; \
+                      mount -o remount,ro /sys/fs/cgroup 2>/dev/null; exec \"$@\"' sh \"$@\"";
+        runs_in_if_allowed(script);
+    }
+}
+
+#[test]
+fn root_in_other_name_spaces() {
+    if root() {
+        for what in [
+            "-n",
+            "-p -f --mount-proc",
+            "-C",
+            "-u",
+            "-i",
+            "-U -r -p -f --mount-proc",
+        ] {
+            runs_in_if_allowed(&format!("exec unshare {what} -- \"$@\""));
+        }
+    }
+}
+
+#[test]
+fn root_without_capabilities() {
+    if root() {
+        runs_in_if_allowed("exec setpriv --bounding-set=-all --inh-caps=-all -- \"$@\"");
+    }
+}
+
+#[test]
+fn user_name_spaces_of_a_user() {
+    runs_in_if_allowed("exec unshare -U -r -- \"$@\"");
+}
+
+/// 30 runs at once, one inside another ten deep: all complete.
+#[test]
+fn many_and_nested() {
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do \
+                  \"$0\" run -q -- sh -c 'sleep 0.2; exit 0' || echo failed & done; wait";
+    let done = Run::bare(words!["/bin/sh", "-c", script, plimsoll()]).finish();
+    assert_eq!(done.stdout, "", "{}", done.context());
+    let mut command = Vec::new();
+    for _ in 0..5 {
+        command.extend(words![plimsoll(), "run", "-q", "--"]);
+    }
+    command.extend(words!["/bin/sh", "-c", "exit 6"]);
+    Run::bare(command).finish().expect_status(6);
+}
+
+/// A launcher that starts with a parent that ignores its children still knows how the task ended.
+#[test]
+fn children_that_are_reaped_by_themselves() {
+    let done = Run::watched(Mechanism::Default, words![program("nothing")])
+        .wrapped(words!["env", "--ignore-signal=CHLD"])
+        .finish();
+    done.expect_status(0);
+    let script = "trap '' CHLD; exec \"$@\"";
+    runs_in(script);
+}

@@ -1,0 +1,117 @@
+//! CPU time and counts of processes and threads, against what the kernel told the workload itself.
+
+use crate::harness::expect::{Rigour, Truth, holds, number};
+use crate::harness::mechanism::Mechanism;
+use crate::harness::run::{Done, Run};
+use crate::harness::workload::program;
+use crate::harness::{each_mechanism, words};
+
+each_mechanism!(
+    one_process_burns,
+    children_one_after_another,
+    children_two_at_a_time,
+    children_static_two_at_a_time,
+    threads_are_counted_once,
+    six_hundred_times_nothing,
+);
+
+/// The totals come from the wait chain, so they are exact for anybody with any mechanism.
+fn cpu(done: &Done, ratio: f64) {
+    let truth = done.printed("cpu_us") * 1000;
+    holds(
+        done,
+        "cpu_time",
+        Truth::near(truth, ratio, 1_500_000),
+        Rigour::Near,
+    );
+    let parts = number(done, "cpu_user") + number(done, "cpu_system");
+    let whole = number(done, "cpu_time");
+    assert!(
+        (parts - whole).abs() <= whole * 0.02 + 2e6,
+        "user and system {parts} are not the whole {whole}\n{}",
+        done.context()
+    );
+}
+
+fn one_process_burns(mechanism: Mechanism) {
+    let done = Run::watched(mechanism, words![program("burn"), "300"]).finish();
+    done.expect_status(0);
+    cpu(&done, 0.02);
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(1),
+        mechanism.counts(),
+    );
+    assert!(number(&done, "cores_mean") <= 1.05, "{}", done.context());
+    assert!(number(&done, "wall_time") >= 300e6, "{}", done.context());
+}
+
+fn children(mechanism: Mechanism, name: &str, count: u64, parallel: u64) {
+    let (many, once) = (count.to_string(), parallel.to_string());
+    let command = words![program("storm"), many, once, "fork", program(name), "20"];
+    let done = Run::watched(mechanism, command).finish();
+    done.expect_status(0);
+    cpu(&done, 0.02);
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(count + 1),
+        mechanism.counts(),
+    );
+    holds(
+        &done,
+        "processes_peak",
+        Truth::exactly(parallel + 1),
+        mechanism.counts(),
+    );
+}
+
+fn children_one_after_another(mechanism: Mechanism) {
+    children(mechanism, "burn", 200, 1);
+}
+
+fn children_two_at_a_time(mechanism: Mechanism) {
+    children(mechanism, "burn", 100, 2);
+}
+
+fn children_static_two_at_a_time(mechanism: Mechanism) {
+    children(mechanism, "burn.static", 200, 2);
+}
+
+fn threads_are_counted_once(mechanism: Mechanism) {
+    let done = Run::watched(mechanism, words![program("threads"), "16", "400"]).finish();
+    done.expect_status(0);
+    cpu(&done, 0.02);
+    holds(
+        &done,
+        "threads_peak",
+        Truth::exactly(16),
+        mechanism.counts(),
+    );
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(1),
+        mechanism.counts(),
+    );
+    holds(
+        &done,
+        "processes_peak",
+        Truth::exactly(1),
+        mechanism.counts(),
+    );
+}
+
+fn six_hundred_times_nothing(mechanism: Mechanism) {
+    let command = words![program("storm"), "600", "1", "vfork", "/bin/true"];
+    let done = Run::watched(mechanism, command).finish();
+    done.expect_status(0);
+    cpu(&done, 0.03);
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(601),
+        mechanism.counts(),
+    );
+}

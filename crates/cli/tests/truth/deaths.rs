@@ -1,0 +1,127 @@
+//! `kill -9` of each of our processes: the tree is ended, or left when asked, and the last state is
+//! on disk.
+
+use crate::harness::mechanism::Mechanism;
+use crate::harness::process::{self, Cleanup, Signal};
+use crate::harness::run::{Run, Running};
+use crate::harness::workload::program;
+use crate::harness::{each_mechanism, words};
+use record::report::{ExitType, Report};
+use std::fs;
+
+each_mechanism!(
+    the_tree_ends_with_the_front,
+    the_tree_ends_with_the_monitor,
+    nothing_is_orphaned_by_the_launcher,
+    the_tree_is_left_when_asked,
+);
+
+/// A run with a stubborn tree below it; its pids, main first; our own processes from the top.
+fn stubborn(mechanism: Mechanism, options: &[&str]) -> (Running, Vec<u32>, Vec<u32>, Cleanup) {
+    let run = Run::watched(mechanism, Vec::new()).options(options);
+    let file = run.path("pids");
+    let mut running = run
+        .command(words![program("stubborn"), file, "main"])
+        .start();
+    let pids = running.wait_for_pids(&file);
+    let ours = process::between(running.pid(), pids[0]);
+    let cleanup = Cleanup(pids.iter().chain(&ours).copied().collect());
+    assert!(!ours.is_empty(), "nobody between plimsoll and its task");
+    (running, pids, ours, cleanup)
+}
+
+fn the_tree_ends_with_the_front(mechanism: Mechanism) {
+    let (running, pids, ours, _cleanup) = stubborn(mechanism, &[]);
+    running.send(Signal::KILL);
+    running.finish().expect_status(128 + 9);
+    process::wait_until_dead(&pids);
+    process::wait_until_dead(&ours);
+}
+
+fn the_tree_ends_with_the_monitor(mechanism: Mechanism) {
+    let (running, pids, ours, _cleanup) = stubborn(mechanism, &[]);
+    process::send(ours[0], Signal::KILL);
+    let done = running.finish();
+    process::wait_until_dead(&pids);
+    process::wait_until_dead(&ours);
+    assert_ne!(
+        done.status,
+        0,
+        "success without a monitor\n{}",
+        done.context()
+    );
+}
+
+/// The monitor takes over what the launcher leaves: the task goes on or ends, but never alone.
+fn nothing_is_orphaned_by_the_launcher(mechanism: Mechanism) {
+    let (running, pids, ours, _cleanup) = stubborn(mechanism, &["--grace", "300ms"]);
+    let Some(launcher) = ours.get(1) else {
+        println!("skipped: there is no launcher with this mechanism");
+        running.send(Signal::TERM);
+        running.finish();
+        return;
+    };
+    process::send(*launcher, Signal::KILL);
+    process::wait_until_dead(&[*launcher]);
+    if pids.iter().any(|pid| process::is_alive(*pid)) {
+        process::send(running.pid(), Signal::TERM);
+    }
+    let done = running.finish();
+    process::wait_until_dead(&pids);
+    process::wait_until_dead(&ours);
+    assert_ne!(
+        done.report().exit.kind,
+        ExitType::Running,
+        "{}",
+        done.context()
+    );
+}
+
+fn the_tree_is_left_when_asked(mechanism: Mechanism) {
+    for front in [true, false] {
+        let run = Run::watched(mechanism, Vec::new()).options(["--on-monitor-death=leave"]);
+        let file = run.path("pid");
+        let mut running = run.command(words![program("hold"), file]).start();
+        let task = running.wait_for_pids(&file)[0];
+        let ours = process::between(running.pid(), task);
+        let cleanup = Cleanup(ours.iter().copied().chain([task]).collect());
+        process::send(ours[0], Signal::KILL);
+        if front {
+            running.send(Signal::KILL);
+        }
+        process::wait_until_dead(&ours[..1]);
+        if front {
+            running.finish();
+        }
+        // What would end the task is quick: it is told at once by the kernel.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(process::is_alive(task), "the task was ended");
+        drop(cleanup);
+        process::wait_until_dead(&[task]);
+        process::wait_until_dead(&ours);
+    }
+}
+
+/// The first running state is written after ten seconds; a killed monitor leaves it there.
+#[test]
+fn the_last_running_state_stays_on_disk() {
+    let run = Run::watched(Mechanism::Default, Vec::new());
+    let file = run.path("pid");
+    let mut running = run.command(words![program("hold"), file]).start();
+    let task = running.wait_for_pids(&file)[0];
+    let ours = process::between(running.pid(), task);
+    let _cleanup = Cleanup(ours.iter().copied().chain([task]).collect());
+    let folder = running.folder().to_owned();
+    let state = || {
+        let entries = fs::read_dir(&folder).unwrap();
+        let mut texts = entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+        texts.find_map(|text| serde_json::from_str::<Report>(&text).ok())
+    };
+    process::wait_until("a running state is on disk", || state().is_some());
+    process::send(ours[0], Signal::KILL);
+    process::wait_until_dead(&[task]);
+    let report = state().unwrap();
+    assert_eq!(report.exit.kind, ExitType::Running);
+    assert_eq!(report.exit.code, None);
+    running.finish();
+}

@@ -1,0 +1,139 @@
+//! The programs whose use is known by construction, compiled once by gcc and kept by their content.
+
+use super::process;
+use std::collections::hash_map::DefaultHasher;
+use std::fs::{self, Permissions};
+use std::hash::{Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+macro_rules! sources {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../workloads/", $name, ".c")))),*]
+    };
+}
+
+const HEADER: &str = include_str!("../../workloads/truth.h");
+const SOURCES: &[(&str, &str)] = sources![
+    "burn",
+    "cloneparent",
+    "counter",
+    "daemon",
+    "direct",
+    "execchain",
+    "facts",
+    "fat",
+    "fill",
+    "hold",
+    "leak",
+    "many",
+    "mmapread",
+    "nothing",
+    "reader",
+    "share",
+    "storm",
+    "stubborn",
+    "threadexec",
+    "threads",
+    "uring",
+    "writer",
+];
+
+/// The owner of the setuid copy of `facts`: a user that every Linux has and that is not root.
+pub(crate) const SETUID_OWNER: u32 = 1;
+
+/// The program `name` (`fill`), or its statically linked twin (`fill.static`).
+#[track_caller]
+pub(crate) fn program(name: &str) -> PathBuf {
+    let path = folder().join(name);
+    assert!(
+        path.exists(),
+        "{name} could not be built: gcc and libc6-dev are needed"
+    );
+    path
+}
+
+/// The program built with AddressSanitizer, if this gcc can.
+pub(crate) fn leak() -> Option<PathBuf> {
+    Some(folder().join("leak")).filter(|path| path.exists())
+}
+
+/// `facts` owned by another user and setuid; only root could make it.
+pub(crate) fn setuid_facts() -> Option<PathBuf> {
+    Some(folder().join("facts.setuid")).filter(|path| path.exists())
+}
+
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let mut hasher = DefaultHasher::new();
+        (HEADER, SOURCES).hash(&mut hasher);
+        let name = format!("plimsoll-workloads-{:x}", hasher.finish());
+        let own = std::env::temp_dir().join(format!("{name}-{}", process::uid()));
+        let candidates = [Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name), own];
+        if let Some(built) = candidates
+            .iter()
+            .find(|path| path.join("complete").exists())
+        {
+            return built.clone();
+        }
+        let built = candidates.iter().find(|path| build(path).is_ok());
+        built
+            .expect("no folder to compile the workloads in")
+            .clone()
+    })
+}
+
+/// Compiles everything aside and puts it in place with one rename.
+fn build(folder: &Path) -> std::io::Result<()> {
+    let parent = folder.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(parent)?;
+    let aside = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir_in(parent)?;
+    fs::write(aside.path().join("truth.h"), HEADER)?;
+    for (name, source) in SOURCES {
+        fs::write(aside.path().join(format!("{name}.c")), source)?;
+        if *name == "leak" {
+            compile(aside.path(), name, name, &["-fsanitize=address"]);
+        } else {
+            compile(aside.path(), name, name, &[]);
+            compile(aside.path(), name, &format!("{name}.static"), &["-static"]);
+        }
+    }
+    make_setuid(aside.path());
+    fs::write(aside.path().join("complete"), "")?;
+    match fs::rename(aside.path(), folder) {
+        Err(error) if !folder.join("complete").exists() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn compile(folder: &Path, source: &str, target: &str, options: &[&str]) {
+    let output = Command::new("gcc")
+        .args(["-O1", "-w", "-pthread"])
+        .args(options)
+        .arg("-o")
+        .arg(folder.join(target))
+        .arg(folder.join(format!("{source}.c")))
+        .output()
+        .expect("gcc is needed");
+    if !output.status.success() {
+        println!("{target}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// As root: a setuid copy of `facts`. Elsewhere there is none, and who needs it skips.
+fn make_setuid(folder: &Path) {
+    let path = folder.join("facts.setuid");
+    let owner = Some(SETUID_OWNER);
+    let made = process::is_root()
+        && fs::copy(folder.join("facts.static"), &path).is_ok()
+        && std::os::unix::fs::chown(&path, owner, owner).is_ok()
+        && fs::set_permissions(&path, Permissions::from_mode(0o4755)).is_ok();
+    if !made && path.exists() {
+        fs::remove_file(&path).expect("a copy that we just made");
+    }
+}

@@ -1,0 +1,309 @@
+//! Limits: every name, its exit status, what is said about it, and that nothing gets past it.
+
+use crate::harness::expect::MIB;
+use crate::harness::mechanism::Mechanism;
+use crate::harness::process;
+use crate::harness::run::{Done, Run};
+use crate::harness::workload::program;
+use crate::harness::{each_mechanism, words};
+use record::report::ExitType;
+use std::ffi::OsString;
+use std::fs;
+
+each_mechanism!(
+    wall,
+    cpu,
+    memory,
+    rss,
+    virtual_size,
+    processes,
+    threads,
+    nothing_survives_a_limit,
+    cache_and_sharing_break_no_limit,
+    measure_only_ends_nothing,
+);
+
+/// Runs `command` under one limit that it breaks, and looks at everything that is said of it.
+#[track_caller]
+fn broken(
+    mechanism: Mechanism,
+    limit: &str,
+    options: &[&str],
+    command: Vec<OsString>,
+    status: i32,
+) -> Done {
+    let done = Run::watched(mechanism, command)
+        .options(["--limit", limit, "--grace", "300ms", "--interval", "100ms"])
+        .options(options)
+        .finish();
+    done.expect_status(status);
+    let report = done.report();
+    let name = limit.split('=').next().unwrap();
+    assert_eq!(report.exit.kind, ExitType::Limit, "{}", done.context());
+    assert_eq!(report.exit.status, Some(status), "{}", done.context());
+    let cause = report.exit.cause.as_deref().unwrap_or_default();
+    assert!(cause.contains(name), "cause: {cause}\n{}", done.context());
+    assert_eq!(report.limits.len(), 1);
+    assert_eq!(report.limits[0].resource, name);
+    let exceeded = &report.exceeded;
+    assert_eq!(exceeded.len(), 1, "{exceeded:?}\n{}", done.context());
+    assert_eq!(exceeded[0].resource, name);
+    assert!(exceeded[0].enforced, "{exceeded:?}");
+    assert!(exceeded[0].at_ns.is_some(), "{exceeded:?}");
+    assert_eq!(exceeded[0].limit, report.limits[0].limit);
+    let (value, most) = (exceeded[0].value.as_f64(), exceeded[0].limit.as_f64());
+    assert!(
+        value >= most * 0.99,
+        "{value} did not break {most}\n{}",
+        done.context()
+    );
+    done
+}
+
+fn wall(mechanism: Mechanism) {
+    broken(mechanism, "wall=400ms", &[], words!["sleep", "300"], 124);
+}
+
+fn cpu(mechanism: Mechanism) {
+    broken(
+        mechanism,
+        "cpu=300ms",
+        &[],
+        words![program("burn"), "900000"],
+        152,
+    );
+}
+
+fn memory(mechanism: Mechanism) {
+    let command = words![program("fill.static"), "300", "hold"];
+    let done = broken(mechanism, "memory=100MiB", &[], command, 137);
+    let process = done.report().exceeded[0]
+        .process
+        .clone()
+        .unwrap_or_default();
+    assert!(
+        process.contains("fill"),
+        "who? `{process}`\n{}",
+        done.context()
+    );
+}
+
+fn rss(mechanism: Mechanism) {
+    let command = words![program("fill.static"), "200", "hold"];
+    broken(mechanism, "rss=100MiB", &[], command, 137);
+}
+
+fn virtual_size(mechanism: Mechanism) {
+    let command = words![program("fill.static"), "200", "hold"];
+    broken(mechanism, "virtual=100MiB", &[], command, 137);
+}
+
+fn processes(mechanism: Mechanism) {
+    broken(
+        mechanism,
+        "processes=5",
+        &[],
+        words![program("many.static"), "20", "300000"],
+        143,
+    );
+}
+
+fn threads(mechanism: Mechanism) {
+    broken(
+        mechanism,
+        "threads=8",
+        &[],
+        words![program("threads"), "20", "900000"],
+        143,
+    );
+}
+
+#[test]
+fn cores() {
+    let command = words![program("burn"), "900000"];
+    broken(Mechanism::Default, "cores=0.4", &[], command, 143);
+}
+
+#[test]
+fn bytes_read() {
+    let command = words![
+        "dd",
+        "if=/dev/zero",
+        "of=/dev/null",
+        "bs=64k",
+        "status=none"
+    ];
+    broken(Mechanism::Default, "read=200MiB", &[], command, 143);
+}
+
+#[test]
+fn bytes_written() {
+    let command = words![
+        "dd",
+        "if=/dev/zero",
+        "of=/dev/null",
+        "bs=64k",
+        "status=none"
+    ];
+    broken(Mechanism::Default, "written=200MiB", &[], command, 153);
+}
+
+#[test]
+fn footprint_of_a_measured_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large");
+    let script = format!(
+        "dd if=/dev/zero of={} bs=1M count=50 status=none; sleep 300",
+        file.display()
+    );
+    let options = ["--measure-dir", folder.path().to_str().unwrap()];
+    let command = words!["/bin/sh", "-c", script];
+    broken(
+        Mechanism::Default,
+        "footprint=10MiB",
+        &options,
+        command,
+        153,
+    );
+}
+
+#[test]
+fn files_of_a_measured_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "cd {}; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do : > f$i; done; sleep 300",
+        folder.path().display()
+    );
+    let options = ["--measure-dir", folder.path().to_str().unwrap()];
+    let command = words!["/bin/sh", "-c", script];
+    broken(Mechanism::Default, "files=5", &options, command, 153);
+}
+
+#[test]
+fn one_exit_code_for_all() {
+    let options = ["--limit-exit-code", "99"];
+    broken(
+        Mechanism::Default,
+        "wall=300ms",
+        &options,
+        words!["sleep", "300"],
+        99,
+    );
+    let command = words![program("burn"), "900000"];
+    broken(Mechanism::Default, "cpu=200ms", &options, command, 99);
+}
+
+/// Deaf, stopped and in sessions of their own: all are gone when the run has ended.
+fn nothing_survives_a_limit(mechanism: Mechanism) {
+    let run =
+        Run::watched(mechanism, Vec::new()).options(["--limit", "wall=900ms", "--grace", "200ms"]);
+    let file = run.path("pids");
+    let mut running = run
+        .command(words![program("stubborn"), file, "main"])
+        .start();
+    let pids = running.wait_for_pids(&file);
+    assert_eq!(pids.len(), 5);
+    let done = running.finish();
+    let alive: Vec<_> = pids.iter().filter(|pid| process::is_alive(**pid)).collect();
+    process::wait_until_dead(&pids);
+    assert!(alive.is_empty(), "alive when plimsoll had ended: {alive:?}");
+    done.expect_status(124);
+}
+
+#[test]
+fn a_task_may_use_its_grace() {
+    let script = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
+    let done = Run::watched(Mechanism::Default, words!["/bin/sh", "-c", script])
+        .options(["--limit", "wall=500ms", "--grace", "30s"])
+        .finish();
+    done.expect_status(124);
+    assert!(done.stdout.ends_with("bye\n"), "{}", done.context());
+}
+
+fn unbroken(mechanism: Mechanism, limit: &str, command: Vec<OsString>) {
+    let done = Run::watched(mechanism, command)
+        .options(["--limit", limit, "--interval", "100ms"])
+        .finish();
+    done.expect_status(0);
+    let report = done.report();
+    assert_eq!(report.exceeded, [], "{}", done.context());
+    assert_eq!(report.exit.kind, ExitType::Normal);
+}
+
+fn cache_and_sharing_break_no_limit(mechanism: Mechanism) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("written");
+    unbroken(
+        mechanism,
+        "memory=64MiB",
+        words![program("writer.static"), file, "512"],
+    );
+    let command = words![program("share.static"), "300", "6", "shared", "500"];
+    unbroken(mechanism, "memory=600MiB", command);
+}
+
+fn measure_only_ends_nothing(mechanism: Mechanism) {
+    let limits = "memory=50MiB,wall=100ms,processes=3,cpu=10ms";
+    let command = words![
+        "/bin/sh",
+        "-c",
+        format!(
+            "{} ignored; {} 150 4 shared 600; exit 6",
+            program("nothing.static").display(),
+            program("share.static").display()
+        )
+    ];
+    let done = Run::watched(mechanism, command)
+        .options(["--limit", limits, "--measure-only", "--interval", "100ms"])
+        .finish();
+    done.expect_status(6);
+    let report = done.report();
+    assert_eq!(report.exit.kind, ExitType::Normal, "{}", done.context());
+    let names: Vec<_> = report
+        .exceeded
+        .iter()
+        .map(|one| one.resource.as_str())
+        .collect();
+    for name in ["memory", "wall", "processes", "cpu"] {
+        assert!(
+            names.contains(&name),
+            "{name} not in {names:?}\n{}",
+            done.context()
+        );
+    }
+    assert!(
+        report.exceeded.iter().all(|one| !one.enforced),
+        "{}",
+        done.context()
+    );
+}
+
+/// Over before anyone could look: enforced by the kernel, or listed at the end; never kept quiet.
+#[test]
+fn a_peak_found_at_the_end_is_listed() {
+    let command = words![program("fill.static"), "200", "exit"];
+    let done = Run::watched(Mechanism::Default, command)
+        .options(["--limit", "memory=100MiB"])
+        .finish();
+    let exceeded = &done.report().exceeded;
+    assert_eq!(exceeded.len(), 1, "{}", done.context());
+    assert_eq!(exceeded[0].resource, "memory");
+    done.expect_status(if exceeded[0].enforced { 137 } else { 0 });
+    assert!(exceeded[0].limit.as_f64() == (100 * MIB) as f64);
+}
+
+#[test]
+fn limits_come_from_files_too() {
+    for text in ["wall = \"300ms\"\n", "{\"wall\": \"300ms\"}"] {
+        let run = Run::watched(Mechanism::Default, words!["sleep", "300"]);
+        let file = run.path("limits");
+        fs::write(&file, text).unwrap();
+        let done = run.options(words!["--limits", file]).finish();
+        done.expect_status(124);
+        assert!(
+            done.report().request.contains_key("wall"),
+            "{:?}",
+            done.report().request
+        );
+    }
+}

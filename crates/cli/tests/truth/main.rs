@@ -1,0 +1,28 @@
+//! The truth suite: what `plimsoll run` says and does, against truths known by construction.
+//!
+//! Black box: a command line, its exit status, its output, its files. Every test runs as the user
+//! who starts it and takes its expectations from that; what cannot be done prints `skipped: why`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that meets what it did not expect fails by panicking, and says what it skips"
+)]
+
+mod bad_places;
+mod cpu;
+mod deaths;
+mod elsewhere;
+mod harness;
+mod io;
+mod limits;
+mod memory;
+mod output;
+mod signals;
+mod status;
+mod terminal;
+mod transparency;
+mod tree;

@@ -1,0 +1,171 @@
+//! Memory: fill and be gone, share, cache, a launcher that is larger than its task.
+
+use crate::harness::expect::{MIB, Rigour, Truth, field, holds, memory, number};
+use crate::harness::mechanism::Mechanism;
+use crate::harness::run::Run;
+use crate::harness::workload::program;
+use crate::harness::{each_mechanism, words};
+use record::value::Method;
+use std::ffi::OsString;
+
+each_mechanism!(
+    fill_and_exit,
+    fill_and_exit_static,
+    fill_as_grandchild_of_sh,
+    fill_and_die_of_sigkill,
+    shared_mapping_of_eight,
+    copy_on_write_of_eight,
+    large_parent_inside,
+    large_launcher_outside,
+    page_cache_of_a_small_program,
+    many_small_beside_each_other,
+);
+
+fn fills(mechanism: Mechanism, command: Vec<OsString>, status: i32, mib: u64) {
+    let done = Run::watched(mechanism, command).finish();
+    done.expect_status(status);
+    for name in ["rss_peak", "memory_peak", "rss_peak_process"] {
+        holds(&done, name, memory(mib), mechanism.peaks());
+    }
+}
+
+fn fill_and_exit(mechanism: Mechanism) {
+    fills(mechanism, words![program("fill"), "300", "exit"], 0, 300);
+}
+
+fn fill_and_exit_static(mechanism: Mechanism) {
+    fills(
+        mechanism,
+        words![program("fill.static"), "300", "exit"],
+        0,
+        300,
+    );
+}
+
+fn fill_as_grandchild_of_sh(mechanism: Mechanism) {
+    let script = format!("{} 300 exit; exit 3", program("fill.static").display());
+    fills(mechanism, words!["/bin/sh", "-c", script], 3, 300);
+}
+
+fn fill_and_die_of_sigkill(mechanism: Mechanism) {
+    fills(
+        mechanism,
+        words![program("fill"), "300", "kill"],
+        128 + 9,
+        300,
+    );
+}
+
+/// With a control group the kernel charges each page once; without one there are only samples.
+fn eight(mechanism: Mechanism, how: &str) {
+    let command = words![program("share.static"), "512", "8", how, "700"];
+    let done = Run::watched(mechanism, command)
+        .options(["--interval", "100ms"])
+        .finish();
+    done.expect_status(0);
+    let group = field(&done, "cgroup_peak").value().is_some();
+    let once = if group { Rigour::Near } else { Rigour::Sampled };
+    holds(
+        &done,
+        "memory_peak",
+        Truth::near(512 * MIB, 0.03, 2 * MIB),
+        once,
+    );
+    holds(
+        &done,
+        "rss_peak",
+        Truth::near(8 * 512 * MIB, 0.03, 16 * MIB),
+        mechanism.peaks(),
+    );
+    holds(&done, "rss_peak_process", memory(512), mechanism.peaks());
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(8),
+        mechanism.counts(),
+    );
+}
+
+fn shared_mapping_of_eight(mechanism: Mechanism) {
+    eight(mechanism, "shared");
+}
+
+fn copy_on_write_of_eight(mechanism: Mechanism) {
+    eight(mechanism, "cow");
+}
+
+/// The child of a large parent is small: what the task needs is the parent.
+fn large_parent_inside(mechanism: Mechanism) {
+    let command = words![program("fat.static"), "200", program("nothing.static")];
+    fills(mechanism, command, 0, 200);
+}
+
+/// `ru_maxrss` takes over the image from before the exec; the report must not.
+fn large_launcher_outside(mechanism: Mechanism) {
+    let done = Run::watched(mechanism, words![program("nothing.static")])
+        .wrapped(words![program("fat.static"), "200"])
+        .finish();
+    done.expect_status(0);
+    let small = Truth::between(1, 4 * MIB);
+    let peaks = if mechanism == Mechanism::Procfs {
+        Rigour::Sampled
+    } else {
+        Rigour::Bound
+    };
+    for name in ["rss_peak", "memory_peak", "rss_peak_process"] {
+        holds(&done, name, small, peaks);
+    }
+}
+
+/// 256 MiB go through the page cache of a program that needs one: reclaimable, so not memory.
+fn page_cache_of_a_small_program(mechanism: Mechanism) {
+    let run = Run::watched(mechanism, Vec::new());
+    let file = run.path("written");
+    let done = run
+        .command(words![program("writer.static"), file, "256"])
+        .finish();
+    done.expect_status(0);
+    assert!(
+        number(&done, "memory_peak") < 30.0 * MIB as f64,
+        "{}",
+        done.context()
+    );
+    if let Some(value) = field(&done, "memory_peak").value()
+        && let Method::LowerBound { upper: Some(upper) } = value.method
+    {
+        assert!(upper < 30 * MIB, "{value:?}\n{}", done.context());
+    }
+    let written = done.printed("wchar");
+    holds(
+        &done,
+        "bytes_written",
+        Truth::near(written, 0.0, 1024),
+        Rigour::Near,
+    );
+}
+
+/// 300 tasks' worth of nothing: small processes stay small however many there are.
+fn many_small_beside_each_other(mechanism: Mechanism) {
+    let command = words![program("many.static"), "50", "300"];
+    let done = Run::watched(mechanism, command)
+        .options(["--interval", "50ms"])
+        .finish();
+    done.expect_status(0);
+    assert!(
+        number(&done, "memory_peak") < 60.0 * MIB as f64,
+        "{}",
+        done.context()
+    );
+    holds(
+        &done,
+        "processes_peak",
+        Truth::exactly(50),
+        mechanism.counts(),
+    );
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(50),
+        mechanism.counts(),
+    );
+}

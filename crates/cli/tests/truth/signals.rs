@@ -1,0 +1,87 @@
+//! Signals sent to `plimsoll run` by other processes: passed on once, then the tree ends.
+
+use crate::harness::mechanism::Mechanism;
+use crate::harness::process::{self, Signal};
+use crate::harness::run::Run;
+use crate::harness::workload::program;
+use crate::harness::{each_mechanism, words};
+use record::report::ExitType;
+use std::process::Stdio;
+
+each_mechanism!(
+    a_signal_is_passed_on_once,
+    sigterm_ends_the_whole_tree,
+    a_deaf_task_is_killed_after_the_grace,
+    the_status_after_sigterm_is_the_tasks_own,
+);
+
+fn a_signal_is_passed_on_once(mechanism: Mechanism) {
+    for (signal, name, totals) in [
+        (Signal::INT, "INT", "total 1 0 0 0 0 0"),
+        (Signal::TERM, "TERM", "total 0 1 0 0 0 0"),
+        (Signal::HUP, "HUP", "total 0 0 1 0 0 0"),
+        (Signal::QUIT, "QUIT", "total 0 0 0 1 0 0"),
+    ] {
+        let mut running = Run::watched(mechanism, words![program("counter")])
+            .options(["--grace", "60s"])
+            .input(Stdio::piped())
+            .start();
+        running.wait_for("ready");
+        running.send(signal);
+        running.wait_for(&format!("got {name} 1"));
+        running.end_input();
+        let done = running.finish();
+        done.expect_status(3);
+        assert!(done.stdout.contains(totals), "{name}: {}", done.stdout);
+        assert_eq!(
+            done.report().exit.kind,
+            ExitType::Normal,
+            "{}",
+            done.context()
+        );
+    }
+}
+
+fn sigterm_ends_the_whole_tree(mechanism: Mechanism) {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let run = Run::watched(mechanism, Vec::new()).options(["--grace", "300ms"]);
+        let file = run.path("pids");
+        let mut running = run.command(words![program("stubborn"), file]).start();
+        let pids = running.wait_for_pids(&file);
+        running.send(signal);
+        let done = running.finish();
+        let alive: Vec<_> = pids.iter().filter(|pid| process::is_alive(**pid)).collect();
+        process::wait_until_dead(&pids);
+        assert!(
+            alive.is_empty(),
+            "{signal:?}: alive when plimsoll had ended: {alive:?}"
+        );
+        done.expect_status(128 + signal.as_raw());
+        let exit = &done.report().exit;
+        assert_eq!(exit.kind, ExitType::Signal, "{}", done.context());
+        assert_eq!(exit.signal, Some(signal.as_raw()));
+    }
+}
+
+fn a_deaf_task_is_killed_after_the_grace(mechanism: Mechanism) {
+    let run = Run::watched(mechanism, Vec::new()).options(["--grace", "300ms"]);
+    let file = run.path("pids");
+    let mut running = run
+        .command(words![program("stubborn"), file, "main"])
+        .start();
+    let pids = running.wait_for_pids(&file);
+    running.send(Signal::TERM);
+    let done = running.finish();
+    process::wait_until_dead(&pids);
+    done.expect_status(128 + 9);
+}
+
+fn the_status_after_sigterm_is_the_tasks_own(mechanism: Mechanism) {
+    let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut running = Run::watched(mechanism, words!["/bin/sh", "-c", script]).start();
+    running.wait_for("ready");
+    running.send(Signal::TERM);
+    let done = running.finish();
+    done.expect_status(9);
+    assert_eq!(done.report().exit.code, Some(9));
+}

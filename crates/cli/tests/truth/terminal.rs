@@ -1,0 +1,264 @@
+//! On a terminal: Ctrl-C, Ctrl-\ and Ctrl-Z reach the task once, the shell's job control works.
+
+use crate::harness::process;
+use crate::harness::run::plimsoll;
+use crate::harness::skip;
+use crate::harness::workload::program;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// An interactive shell on a terminal of its own.
+struct Terminal {
+    keys: File,
+    screen: Arc<Mutex<String>>,
+    seen: usize,
+    shell: Child,
+}
+
+impl Terminal {
+    /// None where there is no bash.
+    fn open() -> Option<Self> {
+        if !Path::new("/bin/bash").exists() || !Path::new("/usr/bin/setsid").exists() {
+            return None;
+        }
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let slave = || {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(&name)
+                .unwrap()
+        };
+        // The first `open` of a terminal by a session leader without one makes it the session's:
+        // that is `setsid --ctty`, not this process, which opens it as a member of another session.
+        let shell = Command::new("setsid")
+            .args([
+                "--ctty",
+                "--wait",
+                "/bin/bash",
+                "--norc",
+                "--noprofile",
+                "-i",
+            ])
+            .env("PS1", "")
+            .env("TERM", "dumb")
+            .stdin(slave())
+            .stdout(slave())
+            .stderr(slave())
+            .spawn()
+            .unwrap();
+        let keys = File::from(master);
+        let screen = Arc::new(Mutex::new(String::new()));
+        let (mut reader, shown) = (keys.try_clone().unwrap(), Arc::clone(&screen));
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(got @ 1..) = reader.read(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..got]);
+                shown.lock().unwrap().push_str(&text);
+            }
+        });
+        let mut terminal = Self {
+            keys,
+            screen,
+            seen: 0,
+            shell,
+        };
+        // Words on the screen must be answers: no echo, and a mark that the line itself lacks.
+        terminal.keys("stty -echo; PS1=; bind 'set enable-bracketed-paste off'; echo be''gin\n");
+        terminal.expect("begin");
+        Some(terminal)
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn plimsoll(&mut self, options: &str, command: &str) {
+        let line = format!("{} run {options} -- {command}\n", plimsoll().display());
+        self.keys(&line);
+    }
+
+    /// Waits until `text` appears behind what was waited for before; gives what lay between.
+    #[track_caller]
+    fn expect(&mut self, text: &str) -> String {
+        let start = std::time::Instant::now();
+        loop {
+            let screen = self.screen.lock().unwrap().clone();
+            let new = &screen[self.seen..];
+            if let Some(at) = new.find(text) {
+                self.seen += at + text.len();
+                return new[..at].to_owned();
+            }
+            if start.elapsed() > process::PATIENCE {
+                panic!("no `{text}` on the screen: {screen:?}");
+            }
+            thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    /// The exit status of the last command, asked of the shell.
+    #[track_caller]
+    fn expect_status(&mut self, status: i32) {
+        self.keys("echo sta''tus=$?.\n");
+        self.expect(&format!("status={status}."));
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        for pid in process::descendants(self.shell.id()) {
+            process::send(pid, process::Signal::KILL);
+        }
+        self.shell.kill().expect("our own child");
+        self.shell.wait().expect("our own child");
+    }
+}
+
+macro_rules! terminal {
+    () => {
+        match Terminal::open() {
+            Some(terminal) => terminal,
+            None => skip!("bash and setsid are needed"),
+        }
+    };
+}
+
+fn counter() -> String {
+    program("counter").display().to_string()
+}
+
+#[test]
+fn ctrl_c_reaches_the_task_once_and_only_the_task_decides() {
+    let mut terminal = terminal!();
+    terminal.plimsoll("-q", &counter());
+    terminal.expect("ready");
+    for times in 1..=3 {
+        terminal.keys("\x03");
+        terminal.expect(&format!("got INT {times}"));
+    }
+    terminal.keys("\x1c");
+    terminal.expect("got QUIT 1");
+    terminal.keys("\n");
+    terminal.expect("total 3 0 0 1 0 0");
+    terminal.expect_status(3);
+}
+
+#[test]
+fn ctrl_c_ends_a_task_that_does_not_mind_and_the_report_comes() {
+    let mut terminal = terminal!();
+    terminal.plimsoll("", "sh -c 'echo rea\"\"dy; exec sleep 300'");
+    terminal.expect("ready");
+    terminal.keys("\x03");
+    let before = terminal.expect(" after ");
+    assert!(
+        before.contains("SIGINT") || before.contains("signal 2"),
+        "{before}"
+    );
+    terminal.expect_status(130);
+}
+
+#[test]
+fn ctrl_z_stops_the_job_and_fg_continues_it() {
+    let mut terminal = terminal!();
+    terminal.plimsoll("-q", &counter());
+    terminal.expect("ready");
+    for times in 1..=2 {
+        terminal.keys("\x1a");
+        terminal.expect("Stopped");
+        terminal.keys("jobs; echo lis''ted\n");
+        assert!(terminal.expect("listed").contains("Stopped"));
+        terminal.keys("fg\n");
+        terminal.expect(&format!("got CONT {times}"));
+    }
+    terminal.keys("\n");
+    terminal.expect("total 0 0 0 0 0 2");
+    terminal.expect_status(3);
+}
+
+/// A task that stops itself stops the job, as it would bare.
+#[test]
+fn a_task_that_stops_itself_stops_the_job() {
+    let mut terminal = terminal!();
+    terminal.plimsoll("-q", "sh -c 'kill -STOP $$; echo on''ward; exit 4'");
+    terminal.expect("Stopped");
+    terminal.keys("fg\n");
+    terminal.expect("onward");
+    terminal.expect_status(4);
+}
+
+#[test]
+fn a_background_job_that_reads_is_stopped_and_continues() {
+    let mut terminal = terminal!();
+    terminal.keys(&format!(
+        "{} run -q -- sh -c 'read x; echo got-$x; exit 6' &\n",
+        plimsoll().display()
+    ));
+    terminal.keys("until jobs | grep -q Stopped; do sleep 0.1; done; echo sto''pped\n");
+    terminal.expect("stopped");
+    terminal.keys("fg\n");
+    terminal.keys("word\n");
+    terminal.expect("got-word");
+    terminal.expect_status(6);
+}
+
+/// The task owns the terminal as it would bare: foreground, its size, its name.
+#[test]
+fn the_terminal_is_the_tasks() {
+    let mut terminal = terminal!();
+    let facts = program("facts").display().to_string();
+    let ask = "| grep -E '^(tty|SigBlk|SigIgn|SigCgt|fd)'; echo o''ver\n";
+    let keep = "sh -c 'exec 3>&1; FACTS 3>&- | cat >/dev/null; test -t 0 && test -t 1 && tty'";
+    terminal.keys(&format!("{facts} {ask}"));
+    let bare = terminal.expect("over");
+    terminal.keys(&format!("{} run -q -- {facts} {ask}", plimsoll().display()));
+    let watched = terminal.expect("over");
+    assert!(bare.contains("foreground 1"), "{bare}");
+    assert_eq!(bare.trim(), watched.trim());
+    terminal.plimsoll("-q", &keep.replace("FACTS", &facts));
+    terminal.expect("/dev/pts/");
+    terminal.expect_status(0);
+}
+
+/// The report is for people there: on the terminal, even when files are written too.
+#[test]
+fn a_full_screen_program_works() {
+    let mut terminal = terminal!();
+    if !Path::new("/usr/bin/less").exists() {
+        skip!("less is not installed");
+    }
+    terminal.plimsoll("-q", "less -X /etc/passwd");
+    terminal.expect("root:");
+    terminal.keys("q");
+    terminal.expect_status(0);
+}
+
+/// A terminal that goes away takes the task with it.
+#[test]
+fn a_hangup_ends_the_task() {
+    let mut terminal = terminal!();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let hold = format!("{} {}", program("hold").display(), file.display());
+    terminal.plimsoll("-q", &hold);
+    process::wait_until("the task runs", || file.exists());
+    let text = std::fs::read_to_string(&file).unwrap();
+    let pid: u32 = text.lines().next().unwrap().parse().unwrap();
+    process::send(shell(&terminal), process::Signal::HUP);
+    process::wait_until_dead(&[pid]);
+}
+
+/// The shell below `setsid`, or `setsid` itself if it became the shell.
+fn shell(terminal: &Terminal) -> u32 {
+    let below = process::children(terminal.shell.id());
+    let named = |pid: &&u32| process::describe(**pid).contains("bash");
+    *below.iter().find(named).unwrap_or(&terminal.shell.id())
+}

@@ -1,0 +1,270 @@
+//! Which processes are the task: daemons, storms, clones, exec chains, execs from threads.
+
+use crate::harness::expect::{Rigour, Truth, holds, number};
+use crate::harness::mechanism::Mechanism;
+use crate::harness::process::{self, Cleanup};
+use crate::harness::run::{Done, Run};
+use crate::harness::workload::program;
+use crate::harness::{each_mechanism, words};
+use record::report::ExitType;
+use std::fs;
+
+each_mechanism!(
+    a_lingering_daemon_is_counted,
+    a_daemon_that_outlives_is_left_and_told,
+    a_daemon_that_outlives_is_ended_when_asked,
+    a_daemon_is_waited_for_when_asked,
+    six_thousand_short_processes,
+    clone_parent,
+    an_exec_chain_is_one_process,
+    an_exec_from_a_thread_is_one_process,
+    sleep_zero_and_true_are_complete,
+);
+
+fn a_lingering_daemon_is_counted(mechanism: Mechanism) {
+    let command = words![program("daemon"), "linger", "200", "50", "/dev/null"];
+    let done = Run::watched(mechanism, command).finish();
+    done.expect_status(4);
+    let least = done.printed("daemon_cpu_us") * 1000;
+    let truth = Truth::between(least, least + 60_000_000);
+    holds(&done, "cpu_time", truth, Rigour::Near);
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(3),
+        mechanism.counts(),
+    );
+    holds(
+        &done,
+        "rss_peak_process",
+        crate::harness::expect::memory(50),
+        mechanism.peaks(),
+    );
+}
+
+/// Ends with a daemon behind it whose pid is in a file.
+fn outlived(mechanism: Mechanism, options: &[&str]) -> (Done, u32, Cleanup) {
+    let run = Run::watched(mechanism, Vec::new()).options(options);
+    let file = run.path("pid");
+    let command = words![program("daemon"), "gone", "100", "20", file];
+    let mut running = run.command(command).start();
+    let mut pid = None;
+    process::wait_until("the daemon wrote its pid", || {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        pid = text.strip_suffix('\n').and_then(|text| text.parse().ok());
+        pid.is_some()
+    });
+    let pid: u32 = pid.unwrap();
+    let cleanup = Cleanup(vec![pid]);
+    if options.contains(&"--wait-descendants") {
+        running.wait_for("daemon_cpu_us");
+        process::send(pid, process::Signal::TERM);
+    }
+    (running.finish(), pid, cleanup)
+}
+
+fn outlived_is_true(done: &Done, mechanism: Mechanism, upto: u64) {
+    done.expect_status(4);
+    let least = done.printed("daemon_cpu_us") * 1000;
+    let low = if mechanism.peaks() == Rigour::Near {
+        least - least / 50
+    } else {
+        0
+    };
+    let truth = Truth::between(low, least + upto);
+    holds(done, "cpu_time", truth, Rigour::Sampled);
+    holds(
+        done,
+        "processes_total",
+        Truth::exactly(3),
+        mechanism.counts(),
+    );
+    assert_eq!(
+        done.report().exit.kind,
+        ExitType::Normal,
+        "{}",
+        done.context()
+    );
+}
+
+fn a_daemon_that_outlives_is_left_and_told(mechanism: Mechanism) {
+    let (done, pid, _cleanup) = outlived(mechanism, &[]);
+    outlived_is_true(&done, mechanism, 60_000_000);
+    assert!(
+        process::is_alive(pid),
+        "the daemon was ended unasked\n{}",
+        done.context()
+    );
+    let notes = done.report().monitor.notes.join("\n");
+    assert!(
+        notes.contains(&pid.to_string()),
+        "its fate is not told\n{}",
+        done.context()
+    );
+}
+
+fn a_daemon_that_outlives_is_ended_when_asked(mechanism: Mechanism) {
+    let (done, pid, _cleanup) = outlived(mechanism, &["--kill-descendants", "--grace", "1s"]);
+    outlived_is_true(&done, mechanism, 60_000_000);
+    process::wait_until_dead(&[pid]);
+}
+
+fn a_daemon_is_waited_for_when_asked(mechanism: Mechanism) {
+    let (done, pid, _cleanup) = outlived(mechanism, &["--wait-descendants"]);
+    outlived_is_true(&done, mechanism, 60_000_000);
+    assert!(!process::is_alive(pid));
+    let least = done.printed("daemon_cpu_us") as f64 * 1000.0;
+    assert!(
+        number(&done, "cpu_time") >= least * 0.98,
+        "{}",
+        done.context()
+    );
+}
+
+fn six_thousand_short_processes(mechanism: Mechanism) {
+    let command = words![
+        program("storm"),
+        "6000",
+        "4",
+        "vfork",
+        program("nothing.static")
+    ];
+    let done = Run::watched(mechanism, command).finish();
+    done.expect_status(0);
+    let lost = done.report().monitor.events_lost;
+    if lost > 0 {
+        println!("{lost} events lost, and told");
+        holds(
+            &done,
+            "processes_total",
+            Truth::exactly(6001),
+            Rigour::Sampled,
+        );
+    } else {
+        holds(
+            &done,
+            "processes_total",
+            Truth::exactly(6001),
+            mechanism.counts(),
+        );
+    }
+    let cpu = done.printed("cpu_us") * 1000;
+    holds(
+        &done,
+        "cpu_time",
+        Truth::near(cpu, 0.03, 2_000_000),
+        Rigour::Near,
+    );
+}
+
+fn clone_parent(mechanism: Mechanism) {
+    let done = Run::watched(mechanism, words![program("cloneparent"), "5", "30"]).finish();
+    done.expect_status(0);
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(6),
+        mechanism.counts(),
+    );
+    holds(
+        &done,
+        "cpu_time",
+        Truth::between(150_000_000, 200_000_000),
+        Rigour::Near,
+    );
+}
+
+fn an_exec_chain_is_one_process(mechanism: Mechanism) {
+    let done = Run::watched(mechanism, words![program("execchain"), "20", "100"]).finish();
+    done.expect_status(0);
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(1),
+        mechanism.counts(),
+    );
+    holds(
+        &done,
+        "processes_peak",
+        Truth::exactly(1),
+        mechanism.counts(),
+    );
+    let cpu = done.printed("cpu_us") * 1000;
+    holds(
+        &done,
+        "cpu_time",
+        Truth::near(cpu, 0.02, 1_500_000),
+        Rigour::Near,
+    );
+}
+
+fn an_exec_from_a_thread_is_one_process(mechanism: Mechanism) {
+    let command = words![program("threadexec"), program("burn"), "100"];
+    let done = Run::watched(mechanism, command).finish();
+    done.expect_status(0);
+    holds(
+        &done,
+        "processes_total",
+        Truth::exactly(1),
+        mechanism.counts(),
+    );
+    holds(&done, "threads_peak", Truth::exactly(3), mechanism.counts());
+    let cpu = done.printed("cpu_us") * 1000;
+    holds(
+        &done,
+        "cpu_time",
+        Truth::near(cpu, 0.02, 1_500_000),
+        Rigour::Near,
+    );
+}
+
+/// The fields that every report of a task that ran must have a number for.
+const ALWAYS: &[&str] = &[
+    "wall_time",
+    "cpu_time",
+    "cpu_user",
+    "cpu_system",
+    "cores_mean",
+    "rss_peak_process",
+    "processes_total",
+    "bytes_read",
+    "bytes_written",
+    "reads",
+    "writes",
+    "disk_read",
+    "disk_written",
+    "faults_minor",
+    "faults_major",
+    "switches_voluntary",
+    "switches_involuntary",
+];
+
+fn sleep_zero_and_true_are_complete(mechanism: Mechanism) {
+    for command in [
+        words!["sleep", "0"],
+        words!["true"],
+        words![program("nothing.static")],
+        words![program("burn"), "1"],
+    ] {
+        let done = Run::watched(mechanism, command).finish();
+        done.expect_status(0);
+        for name in ALWAYS {
+            number(&done, name);
+        }
+        holds(
+            &done,
+            "processes_total",
+            Truth::exactly(1),
+            mechanism.counts(),
+        );
+        let report = done.report();
+        assert_eq!(report.schema, "plimsoll.task/1");
+        assert_eq!((report.exit.code, report.exit.status), (Some(0), Some(0)));
+        assert!(
+            report.end >= report.start,
+            "{} {}",
+            report.start,
+            report.end
+        );
+    }
+}

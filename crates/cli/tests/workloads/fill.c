@@ -1,0 +1,18 @@
+/* fill MIB exit|kill|hold|spin: touches MIB MiB of anonymous memory, then at once exits with 0,
+ * dies of SIGKILL, prints `ready` and waits for a signal, or does so while growing no more.
+ * Truth: peak resident memory = MIB MiB and the program itself (static: below 1 MiB). */
+#include "truth.h"
+
+int main(int argc, char **argv) {
+    const char *end = word(argc, argv, 2);
+    filled(number(argc, argv, 1), MAP_PRIVATE);
+    if (strcmp(end, "kill") == 0)
+        kill(getpid(), SIGKILL);
+    if (strcmp(end, "hold") == 0) {
+        if (write(1, "ready\n", 6) != 6)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    _exit(0);
+}
