@@ -111,6 +111,11 @@ impl Series {
         self.columns
     }
 
+    /// Whether each row is of one process.
+    pub fn by_process(&self) -> bool {
+        self.columns == PROCESS_COLUMNS
+    }
+
     /// Its rows, by instant.
     pub fn instants(&self) -> &[Instant] {
         &self.instants

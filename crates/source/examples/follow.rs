@@ -11,6 +11,8 @@ use record::event::Event;
 use record::identity::Ending;
 use source::follow::tree::Counts;
 use source::notify::connector::Connector;
+use source::notify::ptrace::{self, Options, Tracer};
+use source::notify::taskstats::{self, ExitValues};
 use source::notify::{MECHANISMS, Notify};
 use std::io::Write;
 use std::path::Path;
@@ -52,24 +54,38 @@ fn blocked(command: &[std::ffi::OsString]) -> std::io::Result<Child> {
 
 enum Source {
     Connector(Box<Connector>),
+    Tracer(Tracer),
 }
 
 impl Source {
     fn notify(&mut self) -> &mut dyn Notify {
         match self {
             Source::Connector(connector) => connector.as_mut(),
+            Source::Tracer(tracer) => tracer,
         }
+    }
+
+    fn is_tracer(&self) -> bool {
+        matches!(self, Source::Tracer(_))
     }
 
     fn counts(&self) -> Counts {
         match self {
             Source::Connector(connector) => connector.counts(),
+            Source::Tracer(tracer) => tracer.counts(),
         }
     }
 }
 
-fn open(_name: &str, root: u32, adopter: u32) -> Result<Source, source::Error> {
+fn open(name: &str, root: u32, adopter: u32) -> Result<Source, source::Error> {
+    if name == ptrace::MECHANISM.name {
+        let tracer = Tracer::start(Path::new("/proc"), root, adopter, Options::default())?;
+        return Ok(Source::Tracer(tracer));
+    }
     let mut connector = Connector::open(Path::new("/proc"))?;
+    if name == taskstats::MECHANISM.name {
+        connector.add_values(ExitValues::open()?);
+    }
     connector.follow(root, adopter);
     Ok(Source::Connector(Box::new(connector)))
 }
@@ -98,19 +114,24 @@ fn watch(name: &str, command: &[std::ffi::OsString]) -> Result<i32, Failure> {
         for event in events.drain(..) {
             tally.add(root, &event);
         }
-        // An error here is that there is no child left.
-        while let Ok(Some(waited)) = sys::process::wait_any(false) {
+        // A wait for any child would take stops from the tracing thread. An error is that no child is left.
+        while !source.is_tracer()
+            && let Ok(Some(waited)) = sys::process::wait_any(false)
+        {
             if waited.pid == root {
                 status = Some(waited.status);
             }
         }
-        if status.is_some() && source.counts().processes_alive == 0 {
+        // A traced child of this very process is waited for by the tracing thread.
+        let ended = status.is_some() || tally.root_ending.is_some();
+        if ended && source.counts().processes_alive == 0 {
             break;
         }
     }
     let cost = sys::clock::now(sys::clock::Clock::Process).saturating_sub(before);
     tally.print(name, &source.counts(), cost);
-    Ok(status.map_or(0, |status| Ending::from_wait_status(status).shell_status()))
+    let waited = status.map(Ending::from_wait_status);
+    Ok(waited.or(tally.root_ending).map_or(0, Ending::shell_status))
 }
 
 #[derive(Default)]

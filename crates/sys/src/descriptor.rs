@@ -98,6 +98,9 @@ pub fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8], block: bool) -> Result<Rec
     }
 }
 
+/// The `poll(2)` event of readable data; what else is waited for is exceptional.
+pub const READABLE: i16 = libc::POLLIN;
+
 /// One descriptor to wait for.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting<'a> {

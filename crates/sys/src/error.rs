@@ -16,6 +16,12 @@ pub enum Error {
     /// The other side of a channel spoke words that we do not know.
     #[error("the launcher sent {0} bytes that are no message")]
     BadMessage(usize),
+    /// The in-kernel programs cannot be had here.
+    #[error(transparent)]
+    Unavailable(#[from] crate::bpf::Unavailable),
+    /// All run slots of the node are taken, or a process is in 8 runs already.
+    #[error("too many runs at once")]
+    TooManyRuns,
 }
 
 impl Error {
@@ -23,7 +29,7 @@ impl Error {
     pub fn errno(&self) -> Option<i32> {
         match self {
             Error::Call { source, .. } => source.raw_os_error(),
-            Error::BadMessage(_) => None,
+            _ => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! One file a kernel interface; what leaves this crate is safe to call.
 
+pub mod bpf;
 pub mod cgroup;
 pub mod clock;
 pub mod descriptor;
@@ -9,7 +10,11 @@ pub mod error;
 pub mod launcher;
 pub mod mountinfo;
 pub mod netlink;
+pub mod probe;
 pub mod process;
+pub mod ptrace;
 pub mod signal;
+pub mod taskstats;
+pub mod wake;
 
 pub use error::Error;

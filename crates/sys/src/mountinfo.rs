@@ -1,5 +1,5 @@
-//! `/proc/self/mountinfo`: what is mounted where. Reading it never touches the file systems that it names,
-//! so it cannot hang on a dead server.
+//! `/proc/self/mountinfo`: what is mounted where. Reading it never touches the file systems that it
+//! names, so it cannot hang on a dead server.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,8 @@ pub fn read() -> std::io::Result<Vec<Mount>> {
     Ok(parse(&String::from_utf8_lossy(&raw)).collect())
 }
 
-/// The mount that holds `path` (absolute, symbolic links resolved): the last one whose point is its longest prefix.
+/// The mount that holds `path` (absolute, symbolic links resolved): the last one whose point is its
+/// longest prefix.
 pub fn holding<'m>(path: &Path, mounts: &'m [Mount]) -> Option<&'m Mount> {
     let depth = |mount: &Mount| mount.point.components().count();
     mounts

@@ -223,7 +223,7 @@ fn message_header(vector: &mut libc::iovec, sender: &mut libc::sockaddr_nl) -> l
 }
 
 /// A 32-bit word of the kernel's at `offset`.
-fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+pub(crate) fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     let four = bytes.get(offset..offset.checked_add(4)?)?;
     Some(u32::from_ne_bytes(four.try_into().ok()?))
 }

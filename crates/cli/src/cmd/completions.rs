@@ -1,6 +1,6 @@
 //! `plimsoll completions`: completion scripts for shells, from the same definitions as the options.
 
-use super::{STATUS_USAGE, Status, Verb};
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::view::stdout;
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -12,6 +12,7 @@ pub const VERB: Verb = Verb {
     command,
     call,
     usage_error: STATUS_USAGE,
+    failure: STATUS_FAILURE,
 };
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `plimsoll __man`: the manual page, from the same definitions as the options.
 
-use super::{STATUS_USAGE, Status, Verb};
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::view::stdout;
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Command};
@@ -14,6 +14,7 @@ pub const VERB: Verb = Verb {
     command,
     call,
     usage_error: STATUS_USAGE,
+    failure: STATUS_FAILURE,
 };
 
 /// What files `plimsoll run` writes.

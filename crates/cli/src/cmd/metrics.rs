@@ -1,6 +1,6 @@
 //! `plimsoll __metrics`: METRICS.md, from the tables of metrics.
 
-use super::{STATUS_USAGE, Status, Verb};
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::view::stdout;
 use anyhow::Result;
 use clap::{ArgMatches, Command};
@@ -14,6 +14,7 @@ pub const VERB: Verb = Verb {
     command,
     call,
     usage_error: STATUS_USAGE,
+    failure: STATUS_FAILURE,
 };
 
 /// Every table of metrics: where it stands, its rows.

@@ -1,6 +1,7 @@
 //! The verbs of the one binary: words to options to one call.
 
 pub mod completions;
+pub mod doctor;
 pub mod limits;
 pub mod man;
 pub mod metrics;
@@ -29,12 +30,20 @@ pub struct Verb {
     pub command: fn() -> Command,
     /// What it does with what clap understood.
     pub call: fn(&ArgMatches) -> Result<Status>,
-    /// Exit status when its options are wrong, or when it fails.
+    /// Exit status when its options are wrong.
     pub usage_error: Status,
+    /// Exit status when it fails.
+    pub failure: Status,
 }
 
 /// Every verb, in the order of the help.
-pub const VERBS: &[&Verb] = &[&run::VERB, &completions::VERB, &man::VERB, &metrics::VERB];
+pub const VERBS: &[&Verb] = &[
+    &run::VERB,
+    &doctor::VERB,
+    &completions::VERB,
+    &man::VERB,
+    &metrics::VERB,
+];
 
 /// A command line that was understood.
 #[derive(Debug)]
@@ -56,7 +65,7 @@ impl Invocation {
 
     /// The exit status if it fails.
     pub const fn failure(&self) -> Status {
-        self.verb.usage_error
+        self.verb.failure
     }
 }
 

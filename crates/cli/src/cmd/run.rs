@@ -27,6 +27,7 @@ pub const VERB: Verb = Verb {
     command,
     call,
     usage_error: STATUS_OWN_FAILURE,
+    failure: STATUS_OWN_FAILURE,
 };
 
 /// How closely to watch.

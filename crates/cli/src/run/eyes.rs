@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::hold::Hold;
 use super::notifier::Notifier;
 use super::task::Task;
-use crate::cmd::run::{RunOptions, Series};
+use crate::cmd::run::{Level, RunOptions, Series};
 use anyhow::Result;
 use record::event::Event;
 use record::sample::ProcessSample;
@@ -12,6 +12,7 @@ use record::unit::Nanos;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
 use source::follow::procfs;
+use source::query::pss::Scales;
 use source::query::sampler::{self, Sampler};
 use source::root::Root;
 use std::os::fd::BorrowedFd;
@@ -34,6 +35,7 @@ pub(crate) struct Eyes {
     sampler: Sampler,
     samples: Vec<ProcessSample>,
     events: Vec<Event>,
+    scales: Scales,
     adopter: u32,
     start: Nanos,
     next_pass: Nanos,
@@ -55,7 +57,12 @@ impl Eyes {
                 Some(Series::Process) => SeriesKind::Process,
             },
         };
-        facts.watched_by(notifier.name(), options.interval);
+        let level = if notifier.kind().tells_tree() {
+            Level::Events
+        } else {
+            Level::Query
+        };
+        facts.watched_by(notifier.name(), level);
         Ok(Self {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
@@ -63,6 +70,7 @@ impl Eyes {
             sampler: Sampler::new(Root::default(), sampler::Settings::default()),
             samples: Vec::new(),
             events: Vec::new(),
+            scales: Scales::new(Root::default()),
             adopter: 0,
             start: facts.start,
             next_pass: Nanos(0),
@@ -118,6 +126,9 @@ impl Eyes {
         let begun = sys::clock::boot();
         let pids = self.members();
         self.sampler.sample(&pids, &mut self.samples);
+        if !hold.has_memory() {
+            self.scales.weigh(&mut self.samples, now.since(self.start));
+        }
         self.tree.sample(now, &self.samples);
         hold.sample(now, &mut self.tree);
         if let Some(waited) = task.waited() {
@@ -130,9 +141,10 @@ impl Eyes {
         self.next_pass = now.plus(Nanos(pause.max(cost.saturating_mul(COST_SHARE))));
     }
 
-    /// Asks for a pass no later than at `at`.
-    pub(crate) fn hurry(&mut self, at: Nanos) {
-        self.next_pass = self.next_pass.min(at);
+    /// A limit on memory may be broken: the next pass, now, tells shared pages apart.
+    pub(crate) fn weigh_memory(&mut self, now: Nanos) {
+        self.scales.force();
+        self.next_pass = self.next_pass.min(now);
     }
 
     /// The living processes of the task, as far as known without looking anew where events tell.
@@ -147,7 +159,11 @@ impl Eyes {
     fn found(&self) -> Vec<u32> {
         // Without a readable /proc nothing is found, and the report says what is absent.
         let found = procfs::descendants(Path::new("/proc"), &[self.adopter]).unwrap_or_default();
-        found.iter().filter(|process| process.live_threads() > 0).map(|process| process.pid).collect()
+        found
+            .iter()
+            .filter(|process| process.live_threads() > 0)
+            .map(|process| process.pid)
+            .collect()
     }
 
     /// When something is due.
@@ -158,7 +174,11 @@ impl Eyes {
 
     /// The descriptor to wait on for events.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        if self.broken { None } else { self.notifier.fd() }
+        if self.broken {
+            None
+        } else {
+            self.notifier.fd()
+        }
     }
 
     /// Every process that a signal to the tree is for.
@@ -191,7 +211,10 @@ impl Eyes {
             {
                 return;
             }
-            let waiting = [Waiting { fd: self.notifier.fd(), exceptional: false }];
+            let waiting = [Waiting {
+                fd: self.notifier.fd(),
+                exceptional: false,
+            }];
             let step = self.notifier.period().map_or(deadline - now, |_| 1_000_000);
             if descriptor::poll(&waiting, Some(step.min(deadline - now))).is_err() {
                 return;

@@ -10,6 +10,7 @@ use record::timestamp::rfc3339;
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Number};
 use reduce::tree::Tree;
+use source::context::remote::leaves_tree_of_job;
 use std::collections::BTreeMap;
 use sys::clock::{self, Clock};
 use sys::process::{self, Usage};
@@ -35,6 +36,8 @@ pub(crate) struct Facts {
     pub(crate) footprint_absent: Option<String>,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
+    /// Nodes of the scheduler's job, if told.
+    nodes: Option<u64>,
     /// What is added to `CLOCK_BOOTTIME` for the time since 1970.
     real_offset: u64,
     notes_dropped: u64,
@@ -53,9 +56,20 @@ impl Facts {
         for asked in &options.limits {
             let (value, unit) = in_unit(&asked.limit);
             let source = asked.source.clone();
-            request.insert(asked.limit.resource.name().to_owned(), Claim { value, unit, source });
+            request.insert(
+                asked.limit.resource.name().to_owned(),
+                Claim {
+                    value,
+                    unit,
+                    source,
+                },
+            );
         }
-        let limits = options.limits.iter().map(|asked| limit_set(&asked.limit)).collect();
+        let limits = options
+            .limits
+            .iter()
+            .map(|asked| limit_set(&asked.limit))
+            .collect();
         let monitor = report::Monitor {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             level: "query".to_owned(),
@@ -84,6 +98,7 @@ impl Facts {
             group_absent: None,
             footprint_absent: None,
             launcher: Usage::default(),
+            nodes: surroundings.nodes,
             real_offset,
             notes_dropped: 0,
         }
@@ -121,7 +136,11 @@ impl Facts {
 
     /// The mechanism that was chosen.
     pub(crate) fn watched_by(&mut self, mechanism: &str, level: Level) {
-        let level = if level == Level::Query { "query" } else { "events" };
+        let level = if level == Level::Query {
+            "query"
+        } else {
+            "events"
+        };
         self.report.monitor.level = level.to_owned();
         self.report.monitor.mechanism = mechanism.to_owned();
     }
@@ -157,21 +176,29 @@ impl Facts {
 
     /// Looks for programs whose work leaves the tree.
     pub(crate) fn event(&mut self, event: &Event, tree: &mut Tree) {
-        let Event::Exec { command, .. } = event else { return };
+        let Event::Exec { command, .. } = event else {
+            return;
+        };
         let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-        let Some(departure) = source::context::remote::leaves_tree(&words) else { return };
-        let known = |one: &Departure| one.program == departure.program;
-        if self.departures.iter().any(known) {
+        let Some(departure) = leaves_tree_of_job(&words, self.nodes) else {
+            return;
+        };
+        if self
+            .departures
+            .iter()
+            .any(|one| one.program == departure.program)
+        {
             return;
         }
-        if departure.elsewhere {
-            tree.departed(departure.program);
+        if departure.certain {
+            tree.departed(&departure.program);
+            let program = departure.program.clone();
+            self.departures.push(Departure {
+                program,
+                elsewhere: false,
+            });
         }
-        self.note(format!("{}: {}", departure.program, departure.what));
-        self.departures.push(Departure {
-            program: departure.program.to_owned(),
-            elsewhere: departure.elsewhere,
-        });
+        self.note(format!("{} {}", departure.program, departure.what));
     }
 }
 
@@ -194,7 +221,7 @@ pub(crate) fn in_unit(limit: &Limit) -> (Number, Unit) {
 }
 
 /// A base-unit number as reports write it.
-pub(crate) fn number_in(value: u64, unit: Unit) -> Number {
+fn number_in(value: u64, unit: Unit) -> Number {
     match unit {
         Unit::Cores | Unit::Ratio => Number::Real(value as f64 / 1000.0),
         Unit::Bytes | Unit::Nanoseconds | Unit::Count => Number::Whole(value),
@@ -203,13 +230,24 @@ pub(crate) fn number_in(value: u64, unit: Unit) -> Number {
 
 fn limit_set(limit: &Limit) -> report::LimitSet {
     let (limit_value, unit) = in_unit(limit);
-    report::LimitSet { resource: limit.resource.name().to_owned(), limit: limit_value, unit }
+    report::LimitSet {
+        resource: limit.resource.name().to_owned(),
+        limit: limit_value,
+        unit,
+    }
 }
 
 fn task(options: &RunOptions, now: u64) -> report::Task {
     let lossy = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
     let uid = process::real_uid();
-    let made = || format!("{:x}-{:x}-{:x}", clock::now(Clock::Real), now, std::process::id());
+    let made = || {
+        format!(
+            "{:x}-{:x}-{:x}",
+            clock::now(Clock::Real),
+            now,
+            std::process::id()
+        )
+    };
     report::Task {
         id: options.id.clone().unwrap_or_else(made),
         command: options.command.iter().map(lossy).collect(),
@@ -231,6 +269,7 @@ fn task(options: &RunOptions, now: u64) -> report::Task {
 pub(crate) struct Surroundings {
     pub(crate) job: report::Job,
     pub(crate) image: Option<String>,
+    pub(crate) nodes: Option<u64>,
     pub(crate) request: BTreeMap<String, Claim>,
     pub(crate) allocation: BTreeMap<String, Claim>,
     pub(crate) host: report::Host,

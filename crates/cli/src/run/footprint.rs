@@ -30,7 +30,12 @@ pub(crate) struct Folders {
 impl Folders {
     /// The folders asked for; else the working directory, if it is on a local disk and no home.
     pub(crate) fn choose(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
-        let limited = |resource| options.limits.iter().any(|asked| asked.limit.resource == resource);
+        let limited = |resource| {
+            options
+                .limits
+                .iter()
+                .any(|asked| asked.limit.resource == resource)
+        };
         let mut dirs = Vec::new();
         for dir in &options.measure_dirs {
             let full = std::fs::canonicalize(dir)
@@ -46,15 +51,22 @@ impl Folders {
         }
         let budget = (!asked).then_some(UNASKED_BUDGET);
         let footprint = (!dirs.is_empty()).then(|| Footprint::new(dirs, budget, Vec::new()));
-        Ok(Self { footprint, asked, stopped: None })
+        Ok(Self {
+            footprint,
+            asked,
+            stopped: None,
+        })
     }
 
     /// Collects what a walk found and starts the next one if its time has come.
     pub(crate) fn sample(&mut self, now: Nanos, tree: &mut Tree) {
-        let Some(footprint) = &mut self.footprint else { return };
+        let Some(footprint) = &mut self.footprint else {
+            return;
+        };
         match footprint.tick(now) {
             Ok(Some(walked)) if walked.partial().is_some() && !self.asked => {
-                self.stopped = Some("the working directory takes more than 5 ms to walk".to_owned());
+                self.stopped =
+                    Some("the working directory takes more than 5 ms to walk".to_owned());
                 self.footprint = None;
             }
             Ok(Some(walked)) => {

@@ -3,6 +3,7 @@
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::footprint::Folders;
+use super::pace;
 use super::task::Task;
 use crate::cmd::run::RunOptions;
 use anyhow::Result;
@@ -10,8 +11,9 @@ use record::limit::{Limit, Resource};
 use record::sample::GroupSample;
 use record::unit::{Bytes, Nanos};
 use reduce::limit::{Certainty, Limits, Verdict};
+use reduce::live::Basis;
 use reduce::tree::Tree;
-use source::group::reader::GroupReader;
+use source::group::GroupReader;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::cgroup::{Group, OomWatch, Places};
@@ -19,10 +21,6 @@ use sys::descriptor::Waiting;
 
 /// How long a round of kills waits for the group to become empty.
 const KILL_WITHIN: Duration = Duration::from_millis(100);
-/// A limit is looked at no more often than this, and no less often than the interval.
-const LOOK_MIN: Nanos = Nanos::from_millis(5);
-/// The fastest that a task is thought to fill memory, bytes a second: a look comes before the rest is used up.
-const GROWTH_PER_SECOND: u64 = 8 << 30;
 
 /// A limit that was broken, and what was done.
 #[derive(Debug, Clone)]
@@ -42,8 +40,8 @@ pub(crate) struct Hold {
     oom: Option<OomWatch>,
     /// The kernel itself keeps the memory limit.
     kernel_memory: Option<u64>,
-    limits: Limits,
-    asked: Vec<Limit>,
+    pub(crate) limits: Limits,
+    cpus: u64,
     next_look: Nanos,
     pub(crate) broken: Vec<Broken>,
     pub(crate) folders: Folders,
@@ -60,8 +58,8 @@ impl Hold {
             reader: None,
             oom: None,
             kernel_memory: None,
-            limits: Limits::new(asked.clone()),
-            asked,
+            limits: Limits::new(asked),
+            cpus: facts.report.host.cpus,
             next_look: Nanos(0),
             broken: Vec::new(),
             folders: Folders::choose(options, facts)?,
@@ -86,12 +84,14 @@ impl Hold {
         };
         if let Some(refusal) = group.memory_refusal() {
             facts.no_group(refusal);
-        } else if let Some(limit) = self.asked.iter().find(|limit| limit.resource == Resource::Memory)
+        } else if let Some(limit) = self.limits.get(Resource::Memory)
             && !options.measure_only
         {
             match group.set_memory_limit(limit.value, 0) {
                 Ok(()) => self.kernel_memory = Some(limit.value),
-                Err(error) => facts.note(format!("the kernel does not keep the memory limit: {error}")),
+                Err(error) => facts.note(format!(
+                    "the kernel does not keep the memory limit: {error}"
+                )),
             }
         }
         // Without a watch the OOM count is read at each look.
@@ -102,7 +102,9 @@ impl Hold {
 
     /// Takes the command's process, which waits for its exec, into the group.
     pub(crate) fn take(&mut self, pid: u32) -> Result<()> {
-        let Some(group) = &self.group else { return Ok(()) };
+        let Some(group) = &self.group else {
+            return Ok(());
+        };
         if let Err(error) = group.add(pid) {
             self.release();
             return Err(error.into());
@@ -112,7 +114,9 @@ impl Hold {
 
     /// Whether memory is charged to a group of our own.
     pub(crate) fn has_memory(&self) -> bool {
-        self.group.as_ref().is_some_and(|group| group.memory_refusal().is_none())
+        self.group
+            .as_ref()
+            .is_some_and(|group| group.memory_refusal().is_none())
     }
 
     /// Reads the group and the folders into the reducer.
@@ -128,19 +132,27 @@ impl Hold {
     /// The processes in the group.
     pub(crate) fn pids(&self) -> Vec<u32> {
         // A group that cannot be read is made up for by the other lists.
-        self.group.as_ref().and_then(|group| group.pids().ok()).unwrap_or_default()
+        self.group
+            .as_ref()
+            .and_then(|group| group.pids().ok())
+            .unwrap_or_default()
     }
 
     /// When a limit wants a look.
     pub(crate) fn next(&self, _now: Nanos) -> Option<Nanos> {
-        (!self.asked.is_empty()).then_some(self.next_look)
+        (!self.limits.list().is_empty()).then_some(self.next_look)
     }
 
     /// What to wait on: the kernel's word that the memory limit broke.
     pub(crate) fn waiting(&self) -> Vec<Waiting<'_>> {
-        let v2 = |watch: &OomWatch| watch.interest() != sys::descriptor::READABLE;
-        let watch = |watch| Waiting { fd: Some(OomWatch::as_fd(watch)), exceptional: v2(watch) };
-        self.oom.iter().map(watch).collect()
+        let watch = |watch: &OomWatch| watch.interest() != sys::descriptor::READABLE;
+        let waiting = self.oom.iter();
+        waiting
+            .map(|oom| Waiting {
+                fd: Some(oom.as_fd()),
+                exceptional: watch(oom),
+            })
+            .collect()
     }
 
     /// Looks at the limits if it is time; returns the grace if the task is to be ended.
@@ -154,7 +166,7 @@ impl Hold {
         if let Some(grace) = self.check_oom(now, eyes, options) {
             return Some(grace);
         }
-        if self.asked.is_empty() || now < self.next_look {
+        if self.limits.list().is_empty() || now < self.next_look {
             return None;
         }
         eyes.pass(now, task, self);
@@ -162,20 +174,28 @@ impl Hold {
         let mut grace = None;
         for verdict in self.limits.check(&live) {
             if verdict.certainty == Certainty::Alarm {
-                eyes.weigh_memory();
+                eyes.weigh_memory(now);
                 continue;
             }
-            if self.broken.iter().any(|known| known.verdict.limit == verdict.limit) {
+            if self
+                .broken
+                .iter()
+                .any(|known| known.verdict.limit == verdict.limit)
+            {
                 continue;
             }
             let enforced = !options.measure_only;
             let resource = verdict.limit.resource;
-            self.broken.push(Broken { verdict, enforced, source: seen_by(resource) });
+            self.broken.push(Broken {
+                verdict,
+                enforced,
+                source: seen_by(resource),
+            });
             if enforced {
                 grace = grace.or(Some(options.grace(Some(resource))));
             }
         }
-        self.next_look = self.limits.next_look(&live, now, options.interval);
+        self.next_look = pace::next_look(self.limits.list(), &live, self.cpus, options.interval);
         grace
     }
 
@@ -187,18 +207,30 @@ impl Hold {
         if counts.kills == 0 || self.broken.iter().any(known) {
             return None;
         }
-        let peak = self.reader.as_mut().and_then(|reader| reader.read().peak).unwrap_or(Bytes(limit));
-        let biggest = eyes.tree.biggest();
-        let limit = Limit { resource: Resource::Memory, value: limit };
+        let peak = self
+            .reader
+            .as_mut()
+            .and_then(|reader| reader.read().peak)
+            .unwrap_or(Bytes(limit));
+        let largest = eyes.tree.live(now).largest;
+        let limit = Limit {
+            resource: Resource::Memory,
+            value: limit,
+        };
         let verdict = Verdict {
             limit,
-            value: peak.0.max(limit.value),
+            value: peak.0.max(limit.value) as f64,
             at: now,
-            pid: biggest.as_ref().map(|one| one.pid),
-            process: biggest.map(|one| one.name),
+            pid: largest.as_ref().map(|one| one.pid),
+            process: largest.map(|one| one.command),
             certainty: Certainty::Broken,
+            basis: Some(Basis::Group),
         };
-        self.broken.push(Broken { verdict, enforced: true, source: "cgroup OOM event" });
+        self.broken.push(Broken {
+            verdict,
+            enforced: true,
+            source: "cgroup OOM event",
+        });
         Some(options.grace(Some(Resource::Memory)))
     }
 

@@ -1,10 +1,11 @@
 //! The monitor: reads, reduces, enforces, writes the report; decides the exit status.
 
-use super::assemble;
+use super::assemble::{Outcome, assemble};
 use super::ending::{Action, Ending, Reason};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
+use super::paper::Paper;
 use super::task::{Happened, Task};
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use crate::cmd::run::{Descendants, MonitorDeath, RunOptions};
@@ -38,6 +39,7 @@ pub(crate) struct Monitor<'a> {
     hold: Hold,
     ending: Ending,
     facts: Facts,
+    paper: Paper,
     front: Option<OwnedFd>,
     signals: Signals,
     own_signals: VecDeque<Arrived>,
@@ -59,6 +61,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) hold: Hold,
     /// What the report says besides measurements.
     pub(crate) facts: Facts,
+    /// Where the report goes.
+    pub(crate) paper: Paper,
     /// The channel to the front.
     pub(crate) front: OwnedFd,
     /// The signals that reach the monitor itself.
@@ -75,6 +79,7 @@ impl<'a> Monitor<'a> {
             hold: parts.hold,
             ending: Ending::new(),
             facts: parts.facts,
+            paper: parts.paper,
             front: Some(parts.front),
             signals: parts.signals,
             own_signals: VecDeque::new(),
@@ -91,9 +96,11 @@ impl<'a> Monitor<'a> {
             self.wait();
             self.hear();
             let now = Nanos(sys::clock::boot());
-            self.eyes.look(now, &mut self.task, &mut self.hold);
+            self.eyes
+                .look(now, &mut self.task, &mut self.hold, &mut self.facts);
             self.enforce(now);
-            self.facts.running_state(now, &mut self.eyes, &self.hold);
+            self.paper
+                .running_state(now, &self.facts, &self.eyes, &self.hold);
         }
         self.finish()
     }
@@ -115,7 +122,7 @@ impl<'a> Monitor<'a> {
             self.eyes.next(now),
             self.hold.next(now),
             self.ending.next(now),
-            self.facts.next(),
+            self.paper.next(),
         ];
         let timeout = due.into_iter().flatten().min().map(|due| due.since(now).0);
         let readable = |fd| Waiting {
@@ -256,7 +263,10 @@ impl<'a> Monitor<'a> {
     }
 
     fn enforce(&mut self, now: Nanos) {
-        if let Some(grace) = self.hold.check(now, &mut self.eyes, self.options) {
+        if let Some(grace) = self
+            .hold
+            .check(now, &mut self.eyes, &mut self.task, self.options)
+        {
             let action = self.ending.end(Reason::Limit, now, grace);
             self.act(action);
         }
@@ -275,43 +285,48 @@ impl<'a> Monitor<'a> {
             self.kill_rounds += 1;
             self.hold.kill_group();
         }
-        for pid in self.eyes.everyone(&self.task, &self.hold) {
+        for pid in self.eyes.everyone(&self.hold) {
             // Gone meanwhile is what we want.
             drop(sys::process::kill(pid, signal));
         }
     }
 
     fn finish(mut self) -> u8 {
+        let now = Nanos(sys::clock::boot());
         let end = self.main_end.unwrap_or(MainEnd {
-            at: Nanos(sys::clock::boot()),
+            at: now,
             ending: HowEnded::Code(125),
         });
         let waited = self.task.waited_now();
         let survivors = if self.empty {
             Vec::new()
         } else {
-            self.eyes.survivors(&self.task)
+            self.eyes.survivors()
         };
-        self.eyes.settle(end.at, EVENTS_WAIT, !survivors.is_empty());
-        self.hold.last_look(&mut self.eyes);
-        self.facts.launcher_cost(self.task.launcher_usage());
-        let (eyes, hold) = (self.eyes, self.hold);
-        let outcome = assemble::Outcome {
+        self.eyes
+            .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
+        if !survivors.is_empty() {
+            self.eyes.pass(now, &mut self.task, &mut self.hold);
+        }
+        self.hold.last_look(now, &mut self.eyes, self.options);
+        self.facts.launcher = self.task.launcher_usage();
+        let outcome = Outcome {
             end,
             waited,
             survivors,
             reason: self.ending.reason(),
         };
-        let status = self.facts.write(self.options, eyes, &hold, outcome);
+        let assembled = assemble(self.facts, self.eyes, &self.hold, outcome, self.options);
+        self.paper.write(&assembled, self.options);
         self.task.dismiss();
-        hold.release();
+        self.hold.release();
         if let Some(front) = &self.front {
             // A front that died has nobody to tell.
             drop(descriptor::send(
                 front.as_fd(),
-                &ToFront::Done(status).encode(),
+                &ToFront::Done(assembled.status).encode(),
             ));
         }
-        status
+        assembled.status
     }
 }

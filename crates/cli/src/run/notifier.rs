@@ -7,10 +7,16 @@ use anyhow::{Context, Result, bail};
 use record::event::Event;
 use record::unit::Nanos;
 use reduce::settings::KernelCounts;
+use source::follow::tree::Counts;
 use source::notify::Notify;
 use source::notify::connector::Connector;
+use source::notify::ptrace::{self, Tracer};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+
+/// What the reader of a report by ptrace must know.
+const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without privilege setuid programs run \
+    without theirs, and debuggers, strace and leak checkers do not work within the task";
 
 /// The mechanism of one run.
 pub(crate) enum Notifier {
@@ -18,6 +24,8 @@ pub(crate) enum Notifier {
     Procfs,
     /// The kernel's process events.
     Connector(Box<Connector>),
+    /// Stops at every fork, exec and exit; `None` until the command's process exists.
+    Ptrace(Option<Tracer>),
 }
 
 impl Notifier {
@@ -27,8 +35,10 @@ impl Notifier {
         match (options.level, options.mechanism) {
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => Self::connector(),
-            (_, Some(Mechanism::Bpf)) => bail!("--mechanism bpf: this build has no in-kernel programs"),
-            (_, Some(Mechanism::Ptrace)) => bail!("--mechanism ptrace: not available"),
+            (_, Some(Mechanism::Bpf)) => {
+                bail!("--mechanism bpf: this build has no in-kernel programs")
+            }
+            (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts),
             (_, None) => match Self::connector() {
                 Ok(notifier) => Ok(notifier),
                 Err(error) => {
@@ -44,11 +54,20 @@ impl Notifier {
         Ok(Notifier::Connector(Box::new(connector)))
     }
 
+    fn ptrace(facts: &mut Facts) -> Result<Self> {
+        if let Err((_, why)) = ptrace::probe() {
+            bail!("--mechanism ptrace: {why}");
+        }
+        facts.note(PTRACE_CHANGES);
+        Ok(Notifier::Ptrace(None))
+    }
+
     /// Its name in reports.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Notifier::Procfs => "procfs",
             Notifier::Connector(_) => "connector",
+            Notifier::Ptrace(_) => "ptrace",
         }
     }
 
@@ -57,6 +76,7 @@ impl Notifier {
         match self {
             Notifier::Procfs => reduce::settings::Mechanism::Procfs,
             Notifier::Connector(_) => reduce::settings::Mechanism::Connector,
+            Notifier::Ptrace(_) => reduce::settings::Mechanism::Ptrace,
         }
     }
 
@@ -65,6 +85,12 @@ impl Notifier {
         match self {
             Notifier::Procfs => {}
             Notifier::Connector(connector) => connector.follow(task.pid(), task.adopter()),
+            Notifier::Ptrace(tracer) => {
+                let options = ptrace::Options::default();
+                let proc = Path::new("/proc");
+                let started = Tracer::start(proc, task.pid(), task.adopter(), options);
+                *tracer = Some(started.context("--mechanism ptrace")?);
+            }
         }
         Ok(())
     }
@@ -74,6 +100,7 @@ impl Notifier {
         match self {
             Notifier::Procfs => Ok(()),
             Notifier::Connector(connector) => Ok(connector.read(sink)?),
+            Notifier::Ptrace(tracer) => tracer.as_mut().map_or(Ok(()), |one| Ok(one.read(sink)?)),
         }
     }
 
@@ -81,18 +108,8 @@ impl Notifier {
     pub(crate) fn counts(&self) -> Option<KernelCounts> {
         match self {
             Notifier::Procfs => None,
-            Notifier::Connector(connector) => {
-                let counts = connector.counts();
-                Some(KernelCounts {
-                    processes_total: Some(counts.processes_total),
-                    processes_alive: Some(counts.processes_alive),
-                    processes_peak: Some(counts.processes_peak),
-                    threads_alive: Some(counts.threads_alive),
-                    threads_peak: Some(counts.threads_peak),
-                    events_lost: 0,
-                    exact: counts.exact,
-                })
-            }
+            Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
+            Notifier::Ptrace(tracer) => tracer.as_ref().map(|one| kernel_counts(&one.counts())),
         }
     }
 
@@ -101,11 +118,24 @@ impl Notifier {
         match self {
             Notifier::Procfs => None,
             Notifier::Connector(connector) => Some(connector.fd()),
+            Notifier::Ptrace(tracer) => tracer.as_ref().map(Notify::fd),
         }
     }
 
     /// How often to look where nothing wakes us.
     pub(crate) fn period(&self) -> Option<Nanos> {
         None
+    }
+}
+
+fn kernel_counts(counts: &Counts) -> KernelCounts {
+    KernelCounts {
+        processes_total: Some(counts.processes_total),
+        processes_alive: Some(counts.processes_alive),
+        processes_peak: Some(counts.processes_peak),
+        threads_alive: Some(counts.threads_alive),
+        threads_peak: Some(counts.threads_peak),
+        events_lost: 0,
+        exact: counts.exact,
     }
 }

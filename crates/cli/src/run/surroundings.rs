@@ -28,7 +28,10 @@ pub(crate) fn gather() -> Surroundings {
         if let Some(memory) = nearest.memory {
             allocation.insert("memory".to_owned(), memory);
         }
-        for cores in [nearest.cores_quota, nearest.cores_cpuset].into_iter().flatten() {
+        for cores in [nearest.cores_quota, nearest.cores_cpuset]
+            .into_iter()
+            .flatten()
+        {
             let less = |known: &record::report::Claim| cores.value.as_f64() < known.value.as_f64();
             if allocation.get("cores").is_none_or(less) {
                 allocation.insert("cores".to_owned(), cores);
@@ -38,14 +41,19 @@ pub(crate) fn gather() -> Surroundings {
     Surroundings {
         job: context.job,
         image: context.image,
+        nodes: context.nodes,
         request: context.request,
         allocation,
-        host: host::read(&root),
+        host: host::facts(&root).host,
     }
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    std::fs::File::open(path)
+        .ok()?
+        .take(FILE_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(bytes)
 }

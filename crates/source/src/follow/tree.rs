@@ -126,20 +126,25 @@ impl Tree {
     /// A new process; `Some` if it is of the task.
     pub fn fork(&mut self, at: Nanos, parent: u32, pid: u32) -> Option<Event> {
         let ours = self.contains(parent) || (parent == self.adopter && self.adopter != 0);
-        if !ours || self.contains(pid) {
-            return None;
-        }
-        if self.members.len() >= MEMBERS_MAX {
-            self.exact = false;
-            return None;
-        }
-        self.insert(at, parent, pid, 1);
-        Some(Event::Fork {
+        (ours && self.join(at, parent, pid)).then_some(Event::Fork {
             at,
             parent: Some(parent),
             pid,
             start: None,
         })
+    }
+
+    /// A new process that is known to be of the task, whoever its parent is; false if it was known.
+    pub fn join(&mut self, at: Nanos, parent: u32, pid: u32) -> bool {
+        if self.contains(pid) {
+            return false;
+        }
+        if self.members.len() >= MEMBERS_MAX {
+            self.exact = false;
+            return false;
+        }
+        self.insert(at, parent, pid, 1);
+        true
     }
 
     fn insert(&mut self, at: Nanos, parent: u32, pid: u32, threads: u64) {

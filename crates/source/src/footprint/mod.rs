@@ -1,6 +1,7 @@
 //! Disk space and number of files under folders, measured by a walk in a thread of its own.
 //!
-//! A walk never holds its caller up: one that hangs on a dead server is left behind, and its thread ends with the process.
+//! A walk never holds its caller up: one that hangs on a dead server is left behind, and its thread
+//! ends with the process.
 
 mod pace;
 mod place;

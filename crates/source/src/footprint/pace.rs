@@ -1,4 +1,5 @@
-//! When to walk again: no sooner than 20 times as long after the last walk as that one took, so that walking stays below 5 %.
+//! When to walk again: no sooner than 20 times as long after the last walk as that one took, so
+//! that walking stays below 5 %.
 
 use super::walk::{Walk, Walked};
 use record::unit::Nanos;
@@ -20,7 +21,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Measures `dirs` within `budget` a walk, leaving out `exclude` (device, inode). Nothing starts yet.
+    /// Measures `dirs` within `budget` a walk, leaving out `exclude` (device, inode). Nothing
+    /// starts yet.
     pub fn new(dirs: Vec<PathBuf>, budget: Option<Duration>, exclude: Vec<(u64, u64)>) -> Self {
         Self {
             dirs,

@@ -1,6 +1,8 @@
-//! Which folders are not walked unless asked for: those on a server, where each look costs others too, and the home.
+//! Which folders are not walked unless asked for: those on a server, where each look costs others
+//! too, and the home.
 //!
-//! The type of the file system comes from the table of mounts: `statfs` would hang with a dead server.
+//! The type of the file system comes from the table of mounts: `statfs` would hang with a dead
+//! server.
 
 use std::path::Path;
 use sys::mountinfo::{self, Mount};
@@ -47,8 +49,8 @@ pub enum Leave {
     Unknown,
 }
 
-/// Whether `dir` (absolute, symbolic links resolved) is better left alone, and why; `None` if it may be walked. Touches neither
-/// `dir` nor its file system, so it cannot hang.
+/// Whether `dir` (absolute, symbolic links resolved) is better left alone, and why; `None` if it
+/// may be walked. Touches neither `dir` nor its file system, so it cannot hang.
 pub fn leave_alone(dir: &Path, home: Option<&Path>) -> Option<Leave> {
     match mountinfo::read() {
         Ok(mounts) => judge(dir, home, &mounts),

@@ -80,8 +80,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Starts walking `dirs` in a thread of its own; `budget` is for all of them together. Files and folders in `exclude`, by device
-    /// and inode, are left out with all that is in them.
+    /// Starts walking `dirs` in a thread of its own; `budget` is for all of them together. Files
+    /// and folders in `exclude`, by device and inode, are left out with all that is in them.
     ///
     /// # Errors
     /// That no thread could be made.

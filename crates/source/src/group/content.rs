@@ -1,4 +1,5 @@
-//! The control group files that are read, and what each tells: pure functions from text to [`GroupSample`].
+//! The control group files that are read, and what each tells: pure functions from text to
+//! [`GroupSample`].
 
 use record::metric::{Kind, Metric, Scope};
 use record::sample::GroupSample;
@@ -8,7 +9,8 @@ use sys::cgroup::Controller;
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// v1 `memory.stat`: `total_rss` (anonymous memory, huge pages included), `total_shmem`, `total_swap`, in bytes.
+    /// v1 `memory.stat`: `total_rss` (anonymous memory, huge pages included), `total_shmem`,
+    /// `total_swap`, in bytes.
     StatV1,
     /// v2 `memory.stat`: `anon`, `shmem`, in bytes.
     StatV2,
@@ -134,14 +136,15 @@ const fn metric(
     }
 }
 
-/// What a group tells.
+/// What a group tells. The kernel gathers `memory.stat` from its CPUs in batches: it may lag by
+/// up to 64 pages a CPU.
 pub const METRICS: &[Metric] = &[
     metric(
         "cgroup_unreclaimable",
         Kind::Gauge,
         Unit::Bytes,
         "v1 memory.stat total_rss + total_shmem; v2 memory.stat anon + shmem",
-        "anonymous and shared memory, each page once: what must be provided; the kernel lags by up to 64 pages a CPU",
+        "anonymous and shared memory, each page once: what must be provided",
     ),
     metric(
         "cgroup_current",

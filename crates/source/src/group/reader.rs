@@ -1,4 +1,5 @@
-//! Reads a group now and then through descriptors that stay open: the kernel writes the content anew for each read at 0.
+//! Reads a group now and then through descriptors that stay open: the kernel writes the content
+//! anew for each read at 0.
 
 use super::content::{Content, FILES, fold};
 use record::sample::GroupSample;
@@ -36,7 +37,8 @@ impl GroupReader {
         Self::open(v1.chain(v2))
     }
 
-    /// A group by its folders, one a hierarchy: the v1 controller of each, or `None` for v2. What cannot be opened is missing.
+    /// A group by its folders, one a hierarchy: the v1 controller of each, or `None` for v2. What
+    /// cannot be opened is missing.
     pub fn open<'d>(dirs: impl Iterator<Item = (Option<Controller>, &'d ControlDir)>) -> Self {
         let mut reader = Self {
             open: Vec::new(),

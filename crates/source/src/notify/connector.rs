@@ -7,6 +7,7 @@
 //! Do not read at every wake-up: a pause of some milliseconds between two reads costs nothing (the buffer holds 500
 //! events or more) and saves most of the monitor's time.
 
+use super::taskstats::{self, ExitValues};
 use super::{Mechanism, Notify, Unusable};
 use crate::error::Error;
 use crate::follow::procfs::{self, Found};
@@ -88,6 +89,7 @@ pub struct Connector {
     sequences: Sequences,
     tree: Option<Tree>,
     told: Vec<Event>,
+    values: Option<ExitValues>,
     proc: PathBuf,
     heard_at: Nanos,
     asked: bool,
@@ -130,11 +132,17 @@ impl Connector {
             sequences: Sequences::default(),
             tree: None,
             told: Vec::new(),
+            values: None,
             proc: proc.to_owned(),
             heard_at: Nanos(clock::boot()),
             asked: false,
             recheck: None,
         })
+    }
+
+    /// From now on the ends of processes are told with what they had used.
+    pub fn add_values(&mut self, values: ExitValues) {
+        self.values = Some(values);
     }
 
     /// Follows the process `root`, which must have one thread and wait for its start, and everything it becomes.
@@ -191,7 +199,11 @@ impl Connector {
     }
 
     /// Applies what was drained, in the order of the kernel's clock.
-    fn apply(&mut self, sink: &mut Vec<Event>) {
+    fn apply(&mut self, sink: &mut Vec<Event>) -> Result<(), Error> {
+        if let Some(values) = self.values.as_mut() {
+            values.drain()?;
+        }
+        let first = sink.len();
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_by_key(|(at, _)| *at);
         if let Some(tree) = self.tree.as_mut() {
@@ -211,6 +223,11 @@ impl Connector {
         }
         pending.clear();
         self.pending = pending;
+        if let (Some(values), Some(tree)) = (self.values.as_mut(), self.tree.as_ref()) {
+            values.complete(sink.get_mut(first..).unwrap_or_default());
+            values.keep(tree.pids());
+        }
+        Ok(())
     }
 
     /// Puts a fresh subscription in the place of the old one. What both heard is told apart by sequence numbers.
@@ -251,7 +268,7 @@ impl Connector {
     /// After a loss: a new subscription, the loss told, the tree corrected, another look soon.
     fn recover(&mut self, missing: u64, sink: &mut Vec<Event>) -> Result<(), Error> {
         let missing = missing + self.renew()?;
-        self.apply(sink);
+        self.apply(sink)?;
         let now = Nanos(clock::boot());
         sink.push(Event::Lost {
             at: now,
@@ -274,7 +291,7 @@ impl Connector {
         self.resync(sink)?;
         let before = sink.len();
         let drained = self.drain()?;
-        self.apply(sink);
+        self.apply(sink)?;
         let quiet = sink.len() == before && drained.missing == 0 && !drained.overrun;
         self.recheck = (!quiet && recheck.left > 1).then_some(Recheck {
             due: now.plus(RECHECK),
@@ -300,7 +317,10 @@ impl Connector {
 
 impl Notify for Connector {
     fn name(&self) -> &'static str {
-        NAME
+        match self.values {
+            Some(_) => taskstats::MECHANISM.name,
+            None => NAME,
+        }
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
@@ -310,7 +330,7 @@ impl Notify for Connector {
     fn read(&mut self, sink: &mut Vec<Event>) -> Result<(), Error> {
         sink.append(&mut self.told);
         let drained = self.drain()?;
-        self.apply(sink);
+        self.apply(sink)?;
         if drained.overrun || drained.missing > 0 || self.is_dead(drained.answered)? {
             self.recover(drained.missing, sink)?;
         }

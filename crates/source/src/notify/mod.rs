@@ -6,6 +6,8 @@ use record::value::Absent;
 use std::os::fd::BorrowedFd;
 
 pub mod connector;
+pub mod ptrace;
+pub mod taskstats;
 
 /// A standing source of events about one task.
 pub trait Notify {
@@ -42,7 +44,11 @@ pub struct Mechanism {
 }
 
 /// Every mechanism, best first.
-pub const MECHANISMS: &[Mechanism] = &[connector::MECHANISM];
+pub const MECHANISMS: &[Mechanism] = &[
+    taskstats::MECHANISM,
+    connector::MECHANISM,
+    ptrace::MECHANISM,
+];
 
 #[cfg(test)]
 mod tests {

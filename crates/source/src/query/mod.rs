@@ -19,6 +19,9 @@ pub mod proc_stat;
 pub mod sys_cpu;
 pub mod sys_kernel;
 
+pub mod gpu;
+pub mod host;
+pub mod pss;
 pub mod sampler;
 pub mod source;
 
@@ -47,4 +50,5 @@ pub const SOURCES: &[Source] = &[
     proc_cpuinfo::SOURCE,
     sys_kernel::SOURCE,
     sys_cpu::SOURCE,
+    gpu::device::SOURCE,
 ];

@@ -253,6 +253,8 @@ int main(int argc, char **argv)
 		return fill(n);
 	if (!strcmp(shape, "signals"))
 		return signals(n);
+	if (!strcmp(shape, "wait_for_end"))
+		return pause();
 	if (!strcmp(shape, "status"))
 		return n;
 	return 64;

@@ -1,4 +1,5 @@
-//! One folder of a control group file system: its small files read and written whole, its processes, its children.
+//! One folder of a control group file system: its small files read and written whole, its
+//! processes, its children.
 
 use super::error::Error;
 use std::fs;
@@ -73,7 +74,8 @@ impl ControlDir {
         }
     }
 
-    /// The processes in this group, those in groups below left out. A process of another pid namespace reads as 0.
+    /// The processes in this group, those in groups below left out. A process of another pid
+    /// namespace reads as 0.
     ///
     /// # Errors
     /// As the kernel says.
@@ -116,7 +118,8 @@ impl ControlDir {
         found.into_iter().rev().map(|(dir, _)| dir).collect()
     }
 
-    /// The number after the word `key` in the file `name` (`memory.events`, `memory.oom_control`, `cpu.stat`).
+    /// The number after the word `key` in the file `name` (`memory.events`, `memory.oom_control`,
+    /// `cpu.stat`).
     pub(crate) fn keyed(&self, name: &str, key: &str) -> Result<Option<u64>, Error> {
         Ok(value_of(&self.read(name)?, key))
     }

@@ -1,8 +1,10 @@
-//! Handing the memory controller of v2 down to a child group, without touching anyone else's processes.
+//! Handing the memory controller of v2 down to a child group, without touching anyone else's
+//! processes.
 //!
-//! A v2 group that holds processes cannot enable controllers for its children; only the root of the machine may. So where our group
-//! holds nothing but our own processes, those move into a leaf beside the task's group. Where it holds
-//! others, they are left alone and there is no memory controller for the task.
+//! A v2 group that holds processes cannot enable controllers for its children; only the root of the
+//! machine may. So where our group holds nothing but our own processes, those move into a leaf
+//! beside the task's group. Where it holds others, they are left alone and there is no memory
+//! controller for the task.
 
 use super::control::ControlDir;
 use super::error::Error;
@@ -19,8 +21,8 @@ pub(crate) struct HandDown {
 }
 
 impl HandDown {
-    /// Enables the memory controller for the children of `parent`, the group that we are in. `ours` are the
-    /// processes that may be moved; they go to a leaf called `leaf`.
+    /// Enables the memory controller for the children of `parent`, the group that we are in. `ours`
+    /// are the processes that may be moved; they go to a leaf called `leaf`.
     pub(crate) fn memory(parent: &ControlDir, leaf: &str, ours: &[u32]) -> Result<Self, Error> {
         let refused = |what| Error::NoPermission {
             path: parent.path().to_owned(),
@@ -38,8 +40,8 @@ impl HandDown {
         if has_word(&parent.read("cgroup.subtree_control")?, "memory") {
             return Ok(done(None));
         }
-        // Only the root of the machine lacks this file, and only it may hold processes beside controllers. What is enabled
-        // there stays: other groups may have begun to use it.
+        // Only the root of the machine lacks this file, and only it may hold processes beside
+        // controllers. What is enabled there stays: other groups may have begun to use it.
         if !parent.has("cgroup.type") {
             parent.write("cgroup.subtree_control", "+memory")?;
             return Ok(done(None));
@@ -82,7 +84,8 @@ impl HandDown {
         let Some(leaf) = &self.leaf else {
             return;
         };
-        // Each step may fail where the one before did; what then stays is an empty group below our own.
+        // Each step may fail where the one before did; what then stays is an empty group below our
+        // own.
         let _ = self.parent.write("cgroup.subtree_control", "-memory");
         for pid in leaf
             .pids()

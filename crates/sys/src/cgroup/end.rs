@@ -1,4 +1,5 @@
-//! Ending everything in a group: what ignores SIGTERM, what is stopped, what left the session, what forks without end.
+//! Ending everything in a group: what ignores SIGTERM, what is stopped, what left the session, what
+//! forks without end.
 
 use super::control::ControlDir;
 use super::error::Error;
@@ -19,10 +20,11 @@ const BATCH: usize = 128;
 const ROUNDS_AT_ONCE: u32 = 6;
 
 impl Group {
-    /// Sends SIGKILL to everything in the group until it is empty, for at most `within`. Returns how many are left: 0, or processes
-    /// that cannot die now, being stuck in the kernel.
+    /// Sends SIGKILL to everything in the group until it is empty, for at most `within`. Returns
+    /// how many are left: 0, or processes that cannot die now, being stuck in the kernel.
     ///
-    /// v2: `cgroup.kill` (5.14), one write. Before, and in v1: the group is frozen, each process is signalled, and the group thaws.
+    /// v2: `cgroup.kill` (5.14), one write. Before, and in v1: the group is frozen, each process is
+    /// signalled, and the group thaws.
     ///
     /// # Errors
     /// As the kernel says, if not even the members can be read.
@@ -41,25 +43,32 @@ impl Group {
         Ok(0)
     }
 
-    /// One round. Only the first needs the group to stand still: later ones meet what was too deep in the kernel, or what left
-    /// the v2 hierarchy but is in another one.
+    /// One round. Only the first needs the group to stand still: later ones meet what was too deep
+    /// in the kernel, or what left the v2 hierarchy but is in another one.
     fn kill_round(&self, round: u32) -> Result<(), Error> {
         let mut v2 = self.parts.iter().filter(|part| part.controller.is_none());
         let at_once = v2.any(|part| part.dir.write("cgroup.kill", "1").is_ok());
         if at_once && round < ROUNDS_AT_ONCE {
             return Ok(());
         }
+        self.kill_each(!at_once && round == 0)
+    }
+
+    /// SIGKILL to one process after the other; the group stands still meanwhile if `still`, and if
+    /// it can.
+    pub(crate) fn kill_each(&self, still: bool) -> Result<(), Error> {
         // A group that does not freeze is signalled all the same.
-        let frozen = !at_once && round == 0 && self.freeze().is_ok();
-        let signalled: Result<(), Error> =
-            (self.parts.iter()).try_for_each(|part| kill_members(&part.dir));
+        let frozen = still && self.freeze().is_ok();
+        let mut parts = self.parts.iter();
+        let signalled: Result<(), Error> = parts.try_for_each(|part| kill_members(&part.dir));
         if frozen {
             self.thaw()?;
         }
         signalled
     }
 
-    /// Holds everything in the group still; the processes do not notice. Returns whether all of it stood still within 200 ms.
+    /// Holds everything in the group still; the processes do not notice. Returns whether all of it
+    /// stood still within 200 ms.
     ///
     /// # Errors
     /// `NoKernelSupport` if no hierarchy of this group can (v2 before 5.2 without the v1 freezer).
@@ -124,8 +133,9 @@ impl Freezer<'_> {
     }
 }
 
-/// SIGKILL to each process in `dir` and below. A pid is signalled through a descriptor, and only if the group still lists it after
-/// that was opened: so a pid that was given to a stranger meanwhile is safe.
+/// SIGKILL to each process in `dir` and below. A pid is signalled through a descriptor, and only if
+/// the group still lists it after that was opened: so a pid that was given to a stranger meanwhile
+/// is safe.
 pub(crate) fn kill_members(dir: &ControlDir) -> Result<(), Error> {
     for batch in members(dir)?.chunks(BATCH) {
         let held: Vec<_> = batch.iter().map(|pid| (*pid, open_pid(*pid))).collect();
@@ -152,12 +162,13 @@ fn open_pid(pid: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
-/// SIGKILL through the descriptor, or by number where the kernel has none. An error means that the process is gone or
-/// not ours to signal: the caller counts who is left.
+/// SIGKILL through the descriptor, or by number where the kernel has none. An error means that the
+/// process is gone or not ours to signal: the caller counts who is left.
 fn kill(pid: u32, descriptor: Option<&File>) {
     if let Some(file) = descriptor {
         let (call, fd) = (libc::SYS_pidfd_send_signal, file.as_raw_fd());
-        // SAFETY: `file` keeps the descriptor open during the call; the null pointer asks for the default siginfo.
+        // SAFETY: `file` keeps the descriptor open during the call; the null pointer asks for the
+        // default siginfo.
         unsafe {
             libc::syscall(
                 call,

@@ -36,7 +36,8 @@ impl Part {
         checked.inspect_err(|_| drop(dir.remove()))
     }
 
-    /// Refuses a v2 group that takes no processes; makes an old v1 memory group count what is below it.
+    /// Refuses a v2 group that takes no processes; makes an old v1 memory group count what is below
+    /// it.
     fn prepare(&self) -> Result<(), Error> {
         match self.controller {
             None if self.dir.read("cgroup.type")?.trim() != "domain" => {
@@ -72,10 +73,12 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes a new, empty group below the one that we started in. `hint` tells several groups of one monitor apart; `ours` are
-    /// Plimsoll's own processes, the only ones that may be moved to make room for the memory controller of v2.
+    /// Makes a new, empty group below the one that we started in. `hint` tells several groups of
+    /// one monitor apart; `ours` are Plimsoll's own processes, the only ones that may be moved to
+    /// make room for the memory controller of v2.
     ///
-    /// The group may lack the memory controller: see [`Group::memory_refusal`]. It then still gives kill, freeze and CPU time.
+    /// The group may lack the memory controller: see [`Group::memory_refusal`]. It then still gives
+    /// kill, freeze and CPU time.
     ///
     /// # Errors
     /// The reason why there is no group at all: mostly `NoPermission`.
@@ -111,9 +114,9 @@ impl Group {
         Ok(group)
     }
 
-    /// The v1 hierarchies that make up for what v2 does not give here: a group that can be frozen, so that a kill cannot be outrun,
-    /// and its CPU time. Not where `cpuacct` shares its hierarchy with `cpu`: a group there
-    /// would change how the task is scheduled.
+    /// The v1 hierarchies that make up for what v2 does not give here: a group that can be frozen,
+    /// so that a kill cannot be outrun, and its CPU time. Not where `cpuacct` shares its hierarchy
+    /// with `cpu`: a group there would change how the task is scheduled.
     fn add_v1_parts(&mut self, places: &Places, name: &str) {
         let v2_has = |group: &Self, file| {
             let mut v2 = group.parts.iter().filter(|part| part.controller.is_none());
@@ -161,10 +164,12 @@ impl Group {
         }
     }
 
-    /// Moves process `pid` in; what it starts from then on is in the group too. Call it while the process waits for its exec.
+    /// Moves process `pid` in; what it starts from then on is in the group too. Call it while the
+    /// process waits for its exec.
     ///
     /// # Errors
-    /// `Gone` if the process ended. After an error the process may be in some of the hierarchies; [`Group::remove`] brings it back.
+    /// `Gone` if the process ended. After an error the process may be in some of the hierarchies;
+    /// [`Group::remove`] brings it back.
     pub fn add(&self, pid: u32) -> Result<(), Error> {
         self.parts.iter().try_for_each(|part| part.dir.add(pid))
     }
@@ -183,11 +188,12 @@ impl Group {
         Ok(all)
     }
 
-    /// Removes the group. Processes still in it move to the group that we started in, free of the limit. Returns how many did.
+    /// Removes the group. Processes still in it move to the group that we started in, free of the
+    /// limit. Returns how many did.
     ///
     /// # Errors
-    /// As the kernel says; "busy" if a group made by somebody else is still below ours: the limit is lifted then, and a later
-    /// sweep removes the rest.
+    /// As the kernel says; "busy" if a group made by somebody else is still below ours: the limit
+    /// is lifted then, and a later sweep removes the rest.
     pub fn remove(&mut self) -> Result<usize, Error> {
         self.removed = true;
         let mut moved = 0;

@@ -6,13 +6,16 @@ use super::group::Group;
 use super::places::Controller;
 
 impl Group {
-    /// Holds the group to `memory` bytes, of which `swap` bytes more may be swapped out. Call it before the first process is added.
+    /// Holds the group to `memory` bytes, of which `swap` bytes more may be swapped out. Call it
+    /// before the first process is added.
     ///
-    /// With `swap` = 0 memory and swap together cannot exceed `memory`: a task that swaps would otherwise grow past its limit unseen.
-    /// v1 limits the sum (`memory.memsw.limit_in_bytes` = `memory` + `swap`, set after the limit itself);
-    /// where the kernel does not account swap, the group does not swap at all (`memory.swappiness` = 0).
-    /// v2 limits swap by itself (`memory.swap.max`). The kernel also charges page cache, which it takes back at need, and a
-    /// little kernel memory, which it cannot. The number of processes is not limited here: that would make `fork` fail.
+    /// With `swap` = 0 memory and swap together cannot exceed `memory`: a task that swaps would
+    /// otherwise grow past its limit unseen. v1 limits the sum (`memory.memsw.limit_in_bytes` =
+    /// `memory` + `swap`, set after the limit itself); where the kernel does not account swap, the
+    /// group does not swap at all (`memory.swappiness` = 0). v2 limits swap by itself
+    /// (`memory.swap.max`). The kernel also charges page cache, which it takes back at need, and a
+    /// little kernel memory, which it cannot. The number of processes is not limited here: that
+    /// would make `fork` fail.
     ///
     /// # Errors
     /// Why there is no memory controller, or as the kernel says.

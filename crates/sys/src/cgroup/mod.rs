@@ -1,8 +1,10 @@
-//! Control groups: the group of one task, made below the group that we started in, and taken away again.
+//! Control groups: the group of one task, made below the group that we started in, and taken away
+//! again.
 //!
-//! A group gives memory with each page charged once, a hard memory limit, and a kill that no descendant escapes. Membership is
-//! inherited, so one process is added before its exec and the rest follows. Both kernel interfaces are served:
-//! v1 (one hierarchy a controller), v2 (one for all), and machines that mix them.
+//! A group gives memory with each page charged once, a hard memory limit, and a kill that no
+//! descendant escapes. Membership is inherited, so one process is added before its exec and the
+//! rest follows. Both kernel interfaces are served: v1 (one hierarchy a controller), v2 (one for
+//! all), and machines that mix them.
 
 mod control;
 mod delegate;

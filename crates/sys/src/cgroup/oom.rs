@@ -1,5 +1,5 @@
-//! The one sign that a memory limit was broken: the kernel's OOM event. Usage at the limit and `failcnt` are none, page cache
-//! alone brings them about.
+//! The one sign that a memory limit was broken: the kernel's OOM event. Usage at the limit and
+//! `failcnt` are none, page cache alone brings them about.
 
 use super::control::ControlDir;
 use super::error::Error;
@@ -9,14 +9,16 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
-/// The kernel charges 32 or 64 pages at a time, single ones only at the limit; 64 pages of 64 KiB at most.
+/// The kernel charges 32 or 64 pages at a time, single ones only at the limit; 64 pages of 64 KiB
+/// at most.
 const CHARGE_BATCH_BYTES: u64 = 4 << 20;
 
 /// What the kernel counted since the group was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OomCounts {
-    /// Times that this group's own limit could not be kept. v2 counts them (`memory.events.local`, before 5.2 `memory.events`);
-    /// v1 tells by an event that also comes for limits above: it counts here only if this group's limit was reached too.
+    /// Times that this group's own limit could not be kept. v2 counts them (`memory.events.local`,
+    /// before 5.2 `memory.events`); v1 tells by an event that also comes for limits above: it
+    /// counts here only if this group's limit was reached too.
     pub events: u64,
     /// Processes of the group that the OOM killer ended, whosever limit it was.
     pub kills: u64,
@@ -32,7 +34,8 @@ pub struct OomWatch {
 }
 
 impl Group {
-    /// Starts watching. Call it before the first process is added. The kernel's OOM killer stays on.
+    /// Starts watching. Call it before the first process is added. The kernel's OOM killer stays
+    /// on.
     ///
     /// # Errors
     /// Why there is no memory controller, or as the kernel says.
@@ -47,7 +50,8 @@ impl Group {
         }
     }
 
-    /// Processes of the group that the OOM killer ended. In v1 a group made below this one and removed again is not counted.
+    /// Processes of the group that the OOM killer ended. In v1 a group made below this one and
+    /// removed again is not counted.
     ///
     /// # Errors
     /// As the kernel says; before 4.13 v1 does not count.
@@ -85,7 +89,8 @@ impl OomWatch {
         Ok(watch)
     }
 
-    /// The `poll(2)` events to wait for: `POLLIN` (v1) or `POLLPRI` (v2; `POLLERR` comes with it and means nothing).
+    /// The `poll(2)` events to wait for: `POLLIN` (v1) or `POLLPRI` (v2; `POLLERR` comes with it
+    /// and means nothing).
     pub fn interest(&self) -> i16 {
         match self.told {
             Some(_) => libc::POLLIN,
@@ -134,8 +139,9 @@ impl AsFd for OomWatch {
     }
 }
 
-/// Whether the highest usage of a v1 counter came within one batch of charges of its limit. (`failcnt` does not say: 6.18 leaves it
-/// at 0 where the limit on memory and swap was the one that failed.)
+/// Whether the highest usage of a v1 counter came within one batch of charges of its limit.
+/// (`failcnt` does not say: 6.18 leaves it at 0 where the limit on memory and swap was the one that
+/// failed.)
 fn v1_reached(dir: &ControlDir, counter: &str) -> bool {
     let number = |file: &str| {
         let text = dir.read(&format!("{counter}.{file}")).ok()?;

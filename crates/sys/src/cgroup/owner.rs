@@ -1,7 +1,9 @@
-//! Whose a group is: its name carries the pid and the start of its monitor, and the monitor holds a lock on its folder.
+//! Whose a group is: its name carries the pid and the start of its monitor, and the monitor holds a
+//! lock on its folder.
 //!
-//! The name alone could mislead a sweeper that sees other pids (another pid namespace, `hidepid`); the lock
-//! alone says nothing between making the folder and locking it. Only a group that fails both tests is dead.
+//! The name alone could mislead a sweeper that sees other pids (another pid namespace, `hidepid`);
+//! the lock alone says nothing between making the folder and locking it. Only a group that fails
+//! both tests is dead.
 
 use super::control::ControlDir;
 use super::error::Error;
@@ -73,7 +75,8 @@ fn parse_start(raw: &[u8]) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// Locks the folder of a group until the returned file is closed, by us or by our death. `None` if another holds it.
+/// Locks the folder of a group until the returned file is closed, by us or by our death. `None` if
+/// another holds it.
 pub(crate) fn lock(dir: &ControlDir) -> Result<Option<File>, Error> {
     let file = File::open(dir.path()).map_err(|source| Error::new(dir.path(), source))?;
     // SAFETY: flock takes a descriptor, which `file` keeps open during the call, and no memory.

@@ -1,4 +1,5 @@
-//! Where we are: the control groups that this process started in, from `/proc/self/cgroup` and `/proc/self/mountinfo`.
+//! Where we are: the control groups that this process started in, from `/proc/self/cgroup` and
+//! `/proc/self/mountinfo`.
 
 use super::control::ControlDir;
 use super::error::Error;
@@ -131,8 +132,9 @@ fn group_path(groups: &str, controller: &str) -> Option<PathBuf> {
     })
 }
 
-/// The folder of the group `path` under the first mount that shows it. In a container `path` may be seen from the
-/// host while the mount's root is the container's own group: the root is cut off then.
+/// The folder of the group `path` under the first mount that shows it. In a container `path` may be
+/// seen from the host while the mount's root is the container's own group: the root is cut off
+/// then.
 fn locate<'m>(path: &Path, mounts: impl Iterator<Item = &'m Mount>) -> Option<Place> {
     let leaves = |path: &Path| path.components().any(|part| part == Component::ParentDir);
     mounts

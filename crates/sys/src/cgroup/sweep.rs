@@ -1,4 +1,5 @@
-//! Groups whose monitor died: their processes move to the parent free of the limit, and the folder goes.
+//! Groups whose monitor died: their processes move to the parent free of the limit, and the folder
+//! goes.
 
 use super::control::ControlDir;
 use super::delegate::moved;
@@ -15,6 +16,9 @@ const DEPTH_MAX: usize = 8;
 /// How long an empty group may stay busy with processes on their way out.
 const BUSY_MAX: Duration = Duration::from_millis(50);
 
+/// The v1 hierarchies that groups are made in.
+const HIERARCHIES: [Controller; 3] = [Controller::Memory, Controller::Freezer, Controller::CpuAcct];
+
 /// What a sweep did. Counts are of folders: a v1 group has one in each hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
@@ -22,7 +26,8 @@ pub struct Swept {
     pub removed: usize,
     /// Processes that were moved to the parent group, at most in one hierarchy.
     pub moved: usize,
-    /// Folders of dead monitors that could not be removed: other users', or still holding groups of others.
+    /// Folders of dead monitors that could not be removed: other users', or still holding groups of
+    /// others.
     pub left: usize,
 }
 
@@ -34,9 +39,12 @@ impl Swept {
     }
 }
 
-/// Removes the groups of dead monitors beside where ours will be. A group whose owner lives is never touched.
+/// Removes the groups of dead monitors beside where ours will be. A group whose owner lives is
+/// never touched.
 pub fn sweep(places: &Places) -> Swept {
-    let v1 = places.v1.iter().map(|(which, place)| (Some(*which), place));
+    let v1 = (places.v1.iter())
+        .filter(|(which, _)| HIERARCHIES.contains(which))
+        .map(|(which, place)| (Some(*which), place));
     let v2 = places.v2.iter().map(|place| (None, place));
     let mut swept = Swept::default();
     for (controller, place) in v1.chain(v2) {
@@ -54,7 +62,8 @@ fn sweep_below(controller: Option<Controller>, parent: &ControlDir, depth: usize
         if Owner::of(dir.path()).is_none_or(Owner::is_alive) {
             continue;
         }
-        // Held while we work, so that two sweepers do not meet; an error is that of a folder removed meanwhile.
+        // Held while we work, so that two sweepers do not meet; an error is that of a folder
+        // removed meanwhile.
         let Ok(Some(_lock)) = owner::lock(&dir) else {
             continue;
         };
@@ -69,7 +78,8 @@ fn sweep_below(controller: Option<Controller>, parent: &ControlDir, depth: usize
     swept
 }
 
-/// Lifts the limit of `dir`, moves what is in it to `parent`, and removes it. Returns how many processes moved.
+/// Lifts the limit of `dir`, moves what is in it to `parent`, and removes it. Returns how many
+/// processes moved.
 pub(crate) fn release(
     controller: Option<Controller>,
     dir: &ControlDir,

@@ -1,0 +1,106 @@
+//! Probes of programs in the kernel.
+
+use super::{Ground, Outcome, Probe};
+use record::value::Absent;
+use std::io;
+use sys::probe::{self, KernelTypes, TypeKind};
+
+const ALLOW: &str = "root, or CAP_BPF and CAP_PERFMON";
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe {
+        name: "BTF",
+        gives: "the kernel's own types: one program for all kernels",
+        allow: "read access to /sys/kernel/btf/vmlinux",
+        needs: "Linux 5.4 with CONFIG_DEBUG_INFO_BTF",
+        attempt: btf,
+    },
+    Probe {
+        name: "BPF tp_btf",
+        gives: "every fork, exec and end with exact final values, at 1-5 us each",
+        allow: ALLOW,
+        needs: "Linux 5.5 with BTF",
+        attempt: |ground| typed(ground, probe::tp_btf),
+    },
+    Probe {
+        name: "BPF task storage",
+        gives: "which processes are the task's, without a race",
+        allow: ALLOW,
+        needs: "Linux 5.11",
+        attempt: |_| Outcome::of(probe::task_storage()),
+    },
+    Probe {
+        name: "BPF ring buffer",
+        gives: "events in order, lost ones counted",
+        allow: ALLOW,
+        needs: "Linux 5.8",
+        attempt: |_| Outcome::of(ring_buffer()),
+    },
+    Probe {
+        name: "BPF task iterator",
+        gives: "all processes sampled at about 1 us each",
+        allow: ALLOW,
+        needs: "Linux 5.8 with BTF",
+        attempt: |ground| typed(ground, probe::iterator),
+    },
+    Probe {
+        name: "BPF syscall program",
+        gives: "a walk over all processes on demand, at 0.6 us each",
+        allow: ALLOW,
+        needs: "Linux 5.14",
+        attempt: |_| Outcome::of(probe::syscall_program()),
+    },
+    Probe {
+        name: "BPF open-coded iterator",
+        gives: "that walk's loop over tasks and threads",
+        allow: ALLOW,
+        needs: "Linux 6.7",
+        attempt: open_coded,
+    },
+    Probe {
+        name: "BPF fentry",
+        gives: "functions of the kernel, cheaper than kprobes (not used by run)",
+        allow: "a kernel without lockdown, and CAP_BPF and CAP_PERFMON",
+        needs: "Linux 5.5 with BTF and ftrace",
+        attempt: |ground| typed(ground, probe::fentry),
+    },
+];
+
+fn btf(ground: &Ground) -> Outcome {
+    match ground.types() {
+        Ok(_) => Outcome::usable(),
+        Err(why) => Outcome::not(Absent::NoKernelSupport, why),
+    }
+}
+
+/// A trial that needs the kernel's types.
+fn typed(ground: &Ground, attempt: fn(&KernelTypes) -> io::Result<()>) -> Outcome {
+    match ground.types() {
+        Ok(types) => Outcome::of(attempt(types)),
+        Err(why) => Outcome::not(Absent::NoKernelSupport, why),
+    }
+}
+
+fn ring_buffer() -> io::Result<()> {
+    // The size must be a multiple of the page, which is 64 KiB at most.
+    const BYTES: u32 = 64 << 10;
+    probe::ring_buffer(BYTES)
+}
+
+/// The kernel offers it to programs; whether they may run is the question of the syscall program.
+fn open_coded(ground: &Ground) -> Outcome {
+    match ground.types() {
+        Ok(types)
+            if types
+                .find(TypeKind::Function, "bpf_iter_task_new")
+                .is_none() =>
+        {
+            Outcome::not(
+                Absent::NoKernelSupport,
+                "this kernel has no bpf_iter_task_new",
+            )
+        }
+        Ok(_) => Outcome::of(probe::syscall_program()),
+        Err(why) => Outcome::not(Absent::NoKernelSupport, why),
+    }
+}

@@ -1,0 +1,27 @@
+//! Which job a process is: one file a scheduler, each a pure function of the environment and the control groups.
+
+pub mod container;
+pub mod gridengine;
+pub mod htcondor;
+pub mod kubernetes;
+pub mod lsf;
+pub mod pbs;
+pub mod remote;
+pub mod slurm;
+pub mod surroundings;
+pub mod systemd;
+
+pub use surroundings::{Context, Scheduler, Surroundings, identify};
+
+/// Every scheduler that is recognised. The first that names a job gives job and request; the later ones add only
+/// what is still unknown, such as the container.
+pub const SCHEDULERS: &[Scheduler] = &[
+    slurm::SCHEDULER,
+    pbs::SCHEDULER,
+    lsf::SCHEDULER,
+    htcondor::SCHEDULER,
+    gridengine::SCHEDULER,
+    kubernetes::SCHEDULER,
+    container::SCHEDULER,
+    systemd::SCHEDULER,
+];

@@ -1,0 +1,230 @@
+//! taskstats: final values of every process that ends, for `CAP_NET_ADMIN`, beside the proc connector.
+//!
+//! It tells the end of every thread of the machine before the connector does; the threads of one process are summed
+//! until the connector tells the end of the process. This is the way to exact values where BPF is missing. Before
+//! Linux 5.19 a thread's record does not name its process, so there processes of several threads have no values.
+
+use super::{Mechanism, Unusable};
+use crate::error::Error;
+use record::event::Event;
+use record::sample::{Counters, MemoryPeaks};
+use record::unit::{Bytes, Nanos};
+use record::value::Absent;
+use std::collections::{HashMap, HashSet};
+use sys::netlink::Taken;
+use sys::taskstats::{Taskstats, ThreadUse};
+
+/// The line of the table of mechanisms.
+pub const MECHANISM: Mechanism = Mechanism {
+    name: NAME,
+    level: 2,
+    by_default: true,
+    probe,
+    gives: "the exact tree by the connector, and what each process had used when it ended",
+};
+
+const NAME: &str = "taskstats";
+/// Receive buffer asked for: some 10 000 ends of threads.
+const BUFFER_BYTES: u32 = 16 << 20;
+/// Records taken in one read.
+const RECORDS_MAX: usize = 65_536;
+const CPUS_POSSIBLE: &str = "/sys/devices/system/cpu/possible";
+
+/// Tries the subscription, and the connector's beside it.
+pub fn probe() -> Result<(), Unusable> {
+    super::connector::probe()?;
+    subscribe().map(drop).map_err(|error| {
+        let why = format!(
+            "{error}: taskstats needs CAP_NET_ADMIN in the initial namespaces and CONFIG_TASKSTATS: run as root"
+        );
+        (Absent::NoPermission, why)
+    })
+}
+
+fn subscribe() -> Result<Taskstats, sys::Error> {
+    let call = "read /sys/devices/system/cpu/possible";
+    let cpus = std::fs::read_to_string(CPUS_POSSIBLE);
+    let cpus = cpus.map_err(|source| sys::Error::Call { call, source })?;
+    let mut taskstats = Taskstats::open()?;
+    taskstats.listen(&cpus, BUFFER_BYTES)?;
+    Ok(taskstats)
+}
+
+/// What ended threads had used, by process, until the end of the process is told.
+#[derive(Debug)]
+pub struct ExitValues {
+    taskstats: Taskstats,
+    sums: Sums,
+}
+
+impl ExitValues {
+    /// Subscribes to the ends of all threads.
+    ///
+    /// # Errors
+    /// Without the right to it, or on a kernel without taskstats.
+    pub fn open() -> Result<Self, Error> {
+        let taskstats = subscribe().map_err(failed)?;
+        let sums = Sums::default();
+        Ok(Self { taskstats, sums })
+    }
+
+    /// Takes the records that wait. To be called after the messages of the connector were taken, so that each end
+    /// told there has its records here.
+    pub(super) fn drain(&mut self) -> Result<(), Error> {
+        for _ in 0..RECORDS_MAX {
+            let sums = &mut self.sums;
+            let taken = self.taskstats.receive(|thread| sums.add(&thread));
+            match taken.map_err(failed)? {
+                Taken::Nothing => return Ok(()),
+                Taken::Overrun => self.sums.overrun = true,
+                Taken::Messages(_) if self.sums.by_process.len() >= RECORDS_MAX => return Ok(()),
+                Taken::Messages(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the ends among `events` their values.
+    pub(super) fn complete(&mut self, events: &mut [Event]) {
+        for event in events {
+            if let Event::Exit {
+                pid, own, peaks, ..
+            } = event
+                && let Some((counters, memory)) = self.sums.take(*pid)
+            {
+                *own = Some(Box::new(counters));
+                *peaks = Some(memory);
+            }
+        }
+    }
+
+    /// Forgets what is not of the task, whose living processes are `alive`.
+    pub(super) fn keep(&mut self, alive: impl Iterator<Item = u32>) {
+        self.sums.keep(alive.collect());
+    }
+}
+
+fn failed(source: sys::Error) -> Error {
+    Error::Kernel {
+        mechanism: NAME,
+        source,
+    }
+}
+
+/// The records of the processes that have ended in part.
+#[derive(Debug, Default)]
+struct Sums {
+    by_process: HashMap<u32, (Counters, MemoryPeaks)>,
+    /// Records were lost since the last [`Sums::keep`].
+    overrun: bool,
+    /// Living processes of which a thread's record may be lost.
+    doubtful: HashSet<u32>,
+}
+
+impl Sums {
+    fn add(&mut self, thread: &ThreadUse) {
+        // A thread that does not name its process leaves that process without values, see `take`.
+        let process = thread.process.unwrap_or(thread.tid);
+        let (counters, peaks) = values(thread);
+        if thread.process.is_none() {
+            self.doubtful.insert(process);
+        }
+        match self.by_process.get_mut(&process) {
+            None => {
+                self.by_process.insert(process, (counters, peaks));
+            }
+            Some((sum, highest)) => {
+                super::ptrace::add(sum, &counters);
+                highest.rss = highest.rss.max(peaks.rss);
+                highest.virtual_size = highest.virtual_size.max(peaks.virtual_size);
+            }
+        }
+    }
+
+    fn take(&mut self, process: u32) -> Option<(Counters, MemoryPeaks)> {
+        let sum = self.by_process.remove(&process);
+        let doubtful = self.doubtful.remove(&process);
+        sum.filter(|_| !doubtful && !self.overrun)
+    }
+
+    fn keep(&mut self, alive: HashSet<u32>) {
+        self.by_process.retain(|process, _| alive.contains(process));
+        if std::mem::take(&mut self.overrun) {
+            self.doubtful = alive;
+        } else {
+            self.doubtful.retain(|process| alive.contains(process));
+        }
+    }
+}
+
+/// A record in our units. Without delay accounting `io_wait` would be a zero that means nothing, so it is left out,
+/// as are the user and system parts of the CPU time, which come in steps of a tick, and what is read and written by
+/// calls, which the kernel tells in whole 1024s.
+fn values(thread: &ThreadUse) -> (Counters, MemoryPeaks) {
+    let counters = Counters {
+        cpu: Some(Nanos(thread.cpu_ns)),
+        cpu_wait: Some(Nanos(thread.cpu_wait_ns)),
+        faults_minor: Some(thread.faults_minor),
+        faults_major: Some(thread.faults_major),
+        switches_voluntary: Some(thread.switches_voluntary),
+        switches_involuntary: Some(thread.switches_involuntary),
+        disk_read: Some(Bytes(thread.disk_read_bytes)),
+        disk_written: Some(Bytes(thread.disk_written_bytes)),
+        disk_cancelled: Some(Bytes(thread.disk_cancelled_bytes)),
+        ..Counters::default()
+    };
+    let memory = |bytes| Some(Bytes(bytes)).filter(|bytes| bytes.0 > 0);
+    let peaks = MemoryPeaks {
+        rss: memory(thread.rss_peak_bytes),
+        virtual_size: memory(thread.virtual_peak_bytes),
+        anon_at_end: None,
+    };
+    (counters, peaks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(tid: u32, process: Option<u32>, cpu_ns: u64) -> ThreadUse {
+        ThreadUse {
+            tid,
+            process,
+            cpu_ns,
+            rss_peak_bytes: cpu_ns,
+            ..ThreadUse::default()
+        }
+    }
+
+    #[test]
+    fn threads_are_summed_and_the_highest_memory_is_kept() {
+        let mut sums = Sums::default();
+        sums.add(&thread(8, Some(7), 20));
+        sums.add(&thread(7, Some(7), 3));
+        let (counters, peaks) = sums.take(7).unwrap();
+        assert_eq!(
+            (counters.cpu, peaks.rss),
+            (Some(Nanos(23)), Some(Bytes(20)))
+        );
+        assert!(sums.take(7).is_none());
+    }
+
+    #[test]
+    fn after_a_loss_nobody_alive_has_values() {
+        let mut sums = Sums::default();
+        sums.add(&thread(7, Some(7), 3));
+        sums.overrun = true;
+        assert!(sums.take(7).is_none());
+        sums.keep(HashSet::from([9]));
+        sums.add(&thread(9, Some(9), 3));
+        sums.add(&thread(10, Some(10), 3));
+        assert!(sums.take(9).is_none() && sums.take(10).is_some());
+    }
+
+    #[test]
+    fn a_record_without_its_process_gives_no_values() {
+        let mut sums = Sums::default();
+        sums.add(&thread(7, None, 3));
+        assert!(sums.take(7).is_none());
+    }
+}

@@ -1,0 +1,37 @@
+//! The in-kernel programs: exact process tree and final values of a task (`bpf/task.bpf.c`).
+//!
+//! Loaded once a node and shared by all runs: pinned in bpffs, counted by locks. Each run has a slot,
+//! a ring buffer for its events and a line of counters that it shares with the kernel.
+//!
+//! The pids in events are those of the initial pid namespace; elsewhere the programs are unavailable.
+
+mod unavailable;
+
+pub use unavailable::{Unavailable, probe};
+
+#[cfg(feature = "bpf")]
+mod layout;
+#[cfg(feature = "bpf")]
+mod load;
+#[cfg(feature = "bpf")]
+mod lock;
+#[cfg(feature = "bpf")]
+mod mapping;
+#[cfg(feature = "bpf")]
+mod programs;
+#[cfg(feature = "bpf")]
+mod ring;
+#[cfg(feature = "bpf")]
+mod run;
+#[cfg(feature = "bpf")]
+mod share;
+
+#[cfg(feature = "bpf")]
+pub use layout::{ExitCounters, RawEvent, RssPeak};
+#[cfg(feature = "bpf")]
+pub use programs::TaskPrograms;
+#[cfg(feature = "bpf")]
+pub use run::{Run, RunTotals};
+
+#[cfg(all(test, feature = "bpf"))]
+mod tests;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The few kernel types and constants that the programs need. Only names and types matter: offsets
+ * are relocated at load against the running kernel's BTF. `___old` marks what an earlier kernel
+ * calls the same thing (the part from `___` on is not part of the name).
+ */
+#ifndef PLIMSOLL_KERNEL_H
+#define PLIMSOLL_KERNEL_H
+
+#include <stdbool.h>
+
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+#define BPF_MAP_TYPE_HASH 1
+#define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_MAP_TYPE_ARRAY_OF_MAPS 12
+#define BPF_MAP_TYPE_RINGBUF 27
+#define BPF_MAP_TYPE_TASK_STORAGE 29
+#define BPF_F_NO_PREALLOC 1
+#define BPF_F_MMAPABLE 1024
+#define BPF_NOEXIST 1
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define BPF_RB_NO_WAKEUP 1
+
+#define TASK_DEAD 0x80
+#define SIGNAL_GROUP_EXIT 0x4
+/* Slots of mm->rss_stat (linux/mm_types_task.h). */
+#define MM_FILEPAGES 0
+#define MM_ANONPAGES 1
+#define MM_SHMEMPAGES 3
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_io_accounting {
+	__u64 rchar;
+	__u64 wchar;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 cancelled_write_bytes;
+};
+
+struct sched_info {
+	__u64 run_delay;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct task_delay_info {
+	__u64 blkio_delay;
+};
+
+struct signal_struct {
+	int group_exit_code;
+	unsigned int flags;
+	unsigned long maxrss;
+};
+
+struct percpu_counter {
+	__s64 count;
+	__s32 *counters;
+};
+
+struct mm_struct {
+	unsigned long hiwater_rss;
+	unsigned long hiwater_vm;
+	unsigned long total_vm;
+	unsigned long arg_start;
+	unsigned long arg_end;
+	struct percpu_counter rss_stat[4];
+};
+
+typedef struct {
+	__s64 counter;
+} atomic_long_t;
+
+/* Before 6.2. */
+struct mm_rss_stat {
+	atomic_long_t count[4];
+};
+
+struct mm_struct___old {
+	struct mm_rss_stat rss_stat;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+struct task_struct {
+	unsigned int __state;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct mm_struct *mm;
+	int exit_code;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	__u64 utime;
+	__u64 stime;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	__u64 start_boottime;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	struct signal_struct *signal;
+	struct task_io_accounting ioac;
+	struct task_delay_info *delays;
+};
+
+/* Before 5.14. */
+struct task_struct___old {
+	volatile long state;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,346 @@
+//! What `task.h` lays out in memory: events as bytes, decoded with every bound checked.
+
+/// An event of one run, as the kernel wrote it. Times are `CLOCK_BOOTTIME` nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RawEvent<'a> {
+    /// A new process.
+    Fork {
+        /// When.
+        at_ns: u64,
+        /// Who.
+        pid: u32,
+        /// Its start since boot.
+        start_ns: u64,
+        /// Its parent (`real_parent`).
+        parent: u32,
+    },
+    /// A new program in a process.
+    Exec {
+        /// When.
+        at_ns: u64,
+        /// Who.
+        pid: u32,
+        /// Arguments, each with its NUL, up to 4096 bytes; empty if it could not be read.
+        command: &'a [u8],
+        /// Whether `command` was cut.
+        truncated: bool,
+        /// The path given to `execve`, up to 255 bytes.
+        path: &'a [u8],
+    },
+    /// The last thread of a process ended.
+    Exit {
+        /// When.
+        at_ns: u64,
+        /// Who.
+        pid: u32,
+        /// Its start since boot.
+        start_ns: u64,
+        /// As `wait(2)` gives it.
+        wait_status: u32,
+        /// Sums over its threads.
+        own: ExitCounters,
+        /// Highest resident set.
+        rss_peak: RssPeak,
+        /// Largest address space of its last program, pages, if known.
+        vm_peak_pages: Option<u64>,
+        /// Resident anonymous pages at its end, if known.
+        anon_pages: Option<u64>,
+    },
+    /// All threads of a process were switched out for the last time.
+    Final {
+        /// Who.
+        pid: u32,
+        /// Its start since boot.
+        start_ns: u64,
+        /// Scheduler nanoseconds of all its threads.
+        cpu_ns: u64,
+    },
+    /// Events that found the ring full, or processes that could not be marked, since the last drain.
+    Lost {
+        /// When noticed.
+        at_ns: u64,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// The highest resident set of a process, in pages, and what it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RssPeak {
+    /// Of its last program (`mm->hiwater_rss`, or `signal->maxrss` raised since its last exec).
+    OfProgram(u64),
+    /// Of its last program or one before, the image that called `exec` included: an upper bound.
+    UpperBound(u64),
+}
+
+/// What the threads of a process used together when each ended; children are out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExitCounters {
+    /// `se.sum_exec_runtime`, nanoseconds; [`RawEvent::Final`] is later and higher.
+    pub cpu_ns: u64,
+    /// `utime`, nanoseconds as the kernel attributes them (by tick, unless it accounts precisely).
+    pub cpu_user_ns: u64,
+    /// `stime`, nanoseconds likewise.
+    pub cpu_system_ns: u64,
+    /// `sched_info.run_delay`, nanoseconds.
+    pub run_delay_ns: u64,
+    /// `delays->blkio_delay`, nanoseconds; nothing if delay accounting is off.
+    pub blkio_delay_ns: Option<u64>,
+    /// `min_flt`.
+    pub minflt: u64,
+    /// `maj_flt`.
+    pub majflt: u64,
+    /// `nvcsw`.
+    pub nvcsw: u64,
+    /// `nivcsw`.
+    pub nivcsw: u64,
+    /// `ioac.rchar`, bytes.
+    pub rchar_bytes: u64,
+    /// `ioac.wchar`, bytes.
+    pub wchar_bytes: u64,
+    /// `ioac.syscr`.
+    pub syscr: u64,
+    /// `ioac.syscw`.
+    pub syscw: u64,
+    /// `ioac.read_bytes`.
+    pub read_bytes: u64,
+    /// `ioac.write_bytes`.
+    pub write_bytes: u64,
+    /// `ioac.cancelled_write_bytes`.
+    pub cancelled_write_bytes: u64,
+}
+
+const KIND_FORK: u32 = 1;
+const KIND_EXEC: u32 = 2;
+const KIND_EXIT: u32 = 3;
+const KIND_FINAL: u32 = 4;
+
+const EXIT_PEAKS_OF_MM: u32 = 1;
+const EXIT_MAXRSS_OF_EARLIER: u32 = 4;
+const EXIT_NO_BLKIO_DELAY: u32 = 8;
+
+/// Takes integers off the front of a record.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(head)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_ne_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.take(8)?.try_into().ok()?))
+    }
+}
+
+/// `struct event`.
+struct Head {
+    pid: u32,
+    at_ns: u64,
+    start_ns: u64,
+}
+
+/// Decodes one record of a ring; `None` if it is none that this version knows.
+pub(super) fn decode(bytes: &[u8]) -> Option<RawEvent<'_>> {
+    let mut reader = Reader(bytes);
+    let kind = reader.u32()?;
+    let head = Head {
+        pid: reader.u32()?,
+        at_ns: reader.u64()?,
+        start_ns: reader.u64()?,
+    };
+    match kind {
+        KIND_FORK => Some(RawEvent::Fork {
+            at_ns: head.at_ns,
+            pid: head.pid,
+            start_ns: head.start_ns,
+            parent: reader.u32()?,
+        }),
+        KIND_EXEC => decode_exec(&head, &mut reader),
+        KIND_EXIT => decode_exit(&head, &mut reader),
+        KIND_FINAL => Some(RawEvent::Final {
+            pid: head.pid,
+            start_ns: head.start_ns,
+            cpu_ns: reader.u64()?,
+        }),
+        _ => None,
+    }
+}
+
+fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>> {
+    let command_bytes = reader.u32()?;
+    let full_bytes = reader.u32()?;
+    let path_bytes = reader.u32()?;
+    reader.u32()?;
+    Some(RawEvent::Exec {
+        at_ns: head.at_ns,
+        pid: head.pid,
+        command: reader.take(usize::try_from(command_bytes).ok()?)?,
+        truncated: full_bytes > command_bytes,
+        path: reader.take(usize::try_from(path_bytes).ok()?)?,
+    })
+}
+
+fn decode_exit<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>> {
+    let wait_status = reader.u32()?;
+    let flags = reader.u32()?;
+    let own = decode_counters(reader, flags)?;
+    let rss_pages = reader.u64()?;
+    let vm_pages = reader.u64()?;
+    let anon_pages = reader.u64()?;
+    let of_mm = flags & EXIT_PEAKS_OF_MM != 0;
+    Some(RawEvent::Exit {
+        at_ns: head.at_ns,
+        pid: head.pid,
+        start_ns: head.start_ns,
+        wait_status,
+        own,
+        rss_peak: if flags & EXIT_MAXRSS_OF_EARLIER != 0 {
+            RssPeak::UpperBound(rss_pages)
+        } else {
+            RssPeak::OfProgram(rss_pages)
+        },
+        vm_peak_pages: of_mm.then_some(vm_pages),
+        anon_pages: of_mm.then_some(anon_pages),
+    })
+}
+
+/// `struct counters`, field by field in its order.
+fn decode_counters(reader: &mut Reader<'_>, flags: u32) -> Option<ExitCounters> {
+    Some(ExitCounters {
+        cpu_ns: reader.u64()?,
+        cpu_user_ns: reader.u64()?,
+        cpu_system_ns: reader.u64()?,
+        run_delay_ns: reader.u64()?,
+        blkio_delay_ns: Some(reader.u64()?).filter(|_| flags & EXIT_NO_BLKIO_DELAY == 0),
+        minflt: reader.u64()?,
+        majflt: reader.u64()?,
+        nvcsw: reader.u64()?,
+        nivcsw: reader.u64()?,
+        rchar_bytes: reader.u64()?,
+        wchar_bytes: reader.u64()?,
+        syscr: reader.u64()?,
+        syscw: reader.u64()?,
+        read_bytes: reader.u64()?,
+        write_bytes: reader.u64()?,
+        cancelled_write_bytes: reader.u64()?,
+    })
+}
+
+/// Slots of `runs` and `rings` (`RUN_SLOTS`).
+pub(super) const RUN_SLOTS: u32 = 1024;
+/// Runs that one process can belong to (`RUNS_PER_PROCESS`).
+pub(super) const RUNS_PER_PROCESS: usize = 8;
+/// `sizeof(struct process)`.
+pub(super) const PROCESS_BYTES: usize = 256;
+const START_AT: usize = RUNS_PER_PROCESS * 8;
+const THREADS_ALIVE_AT: usize = START_AT + 8;
+const THREADS_SCHEDULED_AT: usize = START_AT + 16;
+
+/// The map value of a process with one thread, followed by nobody yet (`struct process`).
+pub(super) fn new_process(start_ns: u64) -> [u8; PROCESS_BYTES] {
+    let mut process = [0; PROCESS_BYTES];
+    put(&mut process, START_AT, start_ns);
+    put(&mut process, THREADS_ALIVE_AT, 1);
+    put(&mut process, THREADS_SCHEDULED_AT, 1);
+    process
+}
+
+/// The start that a map value of a process carries, nanoseconds since boot.
+pub(super) fn start_ns(process: &[u8]) -> Option<u64> {
+    Reader(process.get(START_AT..)?).u64()
+}
+
+/// Puts a run into the first place that `is_live` gives up; false if all are taken.
+pub(super) fn add_run(process: &mut [u8], id: u64, is_live: impl Fn(u64) -> bool) -> bool {
+    let free = (0..RUNS_PER_PROCESS).find(|place| {
+        Reader(process.get(place * 8..).unwrap_or_default())
+            .u64()
+            .is_some_and(|taken| taken == 0 || !is_live(taken))
+    });
+    free.is_some_and(|place| put(process, place * 8, id))
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u64) -> bool {
+    match bytes.get_mut(at..at + 8) {
+        Some(place) => {
+            place.copy_from_slice(&value.to_ne_bytes());
+            true
+        }
+        None => false,
+    }
+}
+
+/// The key of a process that was added by hand (`struct process_key`).
+pub(super) fn added_key(now_ns: u64, pid: u32, slot: u32) -> [u8; 16] {
+    let mut key = [0; 16];
+    let (start, rest) = key.split_at_mut(8);
+    let (tgid, by_run) = rest.split_at_mut(4);
+    start.copy_from_slice(&now_ns.to_ne_bytes());
+    tgid.copy_from_slice(&pid.to_ne_bytes());
+    by_run.copy_from_slice(&(slot + 1).to_ne_bytes());
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(kind: u32, pid: u32, rest: &[u64]) -> Vec<u8> {
+        let mut bytes = [kind.to_ne_bytes(), pid.to_ne_bytes()].concat();
+        for word in rest {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_cut_record_is_no_event() {
+        let mut exit = vec![5, 6, 0];
+        exit.extend(1..=19);
+        let bytes = words(KIND_EXIT, 7, &exit);
+        assert!(matches!(
+            decode(&bytes),
+            Some(RawEvent::Exit { pid: 7, .. })
+        ));
+        for cut in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..cut]), None, "cut to {cut}");
+        }
+        assert_eq!(decode(&words(99, 7, &[1, 2, 3])), None);
+    }
+
+    #[test]
+    fn an_exec_with_lying_lengths_is_no_event() {
+        let mut bytes = words(KIND_EXEC, 7, &[5, 6]);
+        for number in [u32::MAX, 9, 2, 0] {
+            bytes.extend(number.to_ne_bytes());
+        }
+        bytes.extend(b"a\0b\0/x");
+        assert_eq!(decode(&bytes), None);
+        bytes[24..28].copy_from_slice(&4u32.to_ne_bytes());
+        let expected = RawEvent::Exec {
+            at_ns: 5,
+            pid: 7,
+            command: b"a\0b\0",
+            truncated: true,
+            path: b"/x",
+        };
+        assert_eq!(decode(&bytes), Some(expected));
+    }
+
+    #[test]
+    fn ended_runs_give_up_their_place() {
+        let mut process = new_process(1);
+        for id in 1..=8 {
+            assert!(add_run(&mut process, id, |_| true));
+        }
+        assert!(!add_run(&mut process, 9, |_| true));
+        assert!(add_run(&mut process, 9, |id| id != 3));
+        assert_eq!(process[16..24], 9u64.to_ne_bytes());
+    }
+}

@@ -1,0 +1,203 @@
+//! Loads and attaches the programs of `task.bpf.c`, embedded as an object file.
+
+use super::unavailable::{after_trying, check_beforehand};
+use crate::error::Error;
+use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject};
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::AsFd;
+
+/// An ELF file must be aligned as its headers are.
+#[repr(align(8))]
+struct Aligned<T: ?Sized>(T);
+
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/task.bpf.o")));
+/// Names this build of the programs among the pinned ones.
+pub(super) const OBJECT_HASH: &str = env!("PLIMSOLL_TASK_OBJECT_HASH");
+
+/// The program that reads memory before it is dropped, on kernels that drop it before `on_exit`.
+const MEMORY_PROGRAM: &str = "on_memory_end";
+/// Since this version `on_exit` still sees the memory.
+const MEMORY_AT_EXIT: (u32, u32) = (6, 16);
+/// Since this version hash maps may allocate and free in any context.
+const ALLOCATION_ANYWHERE: (u32, u32) = (6, 1);
+/// Processes at once, where their memory is set aside beforehand.
+const PROCESSES_SET_ASIDE: u32 = 8192;
+
+/// The maps of the programs.
+#[derive(Debug)]
+pub(super) struct Maps {
+    /// Task -> key of its process.
+    pub(super) members: MapHandle,
+    /// Key -> `struct process`.
+    pub(super) processes: MapHandle,
+    /// Slot -> `struct run`.
+    pub(super) runs: MapHandle,
+    /// Slot -> ring buffer.
+    pub(super) rings: MapHandle,
+}
+
+/// Maps by the names of `task.bpf.c`, in the order of the fields of [`Maps`].
+pub(super) const MAP_NAMES: [&str; 4] = ["members", "processes", "runs", "rings"];
+
+impl Maps {
+    /// Collects the maps, each found by its name.
+    pub(super) fn find(
+        mut find: impl FnMut(&str) -> Result<MapHandle, Error>,
+    ) -> Result<Self, Error> {
+        let [members, processes, runs, rings] = MAP_NAMES;
+        Ok(Self {
+            members: find(members)?,
+            processes: find(processes)?,
+            runs: find(runs)?,
+            rings: find(rings)?,
+        })
+    }
+}
+
+/// The programs, attached; they stay so as long as their links live or are pinned.
+pub(super) struct Loaded {
+    pub(super) maps: Maps,
+    /// Link and name of its program.
+    pub(super) links: Vec<(String, Link)>,
+}
+
+/// Loads and attaches the programs.
+pub(super) fn load() -> Result<Loaded, Error> {
+    check_beforehand()?;
+    // libbpf writes to stderr by itself; its words come back in the error.
+    libbpf_rs::set_print(None);
+    let version = kernel_version();
+    if version < MEMORY_AT_EXIT {
+        // Without fentry (lockdown, another architecture) the resident peak is `signal->maxrss`.
+        if let Ok(loaded) = load_with(version, true) {
+            return Ok(loaded);
+        }
+    }
+    load_with(version, false)
+}
+
+fn load_with(version: (u32, u32), memory_program: bool) -> Result<Loaded, Error> {
+    let mut open = ObjectBuilder::default()
+        .open_memory(&OBJECT.0)
+        .map_err(|error| unavailable("open", &error))?;
+    prepare(&mut open, version, memory_program).map_err(|error| unavailable("prepare", &error))?;
+    let object = open.load().map_err(|error| unavailable("load", &error))?;
+    Ok(Loaded {
+        links: attach(&object)?,
+        maps: Maps::find(|name| find_map(&object, name))?,
+    })
+}
+
+fn prepare(
+    open: &mut OpenObject,
+    version: (u32, u32),
+    memory_program: bool,
+) -> Result<(), libbpf_rs::Error> {
+    for mut program in open.progs_mut() {
+        let wanted = memory_program || program.name() != OsStr::new(MEMORY_PROGRAM);
+        program.set_autoload(wanted);
+    }
+    for mut map in open.maps_mut() {
+        if map.name() == OsStr::new("processes") && version < ALLOCATION_ANYWHERE {
+            map.set_map_flags(0)?;
+            map.set_max_entries(PROCESSES_SET_ASIDE)?;
+        }
+    }
+    Ok(())
+}
+
+fn attach(object: &Object) -> Result<Vec<(String, Link)>, Error> {
+    object
+        .progs_mut()
+        .filter(|program| program.autoload())
+        .map(|program| {
+            let link = program
+                .attach()
+                .map_err(|error| unavailable("attach", &error))?;
+            Ok((program.name().to_string_lossy().into_owned(), link))
+        })
+        .collect()
+}
+
+fn find_map(object: &Object, name: &str) -> Result<MapHandle, Error> {
+    let map = object.maps().find(|map| map.name() == OsStr::new(name));
+    let map = map.ok_or_else(|| failed("find a map", io::Error::from(io::ErrorKind::NotFound)))?;
+    MapHandle::try_from(&map).map_err(|error| bpf_error("find a map", &error))
+}
+
+/// A failed call to libbpf.
+pub(super) fn bpf_error(call: &'static str, error: &libbpf_rs::Error) -> Error {
+    let source = match os_error(&format!("{error:#}")) {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::other(format!("{error:#}")),
+    };
+    failed(call, source)
+}
+
+fn failed(call: &'static str, source: io::Error) -> Error {
+    Error::Call { call, source }
+}
+
+/// What a failed load says about this place: EPERM is the kernel's no, all else its inability.
+fn unavailable(call: &str, error: &libbpf_rs::Error) -> Error {
+    let words = format!("{call} of the in-kernel programs: {error:#}");
+    let kind = match os_error(&words) {
+        Some(libc::EPERM) => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Unsupported,
+    };
+    Error::Unavailable(after_trying(kind, words))
+}
+
+/// The number in "... (os error 1)": libbpf-rs keeps it only there.
+fn os_error(words: &str) -> Option<i32> {
+    let (_, rest) = words.rsplit_once("(os error ")?;
+    rest.split_once(')')?.0.parse().ok()
+}
+
+/// Major and minor version of the running kernel; 0.0 if its release reads like none.
+fn kernel_version() -> (u32, u32) {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    parse_version(&release).unwrap_or((0, 0))
+}
+
+fn parse_version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// A descriptor as the four bytes by which maps name it.
+pub(super) fn fd_bytes(fd: &impl AsFd) -> [u8; 4] {
+    use std::os::fd::AsRawFd;
+    fd.as_fd().as_raw_fd().to_ne_bytes()
+}
+
+/// The value of `key`, if there is one.
+pub(super) fn lookup(map: &MapHandle, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    map.lookup(key, libbpf_rs::MapFlags::ANY)
+        .map_err(|error| bpf_error("lookup in a BPF map", &error))
+}
+
+/// Sets the value of `key`.
+pub(super) fn update(map: &MapHandle, key: &[u8], value: &[u8]) -> Result<(), Error> {
+    map.update(key, value, libbpf_rs::MapFlags::ANY)
+        .map_err(|error| bpf_error("update of a BPF map", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_reads_as_a_version() {
+        assert_eq!(parse_version("6.1.0-56-amd64\n"), Some((6, 1)));
+        assert_eq!(parse_version("6.18-rc1"), Some((6, 18)));
+        assert_eq!(parse_version("x"), None);
+    }
+
+    #[test]
+    fn the_error_number_is_found() {
+        assert_eq!(os_error("a: b (os error 13)"), Some(13));
+        assert_eq!(os_error("a: b"), None);
+    }
+}

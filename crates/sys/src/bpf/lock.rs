@@ -1,0 +1,150 @@
+//! Who uses the shared programs: byte-range locks on one file (`fcntl(2)`, open file description locks).
+//!
+//! The kernel drops them when their owner dies, however it dies. Bytes of the file: one for each run
+//! slot (held for writing by its run), one for "I use the programs" (held for reading by every user), and
+//! one that is held while the programs are loaded, found or removed.
+
+use super::layout::RUN_SLOTS;
+use crate::error::{Error, check};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const USER_BYTE: i64 = RUN_SLOTS as i64;
+const CHANGE_BYTE: i64 = USER_BYTE + 1;
+/// Longer than a load takes on a busy machine; then the other one hangs or is stopped.
+const CHANGE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The lock file, opened for one owner. Its locks go with it.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+}
+
+/// The right to load, find or remove the programs; ends when dropped.
+pub(super) struct Change<'a>(&'a Lock);
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        // Unlocking what one holds fails only on a closed descriptor.
+        let _ = self.0.set(libc::F_UNLCK, CHANGE_BYTE);
+    }
+}
+
+impl Lock {
+    /// Opens the lock file, making it if need be.
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map(|file| Self { file })
+            .map_err(|source| Error::Call {
+                call: "open of the lock of the in-kernel programs",
+                source,
+            })
+    }
+
+    /// Waits, not for ever, until nobody else loads or removes the programs.
+    pub(super) fn begin_change(&self) -> Result<Change<'_>, Error> {
+        let since = Instant::now();
+        loop {
+            match self.set(libc::F_WRLCK, CHANGE_BYTE) {
+                Ok(()) => return Ok(Change(self)),
+                Err(error) if since.elapsed() > CHANGE_PATIENCE => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    /// Becomes a user of the programs.
+    pub(super) fn enter(&self) -> Result<(), Error> {
+        self.set(libc::F_RDLCK, USER_BYTE)
+    }
+
+    /// Stops being a user of the programs.
+    pub(super) fn leave(&self) -> Result<(), Error> {
+        self.set(libc::F_UNLCK, USER_BYTE)
+    }
+
+    /// Whether anybody else uses the programs.
+    pub(super) fn others(&self) -> Result<bool, Error> {
+        let mut range = range(libc::F_WRLCK, USER_BYTE);
+        self.call(libc::F_OFD_GETLK, &mut range)?;
+        Ok(i32::from(range.l_type) != libc::F_UNLCK)
+    }
+
+    /// Takes the first run slot that no living run holds.
+    pub(super) fn take_slot(&self) -> Result<u32, Error> {
+        let mut last = None;
+        for slot in 0..RUN_SLOTS {
+            match self.set(libc::F_WRLCK, i64::from(slot)) {
+                Ok(()) => return Ok(slot),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or(Error::BadMessage(0)))
+    }
+
+    fn set(&self, kind: i32, byte: i64) -> Result<(), Error> {
+        self.call(libc::F_OFD_SETLK, &mut range(kind, byte))
+    }
+
+    fn call(&self, command: i32, range: &mut libc::flock) -> Result<(), Error> {
+        // SAFETY: the descriptor is open, and the kernel reads and writes one `flock` for these
+        // commands.
+        let result = unsafe { libc::fcntl(self.file.as_raw_fd(), command, range) };
+        check("lock of the in-kernel programs", result.into())?;
+        Ok(())
+    }
+}
+
+fn range(kind: i32, byte: i64) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: byte,
+        l_len: 1,
+        l_pid: 0,
+    }
+}
+
+/// Makes the folder of the lock file.
+pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => std::fs::create_dir_all(folder),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_and_users_are_counted_by_the_kernel() {
+        let path = std::env::temp_dir().join(format!("plimsoll-lock-{}", std::process::id()));
+        let (one, two) = (Lock::open(&path).unwrap(), Lock::open(&path).unwrap());
+        one.enter().unwrap();
+        assert!(!one.others().unwrap());
+        two.enter().unwrap();
+        assert!(one.others().unwrap());
+        assert_eq!(one.take_slot().unwrap(), 0);
+        assert_eq!(two.take_slot().unwrap(), 1);
+        drop(one);
+        assert!(!two.others().unwrap());
+        let three = Lock::open(&path).unwrap();
+        assert_eq!(three.take_slot().unwrap(), 0);
+        let change = two.begin_change().unwrap();
+        assert!(three.set(libc::F_WRLCK, CHANGE_BYTE).is_err());
+        drop(change);
+        assert!(three.set(libc::F_WRLCK, CHANGE_BYTE).is_ok());
+        std::fs::remove_file(&path).unwrap();
+    }
+}

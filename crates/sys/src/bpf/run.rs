@@ -1,0 +1,252 @@
+//! One run: its members, its events, its counters.
+
+use super::layout::{RawEvent, add_run, added_key, decode, new_process};
+use super::load::{bpf_error, fd_bytes, lookup, update};
+use super::lock::Lock;
+use super::programs::Shared;
+use super::ring::Ring;
+use crate::error::Error;
+use crate::{clock, process};
+use libbpf_rs::{MapCore, MapHandle, MapType};
+use std::fs;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// `sizeof(struct run)`.
+pub(super) const RUN_BYTES: usize = 64;
+/// The words of `struct run`, in its order.
+const ID: usize = 0;
+const PROCESSES_TOTAL: usize = 1;
+const PROCESSES_ALIVE: usize = 2;
+const PROCESSES_PEAK: usize = 3;
+const THREADS_ALIVE: usize = 4;
+const THREADS_PEAK: usize = 5;
+const EVENTS_LOST: usize = 6;
+
+/// About 700 bytes a process that is born, execs and dies.
+const RING_BYTES_PER_CPU: usize = 512 << 10;
+const RING_BYTES_MIN: usize = 1 << 20;
+const RING_BYTES_MAX: usize = 4 << 20;
+
+/// What the kernel counts for one run. Alive means not yet past its exit: zombies are out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunTotals {
+    /// Processes that ever were members, those added by hand included.
+    pub processes_total: u64,
+    /// Processes alive now.
+    pub processes_alive: u64,
+    /// Highest number of processes alive at one instant.
+    pub processes_peak: u64,
+    /// Threads alive now, main threads included.
+    pub threads_alive: u64,
+    /// Highest number of threads alive at one instant.
+    pub threads_peak: u64,
+    /// Events that did not fit into the ring, and processes that could not be marked.
+    pub events_lost: u64,
+}
+
+/// One run of the programs. Ends when dropped; its members are then followed no more.
+#[derive(Debug)]
+pub struct Run {
+    programs: Arc<Shared>,
+    slot: u32,
+    id: u64,
+    ring: Ring,
+    lost_seen: u64,
+    /// Holds the slot; the kernel frees it when we die. Dropped last.
+    _lock: Option<Lock>,
+}
+
+impl Run {
+    pub(super) fn start(
+        programs: Arc<Shared>,
+        slot: u32,
+        lock: Option<Lock>,
+    ) -> Result<Self, Error> {
+        // A dead run may have left its id here: end it before its ring is replaced.
+        for word in (0..RUN_BYTES / 8).filter_map(|word| word_of(&programs, slot, word)) {
+            word.store(0, Ordering::SeqCst);
+        }
+        let bytes = ring_bytes();
+        let map = create_ring(bytes)?;
+        let ring = Ring::new(map.as_fd(), bytes)?;
+        update(&programs.maps.rings, &slot.to_ne_bytes(), &fd_bytes(&map))?;
+        // Never the id of an earlier run in this slot: the clock has moved on.
+        let id = (clock::boot() << 10) | u64::from(slot);
+        if let Some(word) = word_of(&programs, slot, ID) {
+            word.store(id, Ordering::SeqCst);
+        }
+        Ok(Self {
+            programs,
+            slot,
+            id,
+            ring,
+            lost_seen: 0,
+            _lock: lock,
+        })
+    }
+
+    /// Makes a process with one thread a member, which must not run meanwhile (a child that waits for
+    /// leave to exec). What it forks and execs from now on is seen; its own `Fork` is not. Returns its
+    /// start since boot in nanoseconds (cut to a clock tick if read from `/proc/PID/stat`), which its
+    /// later events carry.
+    ///
+    /// # Errors
+    /// [`Error::TooManyRuns`] if it is a member of 8 runs, else the kernel's (the process is gone).
+    pub fn add(&self, pid: u32) -> Result<u64, Error> {
+        let pidfd = process::pidfd(pid)?;
+        // Where the file cannot be read, the present stands in.
+        let start_ns = start_of(pid).unwrap_or_else(clock::boot);
+        let start_ns = self.mark(fd_bytes(&pidfd), pid, start_ns)?;
+        self.count(PROCESSES_TOTAL, None);
+        self.count(PROCESSES_ALIVE, Some(PROCESSES_PEAK));
+        self.count(THREADS_ALIVE, Some(THREADS_PEAK));
+        Ok(start_ns)
+    }
+
+    fn mark(&self, pidfd: [u8; 4], pid: u32, start_ns: u64) -> Result<u64, Error> {
+        let maps = &self.programs.maps;
+        // A member of an outer run has a mark and a process already.
+        if let Some(key) = lookup(&maps.members, &pidfd)?
+            && let Some(mut process) = lookup(&maps.processes, &key)?
+        {
+            if !add_run(&mut process, self.id, |id| self.is_live(id)) {
+                return Err(Error::TooManyRuns);
+            }
+            update(&maps.processes, &key, &process)?;
+            return Ok(super::layout::start_ns(&process).unwrap_or(start_ns));
+        }
+        let key = added_key(clock::boot(), pid, self.slot);
+        let mut process = new_process(start_ns);
+        add_run(&mut process, self.id, |_| true);
+        update(&maps.processes, &key, &process)?;
+        update(&maps.members, &pidfd, &key).inspect_err(|_| {
+            // The error that counts is the one above; the entry is one of 65536.
+            let _ = maps.processes.delete(&key);
+        })?;
+        Ok(start_ns)
+    }
+
+    fn is_live(&self, id: u64) -> bool {
+        let slot = (id % 1024) as u32;
+        word_of(&self.programs, slot, ID).is_some_and(|word| word.load(Ordering::Relaxed) == id)
+    }
+
+    /// Adds one, as the kernel does, and raises the peak.
+    fn count(&self, word: usize, peak: Option<usize>) {
+        let Some(word) = word_of(&self.programs, self.slot, word) else {
+            return;
+        };
+        let now = word.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(peak) = peak.and_then(|peak| word_of(&self.programs, self.slot, peak)) {
+            peak.fetch_max(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives every event written so far to `take`, in the order of the ring: a process's own events
+    /// are in order, and its `Fork` comes before its children's. Ends with a [`RawEvent::Lost`] if
+    /// events were lost since the last call. The ring is not signalled: call this at least every
+    /// 10 ms while the task lives, and once more at its end.
+    pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
+        self.ring.drain(&mut |bytes| {
+            if let Some(event) = decode(bytes) {
+                take(event);
+            }
+        });
+        let lost = self.totals().events_lost;
+        if lost > self.lost_seen {
+            take(RawEvent::Lost {
+                at_ns: clock::boot(),
+                count: lost - self.lost_seen,
+            });
+            self.lost_seen = lost;
+        }
+    }
+
+    /// What the kernel has counted for this run; read from shared memory, no system call.
+    pub fn totals(&self) -> RunTotals {
+        let read = |word| {
+            word_of(&self.programs, self.slot, word).map_or(0, |word| word.load(Ordering::Relaxed))
+        };
+        RunTotals {
+            processes_total: read(PROCESSES_TOTAL),
+            processes_alive: read(PROCESSES_ALIVE),
+            processes_peak: read(PROCESSES_PEAK),
+            threads_alive: read(THREADS_ALIVE),
+            threads_peak: read(THREADS_PEAK),
+            events_lost: read(EVENTS_LOST),
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some(word) = word_of(&self.programs, self.slot, ID) {
+            word.store(0, Ordering::SeqCst);
+        }
+        // Fails only if the ring is gone already.
+        let _ = self.programs.maps.rings.delete(&self.slot.to_ne_bytes());
+    }
+}
+
+fn word_of(programs: &Shared, slot: u32, word: usize) -> Option<&AtomicU64> {
+    let slot = usize::try_from(slot).ok()?;
+    programs.table.word(slot * RUN_BYTES + word * 8)
+}
+
+fn create_ring(bytes: usize) -> Result<MapHandle, Error> {
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as u64,
+        ..Default::default()
+    };
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    MapHandle::create(
+        MapType::RingBuf,
+        Some("plimsoll_ring"),
+        0,
+        0,
+        bytes,
+        &options,
+    )
+    .map_err(|error| bpf_error("creation of a ring buffer", &error))
+}
+
+/// A power of two, larger where more processors write.
+fn ring_bytes() -> usize {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    (cpus * RING_BYTES_PER_CPU)
+        .next_power_of_two()
+        .clamp(RING_BYTES_MIN, RING_BYTES_MAX)
+}
+
+/// The start of a process since boot, cut to a clock tick (`/proc/PID/stat`, field 22).
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    parse_start(&stat, ticks_per_second()?)
+}
+
+fn parse_start(stat: &str, ticks_per_second: u64) -> Option<u64> {
+    // The name may hold blanks and parentheses: fields count from behind the last one.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: u64 = fields.split_whitespace().nth(19)?.parse().ok()?;
+    ticks.checked_mul(1_000_000_000 / ticks_per_second)
+}
+
+fn ticks_per_second() -> Option<u64> {
+    // SAFETY: no pointers.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_is_found_behind_a_hostile_name() {
+        let stat = "7 (a) b (c)) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 1234 19 20";
+        assert_eq!(parse_start(stat, 100), Some(12_340_000_000));
+        assert_eq!(parse_start("7 (a) S 1", 100), None);
+    }
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The processes of a task: which there are, and what each used when it ended.
+ *
+ * Membership is a mark in task storage. It is set on the first process from outside and copied to
+ * every new task before that runs, so that nothing slips through. Everything that concerns a whole
+ * process lives in `processes`, not in the storage of its leader: a thread may be switched out for
+ * the last time after its leader is freed.
+ *
+ * A process that is no member costs one look into its task storage at fork, exec and exit, and one
+ * test of its state at a context switch.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "task.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct process_key);
+} members SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, PROCESSES_MAX);
+	__type(key, struct process_key);
+	__type(value, struct process);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RUN_SLOTS);
+	__type(key, __u32);
+	__type(value, struct run);
+} runs SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, RUN_SLOTS);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+/* An exec event is too large for the stack. Only on_exec uses it; it is not preempted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct event_exec);
+} scratch SEC(".maps");
+
+/* The run with this id, or nothing if it has ended. */
+static __always_inline struct run *live_run(__u64 id)
+{
+	__u32 slot = id % RUN_SLOTS;
+	struct run *run = bpf_map_lookup_elem(&runs, &slot);
+
+	return id && run && run->id == id ? run : NULL;
+}
+
+static __always_inline void raise(__s64 *peak, __s64 value)
+{
+	for (int i = 0; i < 16; i++) {
+		__s64 seen = *(volatile __s64 *)peak;
+
+		if (seen >= value || __sync_val_compare_and_swap(peak, seen, value) == seen)
+			return;
+	}
+}
+
+static __always_inline void enter(struct run *run, bool is_process)
+{
+	raise(&run->threads_peak, __sync_fetch_and_add(&run->threads_alive, 1) + 1);
+	if (!is_process)
+		return;
+	__sync_fetch_and_add(&run->processes_total, 1);
+	raise(&run->processes_peak, __sync_fetch_and_add(&run->processes_alive, 1) + 1);
+}
+
+/* A copy of the event to each run of the process; what does not fit is counted. */
+static __always_inline void emit(struct process *process, void *event, __u64 size)
+{
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		__u64 id = process->runs[i];
+		struct run *run = live_run(id);
+		__u32 slot = id % RUN_SLOTS;
+		void *ring;
+
+		if (!run)
+			continue;
+		ring = bpf_map_lookup_elem(&rings, &slot);
+		if (!ring || bpf_ringbuf_output(ring, event, size, BPF_RB_NO_WAKEUP))
+			__sync_fetch_and_add(&run->events_lost, 1);
+	}
+}
+
+static __always_inline void count_lost(struct process *process)
+{
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct run *run = live_run(process->runs[i]);
+
+		if (run)
+			__sync_fetch_and_add(&run->events_lost, 1);
+	}
+}
+
+static __always_inline struct process_key *key_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&members, task, 0, 0);
+}
+
+static __always_inline bool mark(struct task_struct *task, struct process_key *key)
+{
+	return bpf_task_storage_get(&members, task, key, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline void new_thread(struct task_struct *task, struct process_key *creator,
+				       struct process *process)
+{
+	struct process_key key = *creator;
+
+	if (!mark(task, &key)) {
+		count_lost(process);
+		return;
+	}
+	__sync_fetch_and_add(&process->threads_alive, 1);
+	__sync_fetch_and_add(&process->threads_scheduled, 1);
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct run *run = live_run(process->runs[i]);
+
+		if (run)
+			enter(run, false);
+	}
+}
+
+static __always_inline void new_process(struct task_struct *task, struct process *parent)
+{
+	struct process_key key = {.start_ns = task->start_boottime, .tgid = task->tgid};
+	struct process child = {
+		.start_ns = key.start_ns, .threads_alive = 1, .threads_scheduled = 1};
+	struct event_fork event = {
+		.head = {EVENT_FORK, key.tgid, bpf_ktime_get_boot_ns(), key.start_ns},
+		.parent_pid = task->real_parent->tgid};
+	bool followed = false;
+
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		if (live_run(parent->runs[i])) {
+			child.runs[i] = parent->runs[i];
+			followed = true;
+		}
+	}
+	if (!followed)
+		return;
+	if (bpf_map_update_elem(&processes, &key, &child, BPF_NOEXIST)) {
+		count_lost(parent);
+		return;
+	}
+	if (!mark(task, &key)) {
+		bpf_map_delete_elem(&processes, &key);
+		count_lost(parent);
+		return;
+	}
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct run *run = live_run(child.runs[i]);
+
+		if (run)
+			enter(run, true);
+	}
+	emit(parent, &event, sizeof(event));
+}
+
+/* (task, clone_flags), in the context of the creator, before the new task runs. */
+SEC("tp_btf/task_newtask")
+int on_newtask(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process_key *creator = key_of(bpf_get_current_task_btf());
+	struct process *process;
+
+	if (!creator)
+		return 0;
+	process = bpf_map_lookup_elem(&processes, creator);
+	if (!process)
+		return 0;
+	if (task->pid == task->tgid)
+		new_process(task, process);
+	else
+		new_thread(task, creator, process);
+	return 0;
+}
+
+/* (task, old_pid, linux_binprm), in the context of the task, its new memory in place. */
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct linux_binprm *bprm = (struct linux_binprm *)ctx[2];
+	struct process_key *key = key_of(task);
+	struct process *process;
+	struct event_exec *event;
+	unsigned long start;
+	__u32 zero = 0, size;
+	__u64 total;
+	long path_bytes;
+
+	if (!key)
+		return 0;
+	process = bpf_map_lookup_elem(&processes, key);
+	event = bpf_map_lookup_elem(&scratch, &zero);
+	if (!process || !event)
+		return 0;
+	process->maxrss_at_exec_pages = task->signal->maxrss;
+	event->head.kind = EVENT_EXEC;
+	event->head.pid = task->tgid;
+	event->head.at_ns = bpf_ktime_get_boot_ns();
+	event->head.start_ns = process->start_ns;
+	event->unused = 0;
+	start = task->mm->arg_start;
+	event->command_full_bytes = task->mm->arg_end - start;
+	size = event->command_full_bytes;
+	if (size > COMMAND_BYTES_MAX)
+		size = COMMAND_BYTES_MAX;
+	if (bpf_probe_read_user(event->text, size, (void *)start))
+		size = 0;
+	event->command_bytes = size;
+	path_bytes = bpf_probe_read_kernel_str(event->text + size, PATH_BYTES_MAX, bprm->filename);
+	if (path_bytes < 1 || path_bytes > PATH_BYTES_MAX)
+		path_bytes = 1;
+	event->path_bytes = path_bytes - 1;
+	total = __builtin_offsetof(struct event_exec, text) + size + path_bytes - 1;
+	/* The verifier does not add up the bounds above: state them once more, unseen by clang. */
+	barrier_var(total);
+	if (total > sizeof(*event))
+		total = sizeof(*event);
+	emit(process, event, total);
+	return 0;
+}
+
+static __always_inline __s64 rss_pages(struct mm_struct *mm, int slot)
+{
+	__s64 pages;
+
+	if (bpf_core_field_exists(mm->rss_stat[0].count)) {
+		pages = BPF_CORE_READ(mm, rss_stat[slot].count);
+	} else {
+		struct mm_struct___old *old = (void *)mm;
+
+		pages = BPF_CORE_READ(old, rss_stat.count[slot].counter);
+	}
+	return pages > 0 ? pages : 0;
+}
+
+static __always_inline void read_peaks(struct process *process, struct mm_struct *mm)
+{
+	__u64 anon = rss_pages(mm, MM_ANONPAGES);
+	__u64 rss = anon + rss_pages(mm, MM_FILEPAGES) + rss_pages(mm, MM_SHMEMPAGES);
+	__u64 hiwater_rss = mm->hiwater_rss;
+	__u64 hiwater_vm = mm->hiwater_vm;
+	__u64 total_vm = mm->total_vm;
+
+	/* The kernel raises its high-water marks lazily. */
+	process->rss_peak_pages = rss > hiwater_rss ? rss : hiwater_rss;
+	process->vm_peak_pages = total_vm > hiwater_vm ? total_vm : hiwater_vm;
+	process->anon_pages = anon;
+}
+
+/*
+ * (task, group_dead), just before the memory of an ending task is dropped: only for kernels where
+ * it is gone at sched_process_exit (before 6.16). Optional: without it signal->maxrss stands in.
+ */
+SEC("fentry/taskstats_exit")
+int on_memory_end(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process_key *key;
+	struct process *process;
+	struct mm_struct *mm;
+
+	if (!(__u32)ctx[1])
+		return 0;
+	key = key_of(task);
+	if (!key)
+		return 0;
+	process = bpf_map_lookup_elem(&processes, key);
+	mm = task->mm;
+	if (process && mm)
+		read_peaks(process, mm);
+	return 0;
+}
+
+static __always_inline void add_counters(struct counters *sum, struct task_struct *task)
+{
+	__sync_fetch_and_add(&sum->cpu_ns, task->se.sum_exec_runtime);
+	__sync_fetch_and_add(&sum->cpu_user_ns, task->utime);
+	__sync_fetch_and_add(&sum->cpu_system_ns, task->stime);
+	__sync_fetch_and_add(&sum->run_delay_ns, task->sched_info.run_delay);
+	if (bpf_core_field_exists(task->delays) && task->delays)
+		__sync_fetch_and_add(&sum->blkio_delay_ns, task->delays->blkio_delay);
+	__sync_fetch_and_add(&sum->minflt, task->min_flt);
+	__sync_fetch_and_add(&sum->majflt, task->maj_flt);
+	__sync_fetch_and_add(&sum->nvcsw, task->nvcsw);
+	__sync_fetch_and_add(&sum->nivcsw, task->nivcsw);
+	/* Not signal->ioac: that holds the children that were waited for as well. */
+	__sync_fetch_and_add(&sum->rchar_bytes, task->ioac.rchar);
+	__sync_fetch_and_add(&sum->wchar_bytes, task->ioac.wchar);
+	__sync_fetch_and_add(&sum->syscr, task->ioac.syscr);
+	__sync_fetch_and_add(&sum->syscw, task->ioac.syscw);
+	__sync_fetch_and_add(&sum->read_bytes, task->ioac.read_bytes);
+	__sync_fetch_and_add(&sum->write_bytes, task->ioac.write_bytes);
+	__sync_fetch_and_add(&sum->cancelled_write_bytes, task->ioac.cancelled_write_bytes);
+}
+
+static __always_inline void emit_exit(struct process *process, struct task_struct *task)
+{
+	struct signal_struct *signal = task->signal;
+	struct mm_struct *mm = task->mm;
+	struct event_exit event = {
+		.head = {EVENT_EXIT, task->tgid, bpf_ktime_get_boot_ns(), process->start_ns}};
+
+	if (mm)
+		read_peaks(process, mm);
+	event.own = process->counters;
+	/* What wait(2) would say. */
+	event.wait_status = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code
+							      : task->group_leader->exit_code;
+	if (process->rss_peak_pages) {
+		event.flags = EXIT_PEAKS_OF_MM;
+		event.rss_peak_pages = process->rss_peak_pages;
+		event.vm_peak_pages = process->vm_peak_pages;
+		event.anon_pages = process->anon_pages;
+	} else {
+		event.rss_peak_pages = signal->maxrss;
+		event.flags = event.rss_peak_pages > process->maxrss_at_exec_pages
+				      ? EXIT_MAXRSS_OF_PROGRAM
+				      : EXIT_MAXRSS_OF_EARLIER;
+	}
+	if (!bpf_core_field_exists(task->delays) || !task->delays)
+		event.flags |= EXIT_NO_BLKIO_DELAY;
+	emit(process, &event, sizeof(event));
+}
+
+/* (task, ...), once a thread. The last one to come by speaks for the process. */
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process_key *key = key_of(task);
+	struct process *process;
+	bool last;
+
+	if (!key)
+		return 0;
+	process = bpf_map_lookup_elem(&processes, key);
+	if (!process)
+		return 0;
+	add_counters(&process->counters, task);
+	last = __sync_fetch_and_add(&process->threads_alive, -1) == 1;
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct run *run = live_run(process->runs[i]);
+
+		if (!run)
+			continue;
+		__sync_fetch_and_add(&run->threads_alive, -1);
+		if (last)
+			__sync_fetch_and_add(&run->processes_alive, -1);
+	}
+	if (last)
+		emit_exit(process, task);
+	return 0;
+}
+
+static __always_inline bool is_dead(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state & TASK_DEAD;
+	return ((struct task_struct___old *)task)->state & TASK_DEAD;
+}
+
+/*
+ * (preempt, prev, next, ...). A dead task is switched out once, its CPU time is final then: each
+ * thread adds its own, so nothing is taken from the sums in signal_struct and nothing counts twice.
+ */
+SEC("tp_btf/sched_switch")
+int on_switch(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[1];
+	struct event_final event = {};
+	struct process_key *key;
+	struct process *process;
+
+	if (!is_dead(task))
+		return 0;
+	key = key_of(task);
+	if (!key)
+		return 0;
+	process = bpf_map_lookup_elem(&processes, key);
+	if (!process)
+		return 0;
+	__sync_fetch_and_add(&process->final_cpu_ns, task->se.sum_exec_runtime);
+	if (__sync_fetch_and_add(&process->threads_scheduled, -1) != 1)
+		return 0;
+	event.head.kind = EVENT_FINAL;
+	event.head.pid = key->tgid;
+	event.head.at_ns = bpf_ktime_get_boot_ns();
+	event.head.start_ns = process->start_ns;
+	event.cpu_ns = process->final_cpu_ns;
+	emit(process, &event, sizeof(event));
+	bpf_map_delete_elem(&processes, key);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the programs of task.bpf.c and layout.rs share: fixed widths, units in the names. */
+#ifndef PLIMSOLL_TASK_H
+#define PLIMSOLL_TASK_H
+
+/* Runs at once on a node; a slot of `runs` and `rings` each. */
+#define RUN_SLOTS 1024u
+/* Runs that one process can belong to (nested runs). */
+#define RUNS_PER_PROCESS 8
+/* Processes that are followed at once, zombies in. */
+#define PROCESSES_MAX 65536
+#define COMMAND_BYTES_MAX 4096
+#define PATH_BYTES_MAX 256
+
+enum event_kind {
+	EVENT_FORK = 1,
+	EVENT_EXEC = 2,
+	EVENT_EXIT = 3,
+	EVENT_FINAL = 4,
+};
+
+/* Who a process is; set once, before its first instruction. */
+struct process_key {
+	__u64 start_ns; /* CLOCK_BOOTTIME */
+	__u32 tgid;
+	__u32 by_run; /* slot of the run that added it by hand, + 1; 0: it was born a member */
+};
+
+/* A run, as the node shares it. The low 10 bits of `id` are its slot. */
+struct run {
+	__u64 id;
+	__u64 processes_total;
+	__s64 processes_alive;
+	__s64 processes_peak;
+	__s64 threads_alive;
+	__s64 threads_peak;
+	__u64 events_lost;
+	__u64 unused;
+};
+
+struct counters {
+	__u64 cpu_ns;
+	__u64 cpu_user_ns;
+	__u64 cpu_system_ns;
+	__u64 run_delay_ns;
+	__u64 blkio_delay_ns;
+	__u64 minflt;
+	__u64 majflt;
+	__u64 nvcsw;
+	__u64 nivcsw;
+	__u64 rchar_bytes;
+	__u64 wchar_bytes;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 cancelled_write_bytes;
+};
+
+/* What is known of a live process. `counters` holds its ended threads. */
+struct process {
+	__u64 runs[RUNS_PER_PROCESS]; /* ids; 0: free */
+	__u64 start_ns;
+	__s64 threads_alive;	   /* not yet past sched_process_exit */
+	__s64 threads_scheduled;   /* not yet switched out for the last time */
+	__u64 final_cpu_ns;	   /* of threads switched out for the last time */
+	__u64 maxrss_at_exec_pages; /* signal->maxrss when the present program began */
+	__u64 rss_peak_pages;	   /* of an mm that is gone at sched_process_exit; else 0 */
+	__u64 vm_peak_pages;
+	__u64 anon_pages;
+	struct counters counters;
+};
+
+/* Opens every event. */
+struct event {
+	__u32 kind;
+	__u32 pid;
+	__u64 at_ns;	/* CLOCK_BOOTTIME */
+	__u64 start_ns; /* of the process */
+};
+
+struct event_fork {
+	struct event head;
+	__u32 parent_pid;
+	__u32 unused;
+};
+
+struct event_exec {
+	struct event head;
+	__u32 command_bytes;	  /* in text */
+	__u32 command_full_bytes; /* before it was cut */
+	__u32 path_bytes;	  /* in text, behind the command; no NUL */
+	__u32 unused;
+	char text[COMMAND_BYTES_MAX + PATH_BYTES_MAX];
+};
+
+/* Flags of event_exit. */
+#define EXIT_PEAKS_OF_MM 1u	   /* peaks were read from the mm */
+#define EXIT_MAXRSS_OF_PROGRAM 2u  /* rss_peak is signal->maxrss, reached by the last program */
+#define EXIT_MAXRSS_OF_EARLIER 4u  /* rss_peak is signal->maxrss, reached before the last exec */
+#define EXIT_NO_BLKIO_DELAY 8u	   /* delay accounting is off */
+
+struct event_exit {
+	struct event head;
+	__u32 wait_status; /* as wait(2) gives it */
+	__u32 flags;
+	struct counters own;
+	__u64 rss_peak_pages;
+	__u64 vm_peak_pages;
+	__u64 anon_pages;
+};
+
+struct event_final {
+	struct event head;
+	__u64 cpu_ns;
+};
+
+#endif

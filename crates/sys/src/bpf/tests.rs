@@ -1,0 +1,172 @@
+//! The programs against truths known by construction. They need root, clang's output and `cc`.
+
+mod sharing;
+mod task;
+
+use super::{ExitCounters, RawEvent, RssPeak, Run, TaskPrograms};
+use crate::Error;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{OnceLock, RwLock, RwLockReadGuard};
+
+/// Held for writing by the test that looks at the pins, for reading by all that use them.
+static PINS: RwLock<()> = RwLock::new(());
+
+fn pins_in_use() -> RwLockReadGuard<'static, ()> {
+    PINS.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The programs, or a line that says why not.
+fn programs() -> Option<TaskPrograms> {
+    match TaskPrograms::open() {
+        Ok(programs) => Some(programs),
+        Err(Error::Unavailable(reason)) => {
+            println!("skipped: {reason}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The workload program, compiled once.
+fn workload() -> Option<&'static PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bpf/tests/workload.c");
+        let target = std::env::temp_dir().join(format!("plimsoll-load-{}", std::process::id()));
+        let built = Command::new("cc")
+            .args(["-O2", "-pthread", "-o"])
+            .arg(&target)
+            .arg(source)
+            .status();
+        built.is_ok_and(|status| status.success()).then_some(target)
+    });
+    if built.is_none() {
+        println!("skipped: no cc for the workload");
+    }
+    built.as_ref()
+}
+
+/// A shell that waits for a line before it goes on with its script.
+struct Gated(Child);
+
+impl Gated {
+    fn new(script: &str) -> Self {
+        let child = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(format!("read go; {script}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn open(&mut self) {
+        self.0.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    }
+
+    /// Waits for the shell while draining; returns its CPU time with that of what it waited for, ns.
+    fn finish(&mut self, runs: &mut [(&mut Run, &mut Seen)]) -> u64 {
+        let pid = i32::try_from(self.0.id()).unwrap();
+        loop {
+            for (run, seen) in runs.iter_mut() {
+                seen.drain(run);
+            }
+            let mut status = 0;
+            // SAFETY: plain integers; zero is a valid value of each.
+            let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+            // SAFETY: both pointers are to live values of the right type.
+            let waited = unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage) };
+            if waited == pid {
+                return nanos(usage.ru_utime) + nanos(usage.ru_stime);
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn nanos(time: libc::timeval) -> u64 {
+    u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_usec * 1000).unwrap()
+}
+
+/// All events of a run, kept.
+#[derive(Default)]
+struct Seen {
+    forks: Vec<(u32, u32)>,
+    execs: Vec<(u32, Vec<u8>, bool, Vec<u8>)>,
+    exits: Vec<(u32, u32, ExitCounters, RssPeak, u64)>,
+    finals: Vec<(u32, u64, u64)>,
+    lost: u64,
+}
+
+impl Seen {
+    fn drain(&mut self, run: &mut Run) {
+        run.drain(&mut |event| match event {
+            RawEvent::Fork { pid, parent, .. } => self.forks.push((pid, parent)),
+            RawEvent::Exec {
+                pid,
+                command,
+                truncated,
+                path,
+                ..
+            } => self
+                .execs
+                .push((pid, command.to_vec(), truncated, path.to_vec())),
+            RawEvent::Exit {
+                pid,
+                wait_status,
+                own,
+                rss_peak,
+                start_ns,
+                ..
+            } => self.exits.push((pid, wait_status, own, rss_peak, start_ns)),
+            RawEvent::Final {
+                pid,
+                cpu_ns,
+                start_ns,
+            } => self.finals.push((pid, cpu_ns, start_ns)),
+            RawEvent::Lost { count, .. } => self.lost += count,
+        });
+    }
+
+    /// Drains until every process that ended has its final CPU time.
+    fn settle(&mut self, run: &mut Run) {
+        for _ in 0..5000 {
+            self.drain(run);
+            if self.finals.len() == self.exits.len() && run.totals().processes_alive == 0 {
+                return;
+            }
+            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        panic!(
+            "{} exits, {} finals, {:?}",
+            self.exits.len(),
+            self.finals.len(),
+            run.totals()
+        );
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        self.finals.iter().map(|(_, cpu_ns, _)| cpu_ns).sum()
+    }
+}
+
+/// Runs a script as a task of its own: what was seen, the run's totals, wait4's CPU ns.
+fn watch(programs: &TaskPrograms, script: &str) -> (u32, Seen, super::RunTotals, u64) {
+    let mut run = programs.start_run().unwrap();
+    let mut seen = Seen::default();
+    let mut shell = Gated::new(script);
+    run.add(shell.pid()).unwrap();
+    shell.open();
+    let waited = shell.finish(&mut [(&mut run, &mut seen)]);
+    seen.settle(&mut run);
+    assert_eq!(seen.lost, 0);
+    (shell.pid(), seen, run.totals(), waited)
+}

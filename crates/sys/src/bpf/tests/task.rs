@@ -1,0 +1,133 @@
+//! What one run sees of its task.
+
+use super::*;
+
+#[test]
+fn bpf_root_no_child_of_a_fork_storm_is_missed() {
+    let _pins = pins_in_use();
+    let (Some(programs), Some(load)) = (programs(), workload()) else {
+        return;
+    };
+    let script = format!("exec {} fork 2000", load.display());
+    let (pid, seen, totals, _) = watch(&programs, &script);
+    assert_eq!(totals.processes_total, 2001);
+    assert_eq!(totals.processes_peak, 2);
+    assert_eq!(totals.events_lost, 0);
+    assert_eq!(seen.forks.len(), 2000);
+    assert!(seen.forks.iter().all(|(_, parent)| *parent == pid));
+    assert_eq!(seen.exits.len(), 2001);
+    let of_children = seen.exits.iter().filter(|exit| exit.0 != pid);
+    assert!(of_children.clone().all(|exit| exit.1 == 7 << 8));
+    assert_eq!(seen.finals.len(), 2001);
+}
+
+#[test]
+fn bpf_root_final_cpu_is_what_wait_says() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let script = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i+1)); done";
+    let (_, seen, totals, waited) = watch(&programs, script);
+    assert_eq!(totals.processes_total, 101);
+    let execs = seen.execs.iter().filter(|exec| exec.3 == b"/bin/true");
+    assert_eq!(execs.count(), 100);
+    let difference = seen.cpu_ns().abs_diff(waited);
+    let at_exit: u64 = seen.exits.iter().map(|exit| exit.2.cpu_ns).sum();
+    println!(
+        "final {} at exit {at_exit} wait4 {waited} ns",
+        seen.cpu_ns()
+    );
+    // wait4 may reap a child before its last switch: a few us each are in Final alone.
+    assert!(seen.cpu_ns() >= at_exit);
+    assert!(
+        difference < 1_000_000 + waited / 100,
+        "off by {difference} ns"
+    );
+}
+
+#[test]
+fn bpf_root_threads_are_counted_once() {
+    let _pins = pins_in_use();
+    let (Some(programs), Some(load)) = (programs(), workload()) else {
+        return;
+    };
+    let script = format!("exec {} threads 20 10", load.display());
+    let (pid, seen, totals, waited) = watch(&programs, &script);
+    assert_eq!(totals.threads_peak, 20);
+    assert_eq!(totals.threads_alive, 0);
+    assert_eq!(totals.processes_total, 1);
+    assert_eq!(totals.processes_peak, 1);
+    assert_eq!(seen.forks, []);
+    assert_eq!((seen.exits.len(), seen.exits[0].0), (1, pid));
+    let cpu = seen.cpu_ns();
+    println!("20 threads: final {cpu} wait4 {waited} ns");
+    assert!(cpu >= 200_000_000, "{cpu}");
+    assert!(
+        cpu.abs_diff(waited) < 2_000_000 + waited / 100,
+        "{cpu} {waited}"
+    );
+}
+
+#[test]
+fn bpf_root_own_io_leaves_the_children_out() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let read = "dd if=/dev/zero of=/dev/null bs=64k count=1024 2>/dev/null";
+    let (pid, seen, _, _) = watch(&programs, &format!("{read}; {read}; :"));
+    let total: u64 = seen.exits.iter().map(|exit| exit.2.rchar_bytes).sum();
+    let of_shell = seen.exits.iter().find(|exit| exit.0 == pid).unwrap();
+    println!("read {total}, by the shell {}", of_shell.2.rchar_bytes);
+    assert!(of_shell.2.rchar_bytes < 1 << 20);
+    assert!((128 << 20..129 << 20).contains(&total), "{total}");
+}
+
+#[test]
+fn bpf_root_an_exec_tells_its_arguments() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let long = "x".repeat(5000);
+    let (pid, seen, _, _) = watch(
+        &programs,
+        &format!("/bin/echo a 'b c' >/dev/null; exec /bin/true {long}"),
+    );
+    // The gate's own exec may be the first.
+    let first = seen
+        .execs
+        .iter()
+        .find(|exec| exec.3 == b"/bin/echo")
+        .unwrap();
+    let last = seen.execs.last().unwrap();
+    assert_eq!(first.1, b"/bin/echo\0a\0b c\0");
+    assert!(!first.2);
+    assert_eq!(last.0, pid);
+    assert!(last.1.len() == 4096 && last.2);
+    assert!(last.1.starts_with(b"/bin/true\0xxx"));
+}
+
+#[test]
+fn bpf_root_a_killed_program_tells_its_peak() {
+    let _pins = pins_in_use();
+    let (Some(programs), Some(load)) = (programs(), workload()) else {
+        return;
+    };
+    let (_, seen, _, _) = watch(&programs, &format!("{} fill 64; :", load.display()));
+    let killed = seen.exits.iter().find(|exit| exit.1 & 0x7f == 9).unwrap();
+    let RssPeak::OfProgram(pages) = killed.3 else {
+        panic!("{:?}", killed.3);
+    };
+    let bytes = pages * super::super::mapping::page_bytes() as u64;
+    println!("peak {bytes} bytes");
+    assert!((64 << 20..67 << 20).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn bpf_root_daemons_and_their_children_stay_members() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let (_, seen, totals, _) = watch(
+        &programs,
+        "(setsid /bin/sh -c '/bin/true; /bin/true' &) ; :",
+    );
+    assert!((4..=6).contains(&totals.processes_total), "{totals:?}");
+    let execs = seen.execs.iter().filter(|exec| exec.3 == b"/bin/true");
+    assert_eq!(execs.count(), 2);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Programs of known use: threads N SPIN_MS | fill MIB | fork N. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_barrier_t all;
+static long spin_ms;
+
+static void *spin(void *unused)
+{
+	struct timespec now;
+
+	pthread_barrier_wait(&all);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < spin_ms);
+	return unused;
+}
+
+static int threads(long count)
+{
+	pthread_t thread[256];
+
+	pthread_barrier_init(&all, NULL, count);
+	for (long i = 1; i < count && i < 256; i++)
+		pthread_create(&thread[i], NULL, spin, NULL);
+	spin(NULL);
+	for (long i = 1; i < count && i < 256; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
+
+static int fill(long mib)
+{
+	char *at = mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return 1;
+	memset(at, 1, mib << 20);
+	munmap(at, mib << 20);
+	raise(SIGKILL);
+	return 1;
+}
+
+static int fork_all(long count)
+{
+	for (long i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(7);
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long number = argc > 2 ? atol(argv[2]) : 0;
+
+	spin_ms = argc > 3 ? atol(argv[3]) : 0;
+	if (argc > 2 && !strcmp(argv[1], "threads"))
+		return threads(number);
+	if (argc > 2 && !strcmp(argv[1], "fill"))
+		return fill(number);
+	if (argc > 2 && !strcmp(argv[1], "fork"))
+		return fork_all(number);
+	return 2;
+}

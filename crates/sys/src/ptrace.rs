@@ -1,0 +1,232 @@
+//! Tracing processes with `ptrace(2)`, by `PTRACE_SEIZE` only: tracees are never stopped by the attachment itself.
+//!
+//! Every call must come from the thread that seized; [`next`] hears only tracees of the calling thread, and leaves
+//! other children of the process alone.
+
+use crate::error::{Error, check};
+use std::io;
+use std::ptr;
+
+/// What the kernel shall stop a tracee for. Forks of every kind, exec and exit always.
+const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACEEXIT;
+
+/// Why a tracee was reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It made the thread or process with this id, which is traced too.
+    Fork(u32),
+    /// It runs a new program; the thread that called exec had this id before.
+    Exec(u32),
+    /// It is about to end with this wait status, its memory still there.
+    Exit(u32),
+    /// A new tracee's first stop, or the end of a group stop.
+    Event,
+    /// A stop signal stopped its process: leave it so with [`listen`].
+    Group,
+    /// It is about to receive this signal.
+    Signal(i32),
+    /// It is gone, with this wait status. Before the main thread's, every other thread's is told.
+    Gone(u32),
+}
+
+/// Starts to trace `pid` and all that it will make. With `kill_with_us` the kernel kills them when the calling
+/// thread ends.
+///
+/// # Errors
+/// `EPERM` if it is not ours to trace, is traced already, or a security module forbids it.
+pub fn seize(pid: u32, kill_with_us: bool) -> Result<(), Error> {
+    let kill = if kill_with_us {
+        libc::PTRACE_O_EXITKILL
+    } else {
+        0
+    };
+    let options = ptr::without_provenance_mut((OPTIONS | kill) as usize);
+    request("ptrace(PTRACE_SEIZE)", libc::PTRACE_SEIZE, pid, options)
+}
+
+/// Lets a stopped tracee run on, with `signal` delivered to it (0 for none).
+pub fn resume(tid: u32, signal: i32) -> Result<(), Error> {
+    let data = ptr::without_provenance_mut(signal.unsigned_abs() as usize);
+    request("ptrace(PTRACE_CONT)", libc::PTRACE_CONT, tid, data)
+}
+
+/// Leaves a tracee in its group stop until a `SIGCONT` comes.
+pub fn listen(tid: u32) -> Result<(), Error> {
+    let none = ptr::null_mut();
+    request("ptrace(PTRACE_LISTEN)", libc::PTRACE_LISTEN, tid, none)
+}
+
+/// The kernel's word on the last event of a stopped tracee.
+fn message(tid: u32) -> Result<u32, Error> {
+    let mut value: libc::c_ulong = 0;
+    let call = "ptrace(PTRACE_GETEVENTMSG)";
+    let data = (&raw mut value).cast();
+    request(call, libc::PTRACE_GETEVENTMSG, tid, data)?;
+    Ok(value as u32)
+}
+
+/// Waits for the next report of a tracee of this thread; the tracee's own thread id beside it. `None` once there is
+/// no tracee left. Calls `before_gone` with the id of a thread that has ended while it can still be read.
+pub fn next(mut before_gone: impl FnMut(u32)) -> Result<Option<(u32, Stop)>, Error> {
+    loop {
+        let Some((tid, ended)) = peek()? else {
+            return Ok(None);
+        };
+        if ended {
+            before_gone(tid);
+        }
+        let mut status = 0;
+        let flags = libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG;
+        let pid = tid as libc::pid_t;
+        // SAFETY: `status` outlives the call.
+        let got = unsafe { libc::waitpid(pid, &mut status, flags) };
+        // 0 is a tracee that SIGKILL took out of its stop meanwhile: it comes again.
+        if got == pid
+            && let Some(stop) = decode(tid, status)
+        {
+            return Ok(Some((tid, stop)));
+        }
+    }
+}
+
+/// The next tracee with something to report, left as it is, and whether it has ended.
+fn peek() -> Result<Option<(u32, bool)>, Error> {
+    loop {
+        // SAFETY: siginfo_t is plain data, for which all zero bits are a value.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
+        let flags = flags | libc::__WALL | libc::__WNOTHREAD;
+        // SAFETY: `info` outlives the call.
+        let result = unsafe { libc::waitid(libc::P_ALL, 0, &mut info, flags) };
+        if let Err(error) = check("waitid", i64::from(result)) {
+            match error.errno() {
+                Some(libc::EINTR) => continue,
+                Some(libc::ECHILD) => return Ok(None),
+                _ => return Err(error),
+            }
+        }
+        // SAFETY: waitid filled the fields of a child's state change.
+        let pid = unsafe { info.si_pid() };
+        let ended = matches!(
+            info.si_code,
+            libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED
+        );
+        return Ok(Some((pid.unsigned_abs(), ended)));
+    }
+}
+
+/// What a wait status means; `None` if the tracee is gone before it could be asked (its end comes next).
+fn decode(tid: u32, status: i32) -> Option<Stop> {
+    if !libc::WIFSTOPPED(status) {
+        return Some(Stop::Gone(status.cast_unsigned()));
+    }
+    let signal = libc::WSTOPSIG(status);
+    match status >> 16 {
+        0 => Some(Stop::Signal(signal)),
+        libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+            message(tid).ok().map(Stop::Fork)
+        }
+        libc::PTRACE_EVENT_EXEC => message(tid).ok().map(Stop::Exec),
+        libc::PTRACE_EVENT_EXIT => message(tid).ok().map(Stop::Exit),
+        libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => Some(Stop::Group),
+        _ => Some(Stop::Event),
+    }
+}
+
+/// Whether the thread `tid` is of the process `process`.
+pub fn is_thread_of(process: u32, tid: u32) -> bool {
+    // SAFETY: signal 0 is only a question; takes no pointers.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, process, tid, 0) };
+    let denied = io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
+    result == 0 || denied
+}
+
+fn request(
+    call: &'static str,
+    request: libc::c_uint,
+    pid: u32,
+    data: *mut libc::c_void,
+) -> Result<(), Error> {
+    let pid = pid as libc::pid_t;
+    let address = ptr::null_mut::<libc::c_void>();
+    // SAFETY: each request above either takes `data` as a number or writes one word to it, which is live.
+    let result = unsafe { libc::ptrace(request, pid, address, data) };
+    check(call, result).map(drop)
+}
+
+/// Tries to trace a child that is made for it and waits to be killed.
+pub fn probe() -> Result<(), Error> {
+    // SAFETY: the child of this fork only makes calls that are safe after fork in a process with threads.
+    let pid = unsafe { libc::fork() };
+    check("fork", i64::from(pid))?;
+    if pid == 0 {
+        loop {
+            // SAFETY: takes nothing; waits for the signal that ends this process.
+            unsafe { libc::pause() };
+        }
+    }
+    let tried = seize(pid.unsigned_abs(), true);
+    // SAFETY: takes no pointers; `pid` is our child and not waited for.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` outlives the call.
+        let got = unsafe { libc::waitpid(pid, &mut status, libc::__WALL) };
+        if got == pid && libc::WIFSTOPPED(status) {
+            // A stop on the way to its end. If this fails it has gone on by itself.
+            let _ = resume(pid.unsigned_abs(), 0);
+        } else if got == pid || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return tried;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_traced_child_tells_its_life_and_keeps_its_status() {
+        if let Err(error) = probe() {
+            return println!("skipped: {error}");
+        }
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", "read go; /bin/true; exit 3"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        seize(child.id(), false).unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"go\n").unwrap();
+        let (mut forks, mut execs, mut gone) = (0, 0, Vec::new());
+        while let Some((tid, stop)) = next(|_| ()).unwrap() {
+            match stop {
+                Stop::Gone(status) => gone.push((tid == child.id(), status)),
+                Stop::Fork(_) => forks += 1,
+                Stop::Exec(_) => execs += 1,
+                _ => {}
+            }
+            let signal = match stop {
+                Stop::Gone(_) => continue,
+                Stop::Signal(signal) => signal,
+                _ => 0,
+            };
+            resume(tid, signal).unwrap();
+        }
+        // The exec of the shell itself may come after the seizure.
+        assert!(forks == 1 && (1..=2).contains(&execs));
+        assert_eq!(gone, [(false, 0), (true, 3 << 8)]);
+        // A tracer that is the parent too has waited for it by this.
+        assert!(child.wait().is_err());
+    }
+
+    #[test]
+    fn nobody_traces_the_first_process_of_the_machine_without_right() {
+        assert!(!is_thread_of(std::process::id(), 1));
+        assert!(is_thread_of(std::process::id(), std::process::id()));
+    }
+}

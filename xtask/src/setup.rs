@@ -1,0 +1,195 @@
+//! The Debian packages that building and testing need: found, installed, or named.
+
+use crate::step;
+use anyhow::Result;
+use clap::ValueEnum;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+use std::process::Command;
+
+/// What packages are for; each includes those of the purposes before it, but for [`Purpose::Vm`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Purpose {
+    /// The program without in-kernel programs.
+    Plain,
+    /// The whole program.
+    Build,
+    /// The tests.
+    Test,
+    /// Test machines.
+    Vm,
+}
+
+/// How one sees that a package is there.
+#[derive(Debug, Clone, Copy)]
+enum Sign {
+    /// A program on PATH.
+    Program(&'static str),
+    /// A file.
+    File(&'static str),
+}
+
+/// A package, its sign, and what it is for first.
+const PACKAGES: &[(&str, Sign, Purpose)] = &[
+    ("gcc", Sign::Program("gcc"), Purpose::Plain),
+    (
+        "libc6-dev",
+        Sign::File("/usr/include/stdlib.h"),
+        Purpose::Plain,
+    ),
+    ("make", Sign::Program("make"), Purpose::Plain),
+    ("pkg-config", Sign::Program("pkg-config"), Purpose::Build),
+    ("clang", Sign::Program("clang"), Purpose::Build),
+    ("llvm", Sign::Program("llvm-strip"), Purpose::Build),
+    (
+        "libelf-dev",
+        Sign::File("/usr/include/libelf.h"),
+        Purpose::Build,
+    ),
+    (
+        "zlib1g-dev",
+        Sign::File("/usr/include/zlib.h"),
+        Purpose::Build,
+    ),
+    ("gdb", Sign::Program("gdb"), Purpose::Test),
+    ("strace", Sign::Program("strace"), Purpose::Test),
+    ("util-linux", Sign::Program("setpriv"), Purpose::Test),
+    ("time", Sign::File("/usr/bin/time"), Purpose::Test),
+    (
+        "liburing-dev",
+        Sign::File("/usr/include/liburing.h"),
+        Purpose::Test,
+    ),
+    (
+        "qemu-system-x86",
+        Sign::Program("qemu-system-x86_64"),
+        Purpose::Vm,
+    ),
+    ("busybox-static", Sign::Program("busybox"), Purpose::Vm),
+    ("kmod", Sign::Program("depmod"), Purpose::Vm),
+    ("cpio", Sign::Program("cpio"), Purpose::Vm),
+    ("xz-utils", Sign::Program("xz"), Purpose::Vm),
+    ("python3-venv", Sign::Program("python3"), Purpose::Vm),
+];
+
+impl Purpose {
+    fn includes(self, other: Purpose) -> bool {
+        match self {
+            Purpose::Plain => other == Purpose::Plain,
+            Purpose::Build => matches!(other, Purpose::Plain | Purpose::Build),
+            Purpose::Test => other != Purpose::Vm,
+            Purpose::Vm => other == Purpose::Vm,
+        }
+    }
+}
+
+impl Sign {
+    fn is_there(self) -> bool {
+        match self {
+            Sign::Program(name) => step::find_program(name).is_some(),
+            Sign::File(path) => Path::new(path).exists(),
+        }
+    }
+}
+
+/// The packages for this purpose that are not there.
+pub(crate) fn missing(purpose: Purpose) -> Vec<&'static str> {
+    wanted(purpose)
+        .filter(|(_, sign)| !sign.is_there())
+        .map(|(name, _)| name)
+        .collect()
+}
+
+fn wanted(purpose: Purpose) -> impl Iterator<Item = (&'static str, Sign)> {
+    PACKAGES
+        .iter()
+        .filter(move |(_, _, of)| purpose.includes(*of))
+        .map(|(name, sign, _)| (*name, *sign))
+}
+
+/// The command that installs these packages.
+pub(crate) fn apt_command(packages: &[&str]) -> String {
+    format!(
+        "apt-get install --no-install-recommends {}",
+        packages.join(" ")
+    )
+}
+
+/// Sees to it that the packages for this purpose are there: root installs them (asked first on a
+/// terminal, unless
+/// `CI=true`), others are told.
+///
+/// # Errors
+/// When some stay missing; the text names them and the command.
+pub(crate) fn ensure(purpose: Purpose) -> Result<()> {
+    let packages = missing(purpose);
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let command = apt_command(&packages);
+    anyhow::ensure!(
+        step::is_root() && step::find_program("apt-get").is_some(),
+        "missing packages: {}; as root: {command}",
+        packages.join(", ")
+    );
+    let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+    if !ci && std::io::stdin().is_terminal() {
+        anyhow::ensure!(
+            agrees(&command)?,
+            "missing packages: {}",
+            packages.join(", ")
+        );
+    }
+    install(&packages)
+}
+
+fn agrees(command: &str) -> Result<bool> {
+    eprint!("{command}\nInstall these packages now? [Y/n] ");
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(is_yes(&answer))
+}
+
+/// Enter alone agrees; the end of input does not.
+fn is_yes(answer: &str) -> bool {
+    answer.ends_with('\n') && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    step::run(Command::new("apt-get").args(["update", "-qq"]))?;
+    step::run(
+        Command::new("apt-get")
+            .args(["install", "-y", "-qq", "--no-install-recommends"])
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn purposes_build_on_one_another() {
+        let count = |purpose| wanted(purpose).count();
+        assert!(count(Purpose::Plain) < count(Purpose::Build));
+        assert!(count(Purpose::Build) < count(Purpose::Test));
+        assert!(wanted(Purpose::Vm).all(|(name, _)| name != "gdb"));
+        assert!(wanted(Purpose::Build).all(|(name, _)| name != "gdb"));
+    }
+
+    #[test]
+    fn only_a_clear_yes_installs() {
+        assert!(is_yes("\n") && is_yes("Y\n") && is_yes("yes\n"));
+        assert!(!is_yes("") && !is_yes("n\n") && !is_yes("what\n"));
+    }
+
+    #[test]
+    fn a_sign_is_looked_for() {
+        assert!(Sign::Program("sh").is_there() && Sign::File("/proc/self").is_there());
+        assert!(!Sign::Program("no-such").is_there() && !Sign::File("/no/such").is_there());
+    }
+}
