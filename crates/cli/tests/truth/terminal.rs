@@ -50,7 +50,7 @@ impl Terminal {
                 "-i",
             ])
             .env("PS1", "")
-            .env("TERM", "dumb")
+            .env("TERM", "vt100")
             .stdin(slave())
             .stdout(slave())
             .stderr(slave())
