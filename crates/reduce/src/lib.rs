@@ -1,1 +1,26 @@
-//! placeholder header
+//! Records to totals, peaks, bounds and verdicts.
+//!
+//! Everything here is a function of its input: no clock, no file, no socket, no environment. Time
+//! arrives in the records. [`tree::Tree`] takes the events and samples of one task and says what it
+//! used and how that is known; [`limit::Limits`] says which limits a state of it breaks.
+
+mod ceiling;
+mod counters;
+mod fold;
+mod life;
+pub mod limit;
+pub mod live;
+pub mod metric;
+mod pass;
+mod peak;
+pub mod series;
+pub mod settings;
+mod spent;
+pub mod summary;
+pub mod top;
+mod total;
+pub mod tree;
+mod usage;
+mod window;
+
+pub use metric::METRICS;

@@ -1,1 +1,12 @@
-//! placeholder header
+//! Kernel state to records: `query/` reads, `notify/` is told, `follow/` finds the task's processes, `group/` and
+//! `footprint/` read its control group and its folders, `context/` names its job.
+
+pub mod error;
+pub mod follow;
+pub mod footprint;
+pub mod group;
+pub mod notify;
+pub mod query;
+pub mod root;
+
+pub use error::Error;

@@ -41,6 +41,14 @@ pub fn close_inherited(fds: &[RawFd]) {
     }
 }
 
+/// Columns of the terminal on descriptor `fd` (`TIOCGWINSZ`); `None` if it is none or does not say.
+pub fn terminal_width(fd: RawFd) -> Option<usize> {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the request fills a winsize, which `size` is.
+    let result = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &raw mut size) };
+    (result == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
 /// A pair of connected sockets that keep message borders (`SOCK_SEQPACKET`), closed on exec.
 pub fn channel() -> Result<(OwnedFd, OwnedFd), Error> {
     let mut fds = [0; 2];

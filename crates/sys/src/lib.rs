@@ -3,10 +3,13 @@
 //! One file a kernel interface; what leaves this crate is safe to call.
 
 pub mod bpf;
+pub mod cgroup;
 pub mod clock;
 pub mod descriptor;
 pub mod error;
 pub mod launcher;
+pub mod mountinfo;
+pub mod netlink;
 pub mod process;
 pub mod signal;
 

@@ -78,6 +78,16 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
+/// Becomes the program `path` with `arguments`, the name first; returns only if the kernel refuses.
+pub fn execute(path: &std::path::Path, arguments: &[std::ffi::OsString]) -> io::Error {
+    use std::os::unix::process::CommandExt;
+    let mut command = std::process::Command::new(path);
+    if let Some((name, rest)) = arguments.split_first() {
+        command.arg0(name).args(rest);
+    }
+    command.exec()
+}
+
 /// Our parent's pid.
 pub fn parent() -> u32 {
     // SAFETY: no arguments, never fails.

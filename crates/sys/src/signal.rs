@@ -57,6 +57,13 @@ pub fn set_ignored(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
+/// Gives the signals that the Rust runtime changes back as they were at our start, before an exec.
+pub fn restore(ignored: u32) {
+    for (signal, flag) in [(libc::SIGCHLD, CHILD_IGNORED), (libc::SIGPIPE, PIPE_IGNORED)] {
+        if ignored & flag != 0 { set_ignored(signal) } else { set_default(signal) }
+    }
+}
+
 /// Blocks every signal of the calling thread and returns the mask as it was, bit N-1 for signal N.
 pub fn block_all() -> u64 {
     set_mask(u64::MAX)

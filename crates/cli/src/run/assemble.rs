@@ -1,39 +1,272 @@
-//! From what was seen to the report.
+//! From what was seen to the report: how the task ended, what it exceeded, what it used.
 
 use super::ending::Reason;
 use super::eyes::Eyes;
-use super::facts::Facts;
-use super::hold::Hold;
+use super::facts::{Facts, in_unit};
+use super::hold::{Broken, Hold};
+use crate::cmd::Status;
 use crate::cmd::run::RunOptions;
+use crate::view::report as screen;
+use crate::view::status::Now;
+use record::identity::Ending;
+use record::limit::Resource;
+use record::quantity;
+use record::report::{Evidence, Exceeded, Exit, ExitType, Report, serde_free::Scalar};
 use record::sample::{MainEnd, WaitTotals};
-use record::unit::Nanos;
-use sys::process::Usage;
-use sys::signal::Arrived;
+use record::unit::{Bytes, Nanos, Unit};
+use record::value::{Absent, Number};
+use reduce::live::{Live, Reading};
+use reduce::settings::End;
+use reduce::summary::Summary;
+use sys::process::{self, Whose};
 
 /// How it all ended.
+#[derive(Debug)]
 pub(crate) struct Outcome {
+    /// The end of the main process.
     pub(crate) end: MainEnd,
+    /// The wait chain's totals.
     pub(crate) waited: Option<WaitTotals>,
+    /// Processes that live on.
     pub(crate) survivors: Vec<u32>,
+    /// Why the tree was ended, if it was.
     pub(crate) reason: Option<Reason>,
 }
 
-impl Facts {
-    pub(crate) fn running_state(&mut self, _now: Nanos, _e: &mut Eyes, _h: &Hold) {}
-    pub(crate) fn next(&self) -> Option<Nanos> {
-        None
+/// A report and what the screen and the files show beside it.
+pub(crate) struct Assembled {
+    /// The report.
+    pub(crate) report: Report,
+    /// What was reduced.
+    pub(crate) summary: Summary,
+    /// For the screen.
+    pub(crate) extra: screen::Extra,
+    /// The exit status of `plimsoll run`.
+    pub(crate) status: Status,
+}
+
+/// Makes the report of a task that ended.
+pub(crate) fn assemble(
+    mut facts: Facts,
+    eyes: Eyes,
+    hold: &Hold,
+    outcome: Outcome,
+    options: &RunOptions,
+) -> Assembled {
+    let events_lost = eyes.tree.events_lost();
+    let summary = summarise(&mut facts, eyes, hold, &outcome);
+    let mut report = facts.report.clone();
+    report.end = facts.real(outcome.end.at);
+    report.exceeded = hold.broken.iter().map(|broken| exceeded(broken, facts.start)).collect();
+    report.exceeded.extend(found_at_the_end(hold, &summary));
+    let enforced = hold.broken.iter().find(|broken| broken.enforced);
+    let status = status(enforced, outcome.end.ending, options);
+    report.exit = exit(&facts, enforced, &outcome, status);
+    report.usage = summary.usage.clone();
+    report.monitor = monitor(&facts, &summary, events_lost);
+    let extra = extra(&facts, &summary, &outcome);
+    Assembled { report, summary, extra, status }
+}
+
+fn summarise(facts: &mut Facts, mut eyes: Eyes, hold: &Hold, outcome: &Outcome) -> Summary {
+    if let Some(reason) = facts.group_absent {
+        eyes.tree.reason("cgroup_peak", reason);
+    } else if !hold.has_memory() {
+        eyes.tree.reason("cgroup_peak", Absent::Off);
     }
-    pub(crate) fn signal(&mut self, _a: &Arrived) {}
-    pub(crate) fn launcher_cost(&mut self, _u: Usage) {}
-    pub(crate) fn write(&mut self, _o: &RunOptions, _e: Eyes, _h: &Hold, outcome: Outcome) -> u8 {
-        super::warn(&format!(
-            "{:?} {:?} {:?} {:?} {:?}",
-            outcome.end,
-            outcome.waited,
-            outcome.survivors,
-            outcome.reason,
-            self.report.monitor.notes
-        ));
-        outcome.end.ending.shell_status() as u8
+    for metric in ["footprint_peak", "files_peak"] {
+        eyes.tree.reason(metric, Absent::Off);
+    }
+    let why = hold.folders.stopped.clone().or(facts.footprint_absent.clone());
+    if let Some(why) = why {
+        facts.note(format!("no footprint: {why}; --measure-dir DIR asks for it"));
+    }
+    eyes.tree.finish(&End {
+        at: outcome.end.at,
+        main: Some(outcome.end),
+        waited: outcome.waited,
+        survivors: outcome.survivors.clone(),
+    })
+}
+
+fn exceeded(broken: &Broken, start: Nanos) -> Exceeded {
+    let verdict = &broken.verdict;
+    let (limit, unit) = in_unit(&verdict.limit);
+    Exceeded {
+        resource: verdict.limit.resource.name().to_owned(),
+        limit,
+        value: measured(verdict.value, unit),
+        unit,
+        at_ns: Some(verdict.at.since(start)),
+        pid: verdict.pid,
+        process: verdict.process.clone(),
+        enforced: broken.enforced,
+        source: broken.source.to_owned(),
+    }
+}
+
+/// Peaks above a limit that only the end showed: listed, exit status untouched.
+fn found_at_the_end(hold: &Hold, summary: &Summary) -> Vec<Exceeded> {
+    let known = |resource| hold.broken.iter().any(|one| one.verdict.limit.resource == resource);
+    let found = hold.limits.check_final(&summary.usage);
+    let new = found.into_iter().filter(|late| !known(late.limit.resource));
+    new.map(|late| {
+        let (limit, unit) = in_unit(&late.limit);
+        Exceeded {
+            resource: late.limit.resource.name().to_owned(),
+            limit,
+            value: measured(late.value, unit),
+            unit,
+            at_ns: late.at_ns,
+            pid: None,
+            process: None,
+            enforced: false,
+            source: format!("found at the end: {}", late.source),
+        }
+    })
+    .collect()
+}
+
+/// A measured number as reports write it.
+fn measured(value: f64, unit: Unit) -> Number {
+    match unit {
+        Unit::Cores | Unit::Ratio => Number::Real(value),
+        Unit::Bytes | Unit::Nanoseconds | Unit::Count => Number::Whole(value as u64),
+    }
+}
+
+fn status(enforced: Option<&Broken>, ending: Ending, options: &RunOptions) -> Status {
+    let own = u8::try_from(ending.shell_status()).unwrap_or(u8::MAX);
+    let Some(broken) = enforced else { return own };
+    let kind = broken.verdict.limit.resource.kind();
+    options.limit_exit_code.or(kind.map(|kind| kind.exit_status)).unwrap_or(own)
+}
+
+fn exit(facts: &Facts, enforced: Option<&Broken>, outcome: &Outcome, status: Status) -> Exit {
+    let (kind, code, signal) = match outcome.end.ending {
+        Ending::Code(code) => (ExitType::Normal, Some(i32::from(code)), None),
+        Ending::Signal(signal) => (ExitType::Signal, None, Some(i32::from(signal))),
+    };
+    let kind = if enforced.is_some() { ExitType::Limit } else { kind };
+    let mut evidence = facts.report.exit.evidence.clone();
+    if let Some(broken) = enforced
+        && broken.verdict.limit.resource == Resource::Memory
+        && broken.source.contains("OOM")
+    {
+        evidence.push(Evidence {
+            kind: "oom_kill".to_owned(),
+            value: Scalar::Whole(1),
+            source: broken.source.to_owned(),
+        });
+    }
+    let cause = enforced.map(limit_cause).or_else(|| reason_cause(outcome, signal));
+    Exit { kind, code, status: Some(i32::from(status)), signal, cause, evidence }
+}
+
+fn limit_cause(broken: &Broken) -> String {
+    let verdict = &broken.verdict;
+    let (limit, unit) = in_unit(&verdict.limit);
+    let who = match (&verdict.process, verdict.pid) {
+        (Some(name), Some(pid)) => format!(", most of it by {name} (pid {pid})"),
+        _ => String::new(),
+    };
+    format!(
+        "the limit on {} of {} was exceeded with {}{who}",
+        verdict.limit.resource.name(),
+        quantity::show(limit.as_f64(), unit),
+        quantity::show(verdict.value, unit),
+    )
+}
+
+fn reason_cause(outcome: &Outcome, signal: Option<i32>) -> Option<String> {
+    let name = crate::view::headline::signal_name;
+    match (outcome.reason, signal) {
+        (Some(Reason::Signal(sent)), _) => {
+            Some(format!("{} was sent to plimsoll and passed on", name(sent)))
+        }
+        (Some(Reason::FrontDied), _) => {
+            Some("plimsoll's first process was killed, so the task was ended".to_owned())
+        }
+        (Some(Reason::Descendants | Reason::Limit), None) | (None, None) => None,
+        (_, Some(signal)) => Some(format!("killed by signal {signal} ({})", name(signal))),
+    }
+}
+
+fn monitor(facts: &Facts, summary: &Summary, events_lost: u64) -> record::report::Monitor {
+    let own = process::usage(Whose::Own);
+    let launcher = facts.launcher;
+    let front = super::cost::cpu_of(process::parent());
+    let cpu = [own.user_ns, own.system_ns, launcher.user_ns, launcher.system_ns, front];
+    let mut monitor = facts.report.monitor.clone();
+    monitor.cpu_time_ns = Nanos(cpu.iter().sum());
+    monitor.memory_peak_bytes = Bytes(own.rss_peak_bytes);
+    monitor.events_lost = events_lost;
+    monitor.notes.extend(summary.notes.iter().cloned());
+    if facts.notes_dropped() > 0 {
+        monitor.notes.push(format!("{} more notes were dropped", facts.notes_dropped()));
+    }
+    monitor
+}
+
+fn extra(facts: &Facts, summary: &Summary, outcome: &Outcome) -> screen::Extra {
+    let top = summary.top.iter().map(|one| screen::TopProcess {
+        pid: one.pid,
+        command: one.command.clone(),
+        cpu: one.cpu,
+        rss_peak: one.rss_peak,
+    });
+    let survivors = summary
+        .survivors
+        .iter()
+        .map(|one| screen::Survivor { pid: one.pid, command: one.command.clone() });
+    let ended = outcome.reason.is_some();
+    screen::Extra {
+        top: top.collect(),
+        survivors: survivors.collect(),
+        fate: if ended { screen::Fate::Ended } else { screen::Fate::Left },
+        departures: facts.departures.clone(),
+    }
+}
+
+/// The report of a task that still runs, as far as it goes.
+pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold) -> Report {
+    let mut report = facts.report.clone();
+    report.end = facts.real(now);
+    report.exceeded = hold.broken.iter().map(|broken| exceeded(broken, facts.start)).collect();
+    let end = End { at: now, main: None, waited: None, survivors: Vec::new() };
+    report.usage = eyes.tree.running_usage(&end);
+    report.monitor.events_lost = eyes.tree.events_lost();
+    report
+}
+
+/// The report of a task that never ran.
+pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assembled {
+    let mut report = facts.report.clone();
+    report.end = report.start.clone();
+    report.exit = Exit {
+        kind: ExitType::NotStarted,
+        status: Some(i32::from(status)),
+        cause: Some(cause.to_owned()),
+        ..super::facts::running()
+    };
+    for metric in reduce::METRICS {
+        report.usage.set(metric.name, record::value::Field::absent(Absent::NotApplicable));
+    }
+    let summary = Summary::default();
+    Assembled { report, summary, extra: screen::Extra::default(), status }
+}
+
+/// What the status line shows.
+pub(crate) fn status_now(live: &Live, hold: &Hold, start: Nanos) -> Now {
+    let number = |reading: &Option<Reading>| reading.as_ref().map(|reading| reading.value as u64);
+    Now {
+        elapsed: live.at.since(start),
+        cores: live.cores.as_ref().map(|reading| reading.value),
+        memory: live.memory.map(|memory| Bytes(memory.low)),
+        memory_limit: hold.limits.get(Resource::Memory).map(|limit| Bytes(limit.value)),
+        processes: number(&live.processes),
+        threads: number(&live.threads),
+        read: number(&live.read).map(Bytes),
+        written: number(&live.written).map(Bytes),
     }
 }

@@ -1,19 +1,24 @@
-//! What a report says besides measurements: who, what, where, when, asked for and provided; and its writing.
+//! What a report says besides measurements: who, what, where, when, asked for and provided.
 
 use super::person;
-use super::task::Task;
-use crate::cmd::Status;
-use crate::cmd::run::RunOptions;
-use anyhow::Result;
-use record::report;
+use crate::cmd::run::{Level, RunOptions};
+use crate::view::headline::Departure;
+use record::event::Event;
+use record::limit::Limit;
+use record::report::{self, Claim, Evidence, serde_free::Scalar};
 use record::timestamp::rfc3339;
-use record::unit::Nanos;
+use record::unit::{Nanos, Unit};
+use record::value::{Absent, Number};
+use reduce::tree::Tree;
 use std::collections::BTreeMap;
 use sys::clock::{self, Clock};
-use sys::process;
+use sys::process::{self, Usage};
+use sys::signal::Arrived;
 
 /// Most notes that a report carries; what comes later is counted.
 const NOTES_MAX: usize = 64;
+/// Most signals that are kept as evidence.
+const SIGNALS_MAX: usize = 16;
 
 /// The facts of one run.
 #[derive(Debug)]
@@ -22,6 +27,14 @@ pub(crate) struct Facts {
     pub(crate) report: report::Report,
     /// Start of the task, `CLOCK_BOOTTIME`.
     pub(crate) start: Nanos,
+    /// Programs through which work left the tree.
+    pub(crate) departures: Vec<Departure>,
+    /// Why there is no control group of our own with memory.
+    pub(crate) group_absent: Option<Absent>,
+    /// Why the working directory's footprint is not measured.
+    pub(crate) footprint_absent: Option<String>,
+    /// The launcher's own cost.
+    pub(crate) launcher: Usage,
     /// What is added to `CLOCK_BOOTTIME` for the time since 1970.
     real_offset: u64,
     notes_dropped: u64,
@@ -29,40 +42,55 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// Everything that is known before the task starts.
-    pub(crate) fn gather(options: &RunOptions) -> Result<Self> {
+    pub(crate) fn gather(options: &RunOptions) -> Self {
         let now = clock::boot();
         let real_offset = clock::now(Clock::Real).saturating_sub(now);
+        let surroundings = super::surroundings::gather();
+        let mut task = task(options, now);
+        task.job = surroundings.job;
+        task.image = surroundings.image;
+        let mut request = surroundings.request;
+        for asked in &options.limits {
+            let (value, unit) = in_unit(&asked.limit);
+            let source = asked.source.clone();
+            request.insert(asked.limit.resource.name().to_owned(), Claim { value, unit, source });
+        }
+        let limits = options.limits.iter().map(|asked| limit_set(&asked.limit)).collect();
+        let monitor = report::Monitor {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            level: "query".to_owned(),
+            mechanism: "procfs".to_owned(),
+            interval_ns: options.interval,
+            ..report::Monitor::default()
+        };
         let report = report::Report {
             schema: report::SCHEMA.to_owned(),
-            task: task(options, now),
-            request: BTreeMap::new(),
-            allocation: BTreeMap::new(),
-            host: report::Host::default(),
-            start: String::new(),
+            task,
+            request,
+            allocation: surroundings.allocation,
+            host: surroundings.host,
+            start: rfc3339(now.saturating_add(real_offset)),
             end: String::new(),
-            exit: report::Exit {
-                kind: report::ExitType::Running,
-                code: None,
-                status: None,
-                signal: None,
-                cause: None,
-                evidence: Vec::new(),
-            },
-            limits: Vec::new(),
+            exit: running(),
+            limits,
             exceeded: Vec::new(),
             usage: report::Usage::default(),
-            monitor: report::Monitor::default(),
+            monitor,
         };
-        Ok(Self {
+        Self {
             report,
             start: Nanos(now),
+            departures: Vec::new(),
+            group_absent: None,
+            footprint_absent: None,
+            launcher: Usage::default(),
             real_offset,
             notes_dropped: 0,
-        })
+        }
     }
 
     /// The task is about to execute.
-    pub(crate) fn started(&mut self, _task: &Task) {
+    pub(crate) fn started(&mut self) {
         self.start = Nanos(clock::boot());
         self.report.start = self.real(self.start);
     }
@@ -86,28 +114,102 @@ impl Facts {
         }
     }
 
-    /// The command never ran: reports that and returns the status.
-    pub(crate) fn not_started(
-        &mut self,
-        _options: &RunOptions,
-        status: Status,
-        cause: &str,
-    ) -> Status {
-        super::warn(cause);
-        status
+    /// How many notes found no place.
+    pub(crate) const fn notes_dropped(&self) -> u64 {
+        self.notes_dropped
     }
+
+    /// The mechanism that was chosen.
+    pub(crate) fn watched_by(&mut self, mechanism: &str, level: Level) {
+        let level = if level == Level::Query { "query" } else { "events" };
+        self.report.monitor.level = level.to_owned();
+        self.report.monitor.mechanism = mechanism.to_owned();
+    }
+
+    /// There is no control group with memory accounting for the task.
+    pub(crate) fn no_group(&mut self, error: &sys::cgroup::Error) {
+        self.group_absent = Some(source::group::absent(error));
+    }
+
+    /// The working directory is not walked.
+    pub(crate) fn footprint_left_alone(&mut self, why: String) {
+        self.footprint_absent = Some(why);
+    }
+
+    /// A signal reached the front: evidence of who sent it.
+    pub(crate) fn signal(&mut self, arrived: &Arrived) {
+        let name = crate::view::headline::signal_name(arrived.signal);
+        let sender = if arrived.from_kernel() {
+            "the terminal or the kernel".to_owned()
+        } else {
+            format!("pid {} of uid {}", arrived.pid, arrived.uid)
+        };
+        let evidence = &mut self.report.exit.evidence;
+        if evidence.len() < SIGNALS_MAX {
+            let value = Scalar::Text(format!("{name} from {sender}"));
+            evidence.push(Evidence {
+                kind: "signal_sender".to_owned(),
+                value,
+                source: "siginfo".to_owned(),
+            });
+        }
+    }
+
+    /// Looks for programs whose work leaves the tree.
+    pub(crate) fn event(&mut self, event: &Event, tree: &mut Tree) {
+        let Event::Exec { command, .. } = event else { return };
+        let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+        let Some(departure) = source::context::remote::leaves_tree(&words) else { return };
+        let known = |one: &Departure| one.program == departure.program;
+        if self.departures.iter().any(known) {
+            return;
+        }
+        if departure.elsewhere {
+            tree.departed(departure.program);
+        }
+        self.note(format!("{}: {}", departure.program, departure.what));
+        self.departures.push(Departure {
+            program: departure.program.to_owned(),
+            elsewhere: departure.elsewhere,
+        });
+    }
+}
+
+/// The state of a task that has not ended.
+pub(crate) fn running() -> report::Exit {
+    report::Exit {
+        kind: report::ExitType::Running,
+        code: None,
+        status: None,
+        signal: None,
+        cause: None,
+        evidence: Vec::new(),
+    }
+}
+
+/// A limit's number and unit as reports write them: cores in whole and parts, not in thousandths.
+pub(crate) fn in_unit(limit: &Limit) -> (Number, Unit) {
+    let unit = limit.resource.kind().map_or(Unit::Count, |kind| kind.unit);
+    (number_in(limit.value, unit), unit)
+}
+
+/// A base-unit number as reports write it.
+fn number_in(value: u64, unit: Unit) -> Number {
+    match unit {
+        Unit::Cores | Unit::Ratio => Number::Real(value as f64 / 1000.0),
+        Unit::Bytes | Unit::Nanoseconds | Unit::Count => Number::Whole(value),
+    }
+}
+
+fn limit_set(limit: &Limit) -> report::LimitSet {
+    let (limit_value, unit) = in_unit(limit);
+    report::LimitSet { resource: limit.resource.name().to_owned(), limit: limit_value, unit }
 }
 
 fn task(options: &RunOptions, now: u64) -> report::Task {
     let lossy = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
     let uid = process::real_uid();
-    let made = || {
-        format!(
-            "{:x}-{:x}",
-            clock::now(Clock::Real),
-            u64::from(std::process::id()) ^ now
-        )
-    };
+    let made = || format!("{:x}-{:x}-{:x}", clock::now(Clock::Real), now, std::process::id());
     report::Task {
         id: options.id.clone().unwrap_or_else(made),
         command: options.command.iter().map(lossy).collect(),
@@ -122,4 +224,14 @@ fn task(options: &RunOptions, now: u64) -> report::Task {
         image: None,
         job: report::Job::default(),
     }
+}
+
+/// Where the task runs and for whom, as the machine and the scheduler tell.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) job: report::Job,
+    pub(crate) image: Option<String>,
+    pub(crate) request: BTreeMap<String, Claim>,
+    pub(crate) allocation: BTreeMap<String, Claim>,
+    pub(crate) host: report::Host,
 }

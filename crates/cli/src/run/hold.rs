@@ -1,29 +1,237 @@
-//! What the task is held with.
+//! What the task is held with: its own control group, its limits, and the folders whose footprint is measured.
+
 use super::eyes::Eyes;
 use super::facts::Facts;
+use super::footprint::Folders;
+use super::pace;
+use super::task::Task;
 use crate::cmd::run::RunOptions;
 use anyhow::Result;
-use record::unit::Nanos;
+use record::limit::{Limit, Resource};
+use record::sample::GroupSample;
+use record::unit::{Bytes, Nanos};
+use reduce::limit::{Certainty, Limits, Verdict};
+use reduce::live::Basis;
+use reduce::tree::Tree;
+use source::group::GroupReader;
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::cgroup::{Group, OomWatch, Places};
 use sys::descriptor::Waiting;
 
-pub(crate) struct Hold {}
+/// How long a round of kills waits for the group to become empty.
+const KILL_WITHIN: Duration = Duration::from_millis(100);
+
+/// A limit that was broken, and what was done.
+#[derive(Debug, Clone)]
+pub(crate) struct Broken {
+    /// What the limits say.
+    pub(crate) verdict: Verdict,
+    /// Whether the task is ended for it.
+    pub(crate) enforced: bool,
+    /// How it was noticed.
+    pub(crate) source: &'static str,
+}
+
+/// The means to hold a task.
+pub(crate) struct Hold {
+    group: Option<Group>,
+    reader: Option<GroupReader>,
+    oom: Option<OomWatch>,
+    /// The kernel itself keeps the memory limit.
+    kernel_memory: Option<u64>,
+    pub(crate) limits: Limits,
+    cpus: u64,
+    next_look: Nanos,
+    pub(crate) broken: Vec<Broken>,
+    pub(crate) folders: Folders,
+    /// What the group said last.
+    pub(crate) last_group: Option<GroupSample>,
+}
+
 impl Hold {
-    pub(crate) fn prepare(_o: &RunOptions, _f: &mut Facts) -> Result<Self> {
-        Ok(Self {})
+    /// Makes the group, if it may be made, and arms the limits. Nothing of the task exists yet.
+    pub(crate) fn prepare(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
+        let asked: Vec<Limit> = options.limits.iter().map(|asked| asked.limit).collect();
+        let mut hold = Self {
+            group: None,
+            reader: None,
+            oom: None,
+            kernel_memory: None,
+            limits: Limits::new(asked),
+            cpus: facts.report.host.cpus,
+            next_look: Nanos(0),
+            broken: Vec::new(),
+            folders: Folders::choose(options, facts)?,
+            last_group: None,
+        };
+        if options.cgroup {
+            hold.make_group(options, facts);
+        }
+        Ok(hold)
     }
-    pub(crate) fn take(&mut self, _pid: u32) -> Result<()> {
+
+    fn make_group(&mut self, options: &RunOptions, facts: &mut Facts) {
+        let places = match Places::find() {
+            Ok(places) => places,
+            Err(error) => return facts.no_group(&error),
+        };
+        sys::cgroup::sweep(&places);
+        let ours = [std::process::id(), sys::process::parent()];
+        let group = match Group::make(&places, "task", &ours) {
+            Ok(group) => group,
+            Err(error) => return facts.no_group(&error),
+        };
+        if let Some(refusal) = group.memory_refusal() {
+            facts.no_group(refusal);
+        } else if let Some(limit) = self.limits.get(Resource::Memory)
+            && !options.measure_only
+        {
+            match group.set_memory_limit(limit.value, 0) {
+                Ok(()) => self.kernel_memory = Some(limit.value),
+                Err(error) => facts.note(format!("the kernel does not keep the memory limit: {error}")),
+            }
+        }
+        // Without a watch the OOM count is read at each look.
+        self.oom = group.oom_watch().ok();
+        self.reader = Some(GroupReader::of(&group));
+        self.group = Some(group);
+    }
+
+    /// Takes the command's process, which waits for its exec, into the group.
+    pub(crate) fn take(&mut self, pid: u32) -> Result<()> {
+        let Some(group) = &self.group else { return Ok(()) };
+        if let Err(error) = group.add(pid) {
+            self.release();
+            return Err(error.into());
+        }
         Ok(())
     }
+
+    /// Whether memory is charged to a group of our own.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.group.as_ref().is_some_and(|group| group.memory_refusal().is_none())
+    }
+
+    /// Reads the group and the folders into the reducer.
+    pub(crate) fn sample(&mut self, now: Nanos, tree: &mut Tree) {
+        if let Some(reader) = &mut self.reader {
+            let sample = reader.read();
+            tree.group(now, &sample);
+            self.last_group = Some(sample);
+        }
+        self.folders.sample(now, tree);
+    }
+
+    /// The processes in the group.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        // A group that cannot be read is made up for by the other lists.
+        self.group.as_ref().and_then(|group| group.pids().ok()).unwrap_or_default()
+    }
+
+    /// When a limit wants a look.
     pub(crate) fn next(&self, _now: Nanos) -> Option<Nanos> {
-        None
+        (!self.limits.list().is_empty()).then_some(self.next_look)
     }
+
+    /// What to wait on: the kernel's word that the memory limit broke.
     pub(crate) fn waiting(&self) -> Vec<Waiting<'_>> {
-        vec![]
+        let watch = |watch: &OomWatch| watch.interest() != sys::descriptor::READABLE;
+        let waiting = self.oom.iter();
+        waiting.map(|oom| Waiting { fd: Some(oom.as_fd()), exceptional: watch(oom) }).collect()
     }
-    pub(crate) fn check(&mut self, _now: Nanos, _e: &mut Eyes, _o: &RunOptions) -> Option<Nanos> {
-        None
+
+    /// Looks at the limits if it is time; returns the grace if the task is to be ended.
+    pub(crate) fn check(
+        &mut self,
+        now: Nanos,
+        eyes: &mut Eyes,
+        task: &mut Task,
+        options: &RunOptions,
+    ) -> Option<Nanos> {
+        if let Some(grace) = self.check_oom(now, eyes, options) {
+            return Some(grace);
+        }
+        if self.limits.list().is_empty() || now < self.next_look {
+            return None;
+        }
+        eyes.pass(now, task, self);
+        let live = eyes.tree.live(now);
+        let mut grace = None;
+        for verdict in self.limits.check(&live) {
+            if verdict.certainty == Certainty::Alarm {
+                eyes.weigh_memory(now);
+                continue;
+            }
+            if self.broken.iter().any(|known| known.verdict.limit == verdict.limit) {
+                continue;
+            }
+            let enforced = !options.measure_only;
+            let resource = verdict.limit.resource;
+            self.broken.push(Broken { verdict, enforced, source: seen_by(resource) });
+            if enforced {
+                grace = grace.or(Some(options.grace(Some(resource))));
+            }
+        }
+        self.next_look = pace::next_look(self.limits.list(), &live, self.cpus, options.interval);
+        grace
     }
-    pub(crate) fn kill_group(&mut self) {}
-    pub(crate) fn last_look(&mut self, _e: &mut Eyes) {}
-    pub(crate) fn release(&self) {}
+
+    /// The kernel ended a process of the group because the limit could not be kept.
+    fn check_oom(&mut self, now: Nanos, eyes: &Eyes, options: &RunOptions) -> Option<Nanos> {
+        let limit = self.kernel_memory?;
+        let counts = self.oom.as_mut()?.read().ok()?;
+        let known = |broken: &Broken| broken.verdict.limit.resource == Resource::Memory;
+        if counts.kills == 0 || self.broken.iter().any(known) {
+            return None;
+        }
+        let peak = self.reader.as_mut().and_then(|reader| reader.read().peak).unwrap_or(Bytes(limit));
+        let largest = eyes.tree.live(now).largest;
+        let limit = Limit { resource: Resource::Memory, value: limit };
+        let verdict = Verdict {
+            limit,
+            value: peak.0.max(limit.value) as f64,
+            at: now,
+            pid: largest.as_ref().map(|one| one.pid),
+            process: largest.map(|one| one.command),
+            certainty: Certainty::Broken,
+            basis: Some(Basis::Group),
+        };
+        self.broken.push(Broken { verdict, enforced: true, source: "cgroup OOM event" });
+        Some(options.grace(Some(Resource::Memory)))
+    }
+
+    /// SIGKILL to everything in the group.
+    pub(crate) fn kill_group(&mut self) {
+        if let Some(group) = &self.group {
+            // What could not be killed is met again in the next round.
+            drop(group.kill_all(KILL_WITHIN));
+        }
+    }
+
+    /// The last look after the end: what the kernel counted in the meantime.
+    pub(crate) fn last_look(&mut self, now: Nanos, eyes: &mut Eyes, options: &RunOptions) {
+        self.sample(now, &mut eyes.tree);
+        self.check_oom(now, eyes, options);
+        self.folders.last_look(now, &mut eyes.tree);
+    }
+
+    /// Gives the group up; what still runs in it moves to the group that we started in.
+    pub(crate) fn release(&mut self) {
+        self.oom = None;
+        self.reader = None;
+        if let Some(mut group) = self.group.take() {
+            // A later run sweeps what stays.
+            drop(group.remove());
+        }
+    }
+}
+
+fn seen_by(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Wall => "CLOCK_BOOTTIME",
+        Resource::Memory => "samples of unreclaimable memory",
+        Resource::Footprint | Resource::Files => "walk of the measured folders",
+        _ => "samples of the tree",
+    }
 }

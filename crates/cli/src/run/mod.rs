@@ -2,15 +2,22 @@
 
 mod assemble;
 mod command;
+mod cost;
 mod ending;
 mod eyes;
 mod facts;
+mod footprint;
 mod front;
 mod hold;
 mod monitor;
+mod notifier;
+mod pace;
+mod paper;
 mod person;
 mod start;
+mod surroundings;
 mod task;
+mod weigh;
 mod words;
 
 pub(crate) use start::run;

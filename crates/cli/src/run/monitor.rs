@@ -1,16 +1,18 @@
 //! The monitor: reads, reduces, enforces, writes the report; decides the exit status.
 
-use super::assemble;
+use super::assemble::{Outcome, assemble};
 use super::ending::{Action, Ending, Reason};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
+use super::paper::Paper;
 use super::task::{Happened, Task};
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use crate::cmd::run::{Descendants, MonitorDeath, RunOptions};
 use record::identity::Ending as HowEnded;
 use record::sample::MainEnd;
 use record::unit::Nanos;
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use sys::descriptor::{self, Received, Waiting};
 use sys::signal::{Arrived, Signals};
@@ -22,6 +24,8 @@ const SIGHUP: i32 = 1;
 const SIGCONT: i32 = 18;
 const SIGKILL: i32 = 9;
 
+/// Signals of our own that are remembered, to tell a signal to the group from one to the front.
+const OWN_SIGNALS_MAX: usize = 32;
 /// How long we look for events that the kernel has not handed over yet when the task has ended.
 const EVENTS_WAIT: Nanos = Nanos::from_millis(40);
 /// A limit on everything: rounds of SIGKILL before a process that will not die is reported.
@@ -35,8 +39,10 @@ pub(crate) struct Monitor<'a> {
     hold: Hold,
     ending: Ending,
     facts: Facts,
+    paper: Paper,
     front: Option<OwnedFd>,
     signals: Signals,
+    own_signals: VecDeque<Arrived>,
     main_end: Option<MainEnd>,
     empty: bool,
     stopped: bool,
@@ -55,6 +61,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) hold: Hold,
     /// What the report says besides measurements.
     pub(crate) facts: Facts,
+    /// Where the report goes.
+    pub(crate) paper: Paper,
     /// The channel to the front.
     pub(crate) front: OwnedFd,
     /// The signals that reach the monitor itself.
@@ -71,8 +79,10 @@ impl<'a> Monitor<'a> {
             hold: parts.hold,
             ending: Ending::new(),
             facts: parts.facts,
+            paper: parts.paper,
             front: Some(parts.front),
             signals: parts.signals,
+            own_signals: VecDeque::new(),
             main_end: None,
             empty: false,
             stopped: false,
@@ -86,9 +96,9 @@ impl<'a> Monitor<'a> {
             self.wait();
             self.hear();
             let now = Nanos(sys::clock::boot());
-            self.eyes.look(now, &mut self.task, &mut self.hold);
+            self.eyes.look(now, &mut self.task, &mut self.hold, &mut self.facts);
             self.enforce(now);
-            self.facts.running_state(now, &mut self.eyes, &self.hold);
+            self.paper.running_state(now, &self.facts, &self.eyes, &self.hold);
         }
         self.finish()
     }
@@ -110,7 +120,7 @@ impl<'a> Monitor<'a> {
             self.eyes.next(now),
             self.hold.next(now),
             self.ending.next(now),
-            self.facts.next(),
+            self.paper.next(),
         ];
         let timeout = due.into_iter().flatten().min().map(|due| due.since(now).0);
         let readable = |fd| Waiting {
@@ -131,6 +141,7 @@ impl<'a> Monitor<'a> {
     }
 
     fn hear(&mut self) {
+        self.hear_own();
         self.hear_front();
         while let Some(happened) = self.task.next() {
             let now = Nanos(sys::clock::boot());
@@ -224,24 +235,33 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// Whether the same signal of the same sender is pending for the monitor, which is in the same group.
-    fn reached_us(&self, arrived: &Arrived) -> bool {
-        let mut found = false;
+    /// Whether the same signal of the same sender reached the monitor, which is in the same group.
+    fn reached_us(&mut self, arrived: &Arrived) -> bool {
         // The sender signals the members of a group one after another: we may be a moment behind.
         for _ in 0..3 {
-            while let Some(own) = self.signals.next() {
-                found |= own.signal == arrived.signal && own.pid == arrived.pid;
-            }
-            if found {
-                break;
+            self.hear_own();
+            let same = |own: &Arrived| own.signal == arrived.signal && own.pid == arrived.pid;
+            if let Some(index) = self.own_signals.iter().position(same) {
+                self.own_signals.remove(index);
+                return true;
             }
             std::thread::sleep(std::time::Duration::from_micros(300));
         }
-        found
+        false
+    }
+
+    /// Takes note of the signals that reached the monitor itself; none of them ends or stops it.
+    fn hear_own(&mut self) {
+        while let Some(arrived) = self.signals.next() {
+            if self.own_signals.len() >= OWN_SIGNALS_MAX {
+                self.own_signals.pop_front();
+            }
+            self.own_signals.push_back(arrived);
+        }
     }
 
     fn enforce(&mut self, now: Nanos) {
-        if let Some(grace) = self.hold.check(now, &mut self.eyes, self.options) {
+        if let Some(grace) = self.hold.check(now, &mut self.eyes, &mut self.task, self.options) {
             let action = self.ending.end(Reason::Limit, now, grace);
             self.act(action);
         }
@@ -260,43 +280,32 @@ impl<'a> Monitor<'a> {
             self.kill_rounds += 1;
             self.hold.kill_group();
         }
-        for pid in self.eyes.everyone(&self.task, &self.hold) {
+        for pid in self.eyes.everyone(&self.hold) {
             // Gone meanwhile is what we want.
             drop(sys::process::kill(pid, signal));
         }
     }
 
     fn finish(mut self) -> u8 {
-        let end = self.main_end.unwrap_or(MainEnd {
-            at: Nanos(sys::clock::boot()),
-            ending: HowEnded::Code(125),
-        });
+        let now = Nanos(sys::clock::boot());
+        let end = self.main_end.unwrap_or(MainEnd { at: now, ending: HowEnded::Code(125) });
         let waited = self.task.waited_now();
-        let survivors = if self.empty {
-            Vec::new()
-        } else {
-            self.eyes.survivors(&self.task)
-        };
-        self.eyes.settle(end.at, EVENTS_WAIT, !survivors.is_empty());
-        self.hold.last_look(&mut self.eyes);
-        self.facts.launcher_cost(self.task.launcher_usage());
-        let (eyes, hold) = (self.eyes, self.hold);
-        let outcome = assemble::Outcome {
-            end,
-            waited,
-            survivors,
-            reason: self.ending.reason(),
-        };
-        let status = self.facts.write(self.options, eyes, &hold, outcome);
+        let survivors = if self.empty { Vec::new() } else { self.eyes.survivors() };
+        self.eyes.settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
+        if !survivors.is_empty() {
+            self.eyes.pass(now, &mut self.task, &mut self.hold);
+        }
+        self.hold.last_look(now, &mut self.eyes, self.options);
+        self.facts.launcher = self.task.launcher_usage();
+        let outcome = Outcome { end, waited, survivors, reason: self.ending.reason() };
+        let assembled = assemble(self.facts, self.eyes, &self.hold, outcome, self.options);
+        self.paper.write(&assembled, self.options);
         self.task.dismiss();
-        hold.release();
+        self.hold.release();
         if let Some(front) = &self.front {
             // A front that died has nobody to tell.
-            drop(descriptor::send(
-                front.as_fd(),
-                &ToFront::Done(status).encode(),
-            ));
+            drop(descriptor::send(front.as_fd(), &ToFront::Done(assembled.status).encode()));
         }
-        status
+        assembled.status
     }
 }

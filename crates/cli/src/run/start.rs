@@ -1,18 +1,21 @@
 //! Starting a run: everything that can be refused is refused here, before the task exists.
 
+use super::assemble;
 use super::command::{self, Found};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
 use super::monitor::{Monitor, Parts};
+use super::paper::Paper;
 use super::task::Task;
 use super::words::ToFront;
 use super::{front, warn};
 use crate::cmd::Status;
 use crate::cmd::run::{MonitorDeath, RunOptions};
 use anyhow::{Context, Result};
+use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sys::descriptor;
 use sys::launcher::Plan;
 use sys::process::{self, Fork};
@@ -33,59 +36,44 @@ struct Inheritance {
 
 /// Runs the task; the exit status.
 pub(crate) fn run(options: &RunOptions) -> Result<Status> {
-    let inheritance = Inheritance {
-        descriptors: descriptor::open_now(),
-        ignored: signal::ignored_at_start(),
-    };
-    let mut facts = Facts::gather(options)?;
-    let word = options.command.first().context("the command is empty")?;
-    let path = match command::find(word, std::env::var_os("PATH").as_deref()) {
-        Found::At(path) => path,
-        Found::Missing => {
-            let cause = format!("{}: no such command", Path::new(word).display());
-            return Ok(facts.not_started(options, STATUS_MISSING, &cause));
-        }
-        Found::NotExecutable(path) => {
-            let cause = format!("{}: not an executable file", path.display());
-            return Ok(facts.not_started(options, STATUS_NOT_EXECUTABLE, &cause));
-        }
-    };
+    let inheritance =
+        Inheritance { descriptors: descriptor::open_now(), ignored: signal::ignored_at_start() };
     let (ours, theirs) = descriptor::channel()?;
     match process::fork() {
         Ok(Fork::Parent(monitor)) => {
             drop(theirs);
-            drop(facts);
             Ok(front::serve(ours, monitor, &inheritance.descriptors))
         }
         Ok(Fork::Child) => {
             drop(ours);
-            process::exit_now(i32::from(monitor(
-                options,
-                facts,
-                &path,
-                theirs,
-                &inheritance,
-            )))
+            process::exit_now(i32::from(monitor(options, theirs, &inheritance)))
         }
-        Err(error) => Err(error).context("cannot start the monitor"),
+        Err(error) => run_bare(options, error),
     }
 }
 
+/// No process can be made for the monitor: the task comes first, so it runs without one, in our place.
+fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
+    if options.output.is_some() || !options.limits.is_empty() {
+        return Err(error).context("cannot start the monitor");
+    }
+    warn(&format!("not watched, as no monitor can be started: {error}"));
+    let word = options.command.first().context("the command is empty")?;
+    let Found::At(path) = command::find(word, std::env::var_os("PATH").as_deref()) else {
+        return Ok(STATUS_MISSING);
+    };
+    signal::restore(signal::ignored_at_start());
+    let refusal = process::execute(&path, &options.command);
+    warn(&format!("{}: {refusal}", path.display()));
+    Ok(STATUS_NOT_EXECUTABLE)
+}
+
 /// In the monitor's process: starts the task and sees it through; the exit status.
-#[allow(
-    clippy::print_stderr,
-    reason = "a refusal before the task started goes to the user"
-)]
-fn monitor(
-    options: &RunOptions,
-    facts: Facts,
-    path: &Path,
-    front: OwnedFd,
-    inheritance: &Inheritance,
-) -> Status {
-    // The first refusal below ends it; without a front there is nobody to wait for the word.
+#[allow(clippy::print_stderr, reason = "a refusal before the task started goes to the user")]
+fn monitor(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Status {
+    // Without a second descriptor the front takes the status from our exit.
     let channel = front.as_fd().try_clone_to_owned();
-    let status = match watch(options, facts, path, front, inheritance) {
+    let status = match watch(options, front, inheritance) {
         Ok(status) => status,
         Err(error) => {
             eprintln!("plimsoll: {error:#}");
@@ -94,25 +82,22 @@ fn monitor(
     };
     if let Ok(channel) = channel {
         // A front that died has nobody to tell.
-        drop(descriptor::send(
-            channel.as_fd(),
-            &ToFront::Done(status).encode(),
-        ));
+        drop(descriptor::send(channel.as_fd(), &ToFront::Done(status).encode()));
     }
     status
 }
 
-fn watch(
-    options: &RunOptions,
-    mut facts: Facts,
-    path: &Path,
-    front: OwnedFd,
-    inheritance: &Inheritance,
-) -> Result<Status> {
+fn watch(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Result<Status> {
     process::become_subreaper()?;
     signal::set_default(SIGCHLD);
     let mask = signal::block_all();
     let signals = Signals::open(u64::MAX)?;
+    let mut paper = Paper::check(options)?;
+    let mut facts = Facts::gather(options);
+    let path = match find(options) {
+        Ok(path) => path,
+        Err((status, cause)) => return Ok(refuse(facts, paper, options, status, &cause)),
+    };
     let mut eyes = Eyes::choose(options, &mut facts)?;
     let mut hold = Hold::prepare(options, &mut facts)?;
     let mut task = Task::start(&Plan {
@@ -122,45 +107,46 @@ fn watch(
         ignored: inheritance.ignored,
         leave: options.on_monitor_death == MonitorDeath::Leave,
     })?;
-    let others: Vec<RawFd> = inheritance
-        .descriptors
-        .iter()
-        .copied()
-        .filter(|fd| *fd != 2)
-        .collect();
-    descriptor::close_inherited(&others);
+    let others = inheritance.descriptors.iter().copied().filter(|fd| *fd != 2);
+    descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {error:#}"));
     }
-    eyes.follow(&task, &mut facts)?;
-    facts.started(&task);
+    eyes.follow(&task)?;
+    facts.started();
+    paper.started(facts.start);
     eyes.started(&facts, &task);
     if let Some(errno) = task.go()? {
-        let status = if errno == ENOENT {
-            STATUS_MISSING
-        } else {
-            STATUS_NOT_EXECUTABLE
-        };
-        let cause = format!(
-            "{}: {}",
-            path.display(),
-            std::io::Error::from_raw_os_error(errno)
-        );
+        let status = if errno == ENOENT { STATUS_MISSING } else { STATUS_NOT_EXECUTABLE };
+        let why = std::io::Error::from_raw_os_error(errno);
         task.dismiss();
         hold.release();
-        return Ok(facts.not_started(options, status, &cause));
+        let cause = format!("{}: {why}", path.display());
+        return Ok(refuse(facts, paper, options, status, &cause));
     }
     if std::env::set_current_dir("/").is_err() {
-        warn("cannot leave the working directory");
+        facts.note("the monitor could not leave the working directory");
     }
-    Ok(Monitor::new(Parts {
-        options,
-        task,
-        eyes,
-        hold,
-        facts,
-        front,
-        signals,
-    })
-    .serve())
+    Ok(Monitor::new(Parts { options, task, eyes, hold, facts, paper, front, signals }).serve())
+}
+
+fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {
+    let empty = OsString::new();
+    let word = options.command.first().unwrap_or(&empty);
+    match command::find(word, std::env::var_os("PATH").as_deref()) {
+        Found::At(path) => Ok(path),
+        Found::Missing => {
+            Err((STATUS_MISSING, format!("{}: no such command", Path::new(word).display())))
+        }
+        Found::NotExecutable(path) => {
+            Err((STATUS_NOT_EXECUTABLE, format!("{}: not an executable file", path.display())))
+        }
+    }
+}
+
+/// Reports a command that never ran.
+fn refuse(facts: Facts, paper: Paper, options: &RunOptions, status: Status, cause: &str) -> Status {
+    let assembled = assemble::not_started(facts, status, cause);
+    paper.write(&assembled, options);
+    status
 }

@@ -147,7 +147,7 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(count(value), text);
         }
-        assert_eq!([cores(8.0), cores(3.14), cores(0.04)], ["8", "3.1", "0.04"]);
+        assert_eq!([cores(8.0), cores(3.12), cores(0.04)], ["8", "3.1", "0.04"]);
         assert_eq!(
             [percent(0.0), percent(0.001), percent(1.12)],
             ["0 %", "<1 %", "112 %"]

@@ -6,7 +6,8 @@ use super::limits;
 use super::rows::{LABEL_WIDTH, Row};
 use super::style::{Role, Style, cut, printable};
 use record::quantity;
-use record::report::{ExitType, Report};
+use record::report::serde_free::Scalar;
+use record::report::{Evidence, ExitType, Report};
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Field};
 
@@ -109,6 +110,8 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     if let Some(cause) = &report.exit.cause {
         rows.push(Row::text("cause", printable(cause)));
     }
+    let evidence = report.exit.evidence.iter().map(evidence).collect();
+    rows.extend(Row::pieces("evidence", evidence));
     rows.extend(limits::rows(report, marks));
     rows.extend(cpu(report, marks));
     rows.extend(memory(report, marks));
@@ -116,6 +119,18 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows.extend(gpu(report, marks));
     rows.extend(survivors(extra));
     rows
+}
+
+fn evidence(one: &Evidence) -> String {
+    let value = match &one.value {
+        Scalar::Whole(number) => number.to_string(),
+        Scalar::Text(text) => text.clone(),
+    };
+    printable(&format!(
+        "{} {value} ({})",
+        one.kind.replace('_', " "),
+        one.source
+    ))
 }
 
 fn command_line(words: &[String]) -> String {

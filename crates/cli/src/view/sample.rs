@@ -1,6 +1,7 @@
 //! Reports for the tests of views, and the comparison with recorded screens.
 
-use record::report::{Exceeded, ExitType, LimitSet, Report};
+use record::report::serde_free::Scalar;
+use record::report::{Evidence, Exceeded, ExitType, LimitSet, Report};
 use record::unit::{Nanos, Unit};
 use record::value::Number;
 use std::path::Path;
@@ -30,6 +31,12 @@ pub(super) fn break_limit(report: &mut Report) {
     report.exit.kind = ExitType::Limit;
     report.exit.code = None;
     report.exit.status = Some(137);
+    report.exit.cause = Some("the memory limit of 512 MiB was reached".to_owned());
+    report.exit.evidence = vec![Evidence {
+        kind: "oom_kill".to_owned(),
+        value: Scalar::Whole(1),
+        source: "memory.oom_control".to_owned(),
+    }];
     report.limits = vec![LimitSet {
         resource: "memory".to_owned(),
         limit: Number::Whole(512 << 20),

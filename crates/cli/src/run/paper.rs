@@ -1,0 +1,161 @@
+//! Where the report goes: its files, the common file, stderr, and the status line while the task runs.
+
+use super::assemble::{self, Assembled};
+use super::eyes::Eyes;
+use super::facts::Facts;
+use super::hold::Hold;
+use crate::cmd::run::{Format, RunOptions};
+use crate::view::style::Style;
+use crate::view::{report as screen, status};
+use anyhow::{Context, Result};
+use record::report::Report;
+use record::unit::Nanos;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use store::export::{self, json, jsonl};
+use store::file::{Append, Output, write_file};
+
+/// The running state is first written at this age, and then at most this often.
+const RUNNING_PERIOD: Nanos = Nanos::from_secs(10);
+/// The status line is redrawn this often.
+const LIVE_PERIOD: Nanos = Nanos::from_millis(500);
+/// Width of the status line and the report where the terminal does not tell.
+const WIDTH: usize = 80;
+/// Takes the cursor to the start of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// The places of one report.
+pub(crate) struct Paper {
+    output: Option<Output>,
+    append: Option<Append>,
+    next_running: Nanos,
+    next_live: Option<Nanos>,
+    live_shown: bool,
+}
+
+impl Paper {
+    /// Makes sure that everything can be written, before the task starts.
+    pub(crate) fn check(options: &RunOptions) -> Result<Self> {
+        let output = match &options.output {
+            Some(prefix) => Some(Output::check(&absolute(prefix)?)?),
+            None => None,
+        };
+        let append = match &options.append {
+            Some(path) => Some(Append::check(&absolute(path)?)?),
+            None => None,
+        };
+        let live = options.live && std::io::stderr().is_terminal();
+        Ok(Self {
+            output,
+            append,
+            next_running: Nanos(u64::MAX),
+            next_live: live.then_some(Nanos(0)),
+            live_shown: false,
+        })
+    }
+
+    /// The task started at `start`.
+    pub(crate) fn started(&mut self, start: Nanos) {
+        self.next_running = start.plus(RUNNING_PERIOD);
+    }
+
+    /// When something is to be written.
+    pub(crate) fn next(&self) -> Option<Nanos> {
+        let running = self.output.as_ref().map(|_| self.next_running);
+        running.into_iter().chain(self.next_live).min()
+    }
+
+    /// Writes the running state and the status line, if it is time.
+    pub(crate) fn running_state(&mut self, now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold) {
+        if self.next_live.is_some_and(|due| now >= due) {
+            self.next_live = Some(now.plus(LIVE_PERIOD));
+            self.show_live(now, eyes, hold, facts);
+        }
+        if now < self.next_running {
+            return;
+        }
+        self.next_running = now.plus(RUNNING_PERIOD);
+        let Some(output) = &mut self.output else { return };
+        let report = assemble::running_report(now, facts, eyes, hold);
+        let written = (json::FORMAT.encode)(&report).and_then(|text| output.write_running(&text));
+        if let Err(error) = written {
+            super::warn(&format!("{:#}", anyhow::Error::from(error)));
+            // A full disk may have room in ten seconds; the task goes on in any case.
+        }
+    }
+
+    fn show_live(&mut self, now: Nanos, eyes: &Eyes, hold: &Hold, facts: &Facts) {
+        let live = eyes.tree.live(now);
+        let line = status::status_line(&assemble::status_now(&live, hold, facts.start), WIDTH);
+        // A terminal that went away shows nothing; the report still has everything.
+        drop(write!(std::io::stderr(), "{CLEAR_LINE}{line}"));
+        self.live_shown = true;
+    }
+
+    /// Writes the end everywhere. What fails is a warning: the task is over and its status stands.
+    pub(crate) fn write(self, done: &Assembled, options: &RunOptions) {
+        if self.live_shown {
+            drop(write!(std::io::stderr(), "{CLEAR_LINE}"));
+        }
+        let extras = options.output.as_deref().map_or(Ok(()), |prefix| extras(done, options, prefix));
+        let results = [
+            extras,
+            self.output.map_or(Ok(()), |output| finish(output, &done.report)),
+            self.append.map_or(Ok(()), |append| add_line(append, &done.report)),
+            to_stderr(done, options),
+        ];
+        for error in results.into_iter().filter_map(Result::err) {
+            super::warn(&format!("{error:#}"));
+        }
+    }
+}
+
+/// A path that stays the same when the working directory is left.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn finish(output: Output, report: &Report) -> Result<()> {
+    let text = (json::FORMAT.encode)(report)?;
+    Ok(output.finish(&text)?)
+}
+
+fn add_line(append: Append, report: &Report) -> Result<()> {
+    let line = (jsonl::FORMAT.encode)(report)?;
+    Ok(append.write(&line)?)
+}
+
+fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
+    let beside = |end: &str| {
+        let mut name = prefix.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    if options.with_processes {
+        write_file(&beside(".processes.jsonl"), |out| {
+            export::processes::write(&done.summary.processes, out)
+        })?;
+    }
+    if options.with_series.is_some() {
+        write_file(&beside(".series.csv"), |out| export::series::write(&done.summary.series, out))?;
+    }
+    Ok(())
+}
+
+fn to_stderr(done: &Assembled, options: &RunOptions) -> Result<()> {
+    let stderr = std::io::stderr();
+    let terminal = stderr.is_terminal();
+    if !options.reports_on_stderr(terminal) {
+        return Ok(());
+    }
+    let bytes = match options.format {
+        Some(Format::Json) => (json::FORMAT.encode)(&done.report)?,
+        Some(Format::Text) | None => {
+            let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            let width = if terminal { sys::descriptor::terminal_width(2) } else { None };
+            let style = Style { color: terminal && !plain, width: width.unwrap_or(WIDTH) };
+            screen::text(&done.report, &done.extra, style).into_bytes()
+        }
+    };
+    stderr.lock().write_all(&bytes).context("cannot write the report to stderr")
+}

@@ -1,0 +1,51 @@
+//! The machine, the scheduler's word and what is provided, gathered before the task starts.
+
+use super::facts::Surroundings;
+use source::context;
+use source::query::{host, proc_pid_cgroup};
+use source::root::Root;
+use std::io::Read;
+use std::path::Path;
+use sys::cgroup::Places;
+
+/// A file that the environment names is read up to here.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Reads the surroundings; what cannot be read stays empty.
+pub(crate) fn gather() -> Surroundings {
+    let root = Root::default();
+    let groups = proc_pid_cgroup::read(&root, None).unwrap_or_default();
+    let env = |name: &str| std::env::var(name).ok();
+    let file = |path: &Path| read(path);
+    let context = context::identify(&context::Surroundings {
+        env: &env,
+        file: &file,
+        groups: &groups,
+    });
+    let mut allocation = host::allocation(&root);
+    if let Ok(places) = Places::find() {
+        let nearest = source::group::nearest_limits(&places);
+        if let Some(memory) = nearest.memory {
+            allocation.insert("memory".to_owned(), memory);
+        }
+        for cores in [nearest.cores_quota, nearest.cores_cpuset].into_iter().flatten() {
+            let less = |known: &record::report::Claim| cores.value.as_f64() < known.value.as_f64();
+            if allocation.get("cores").is_none_or(less) {
+                allocation.insert("cores".to_owned(), cores);
+            }
+        }
+    }
+    Surroundings {
+        job: context.job,
+        image: context.image,
+        request: context.request,
+        allocation,
+        host: host::read(&root),
+    }
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,214 @@
+//! The highest that a sum over living processes can have been, from what each one's own peak was.
+//!
+//! Between two instants a process held at most its high-water mark read at the later one. Adding those
+//! up over the processes alive at each instant bounds the sum from above. The sweep keeps one segment
+//! of time for each process that is alive and not yet accounted for: whatever lies between two such
+//! starts can only be raised as a whole later, so its maximum is all that has to be kept. Memory is
+//! bounded by the processes alive, not by those that ever were.
+
+use record::unit::Nanos;
+
+/// Pairs kept for one segment; beyond, two become one that is at least both.
+const FRONT_MAX: usize = 8;
+
+/// Bytes known, and processes unknown, that were alive together.
+type Load = (u64, u64);
+
+#[derive(Debug, Clone)]
+struct Segment {
+    start: Nanos,
+    /// Loads of which none is above another in both parts.
+    front: Vec<Load>,
+    /// Living processes accounted for up to `start` only.
+    open: u32,
+}
+
+/// A sweep over time, fed in the order of events.
+#[derive(Debug, Clone)]
+pub(crate) struct Ceiling {
+    segments: Vec<Segment>,
+}
+
+impl Ceiling {
+    /// An empty sweep that begins at `start`.
+    pub(crate) fn new(start: Nanos) -> Self {
+        let first = Segment {
+            start,
+            front: vec![(0, 0)],
+            open: 0,
+        };
+        Self {
+            segments: vec![first],
+        }
+    }
+
+    /// A process lives from `at` on; what it held becomes known by [`Ceiling::settle`].
+    pub(crate) fn open(&mut self, at: Nanos) {
+        let after = self.segments.partition_point(|s| s.start <= at);
+        match after
+            .checked_sub(1)
+            .and_then(|i| self.segments.get_mut(i))
+            .filter(|s| s.start == at)
+        {
+            Some(segment) => segment.open += 1,
+            None => self.insert(after, at),
+        }
+    }
+
+    fn insert(&mut self, index: usize, at: Nanos) {
+        // What was alive over a segment that is cut may have been alive over both parts.
+        let cut = index < self.segments.len();
+        let front = match index.checked_sub(1).and_then(|i| self.segments.get(i)) {
+            Some(before) if cut => before.front.clone(),
+            _ => vec![(0, 0)],
+        };
+        self.segments.insert(
+            index,
+            Segment {
+                start: at,
+                front,
+                open: 1,
+            },
+        );
+    }
+
+    /// From `from` until now the process held at most `peak`; `None` if nobody knows.
+    pub(crate) fn settle(&mut self, from: Nanos, peak: Option<u64>) {
+        for segment in self.segments.iter_mut().rev() {
+            if segment.start < from {
+                break;
+            }
+            for load in &mut segment.front {
+                match peak {
+                    Some(bytes) => load.0 = load.0.saturating_add(bytes),
+                    None => load.1 += 1,
+                }
+            }
+        }
+        self.forget(from);
+    }
+
+    /// The process that was opened at `from` is not counted after all.
+    pub(crate) fn forget(&mut self, from: Nanos) {
+        let after = self.segments.partition_point(|s| s.start <= from);
+        let Some(index) = after.checked_sub(1) else {
+            return;
+        };
+        let Some(segment) = self.segments.get_mut(index) else {
+            return;
+        };
+        segment.open = segment.open.saturating_sub(1);
+        if segment.open == 0 && index > 0 {
+            let gone = self.segments.remove(index);
+            if let Some(before) = self.segments.get_mut(index - 1) {
+                merge(&mut before.front, gone.front);
+            }
+        }
+    }
+
+    /// The bound, if every unknown process held at most `unknown`; none if that is unknown too.
+    pub(crate) fn bound(&self, unknown: Option<u64>) -> Option<u64> {
+        let mut highest = 0u64;
+        for &(bytes, many) in self.segments.iter().flat_map(|s| &s.front) {
+            let more = if many == 0 {
+                0
+            } else {
+                many.saturating_mul(unknown?)
+            };
+            highest = highest.max(bytes.saturating_add(more));
+        }
+        Some(highest)
+    }
+
+    /// How many segments are kept.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.segments.len()
+    }
+}
+
+fn merge(front: &mut Vec<Load>, more: Vec<Load>) {
+    front.extend(more);
+    front.sort_unstable_by(|a, b| b.cmp(a));
+    let mut unknown_most = None;
+    front.retain(|load| {
+        let keep = unknown_most.is_none_or(|most| load.1 > most);
+        if keep {
+            unknown_most = Some(load.1);
+        }
+        keep
+    });
+    while front.len() > FRONT_MAX {
+        // Sorted by bytes falling and unknown rising: the two last become one above both.
+        let (last, before) = (front.pop(), front.pop());
+        if let (Some(last), Some(before)) = (last, before) {
+            front.push((before.0, last.1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn processes_one_after_another_do_not_add_up() {
+        let mut ceiling = Ceiling::new(Nanos(0));
+        ceiling.open(Nanos(0));
+        for i in 0..1_000_000u64 {
+            let start = Nanos(1 + i * 2);
+            ceiling.open(start);
+            ceiling.settle(start, Some(100));
+        }
+        assert!(ceiling.len() <= 2);
+        ceiling.settle(Nanos(0), Some(7));
+        assert_eq!(ceiling.bound(None), Some(107));
+    }
+
+    #[test]
+    fn an_unknown_process_needs_the_largest_of_the_chain() {
+        let mut ceiling = Ceiling::new(Nanos(0));
+        ceiling.open(Nanos(1));
+        ceiling.open(Nanos(2));
+        ceiling.settle(Nanos(1), None);
+        ceiling.settle(Nanos(2), Some(10));
+        assert_eq!(ceiling.bound(None), None);
+        assert_eq!(ceiling.bound(Some(50)), Some(60));
+    }
+
+    proptest! {
+        /// Against the plain way: store every interval and look at every instant.
+        #[test]
+        fn it_agrees_with_stored_intervals(
+            lives in proptest::collection::vec((0u64..40, 1u64..40, 1u64..100), 1..30)
+        ) {
+            let mut points = Vec::new();
+            for (index, &(start, length, _)) in lives.iter().enumerate() {
+                points.push((start, 0, index));
+                points.push((start + length, 1, index));
+            }
+            points.sort_unstable();
+            let mut ceiling = Ceiling::new(Nanos(0));
+            for &(at, kind, index) in &points {
+                let (start, _, peak) = lives[index];
+                if kind == 0 {
+                    ceiling.open(Nanos(at));
+                } else {
+                    ceiling.settle(Nanos(start), Some(peak));
+                }
+            }
+            // Ends at an instant come after starts at it: both alive then, as the sweep assumes.
+            let plain = (0..=80u64)
+                .map(|at| {
+                    lives
+                        .iter()
+                        .filter(|(s, l, _)| *s <= at && at <= s + l)
+                        .map(|(_, _, p)| p)
+                        .sum::<u64>()
+                })
+                .max();
+            prop_assert_eq!(ceiling.bound(None), plain);
+        }
+    }
+}

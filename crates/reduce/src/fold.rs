@@ -1,0 +1,117 @@
+//! The process table: a line for each ended process up to a bound, identical ones folded beyond it.
+
+use crate::life::{Life, words};
+use crate::spent::Spent;
+use record::identity::Ending;
+use record::report::Process;
+use record::unit::Nanos;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Distinct folds kept; what differs from all of them goes into one fold of others.
+const FOLDS_MAX: usize = 4096;
+
+/// The name of the fold of everything else.
+const OTHERS: &[u8] = b"(others)";
+
+/// Parent's command, command, and how it ended as (kind, number).
+type Key = (Arc<[u8]>, Arc<[u8]>, (u8, u8));
+
+const UNKNOWN: (u8, u8) = (0, 0);
+
+fn ending_key(ending: Option<Ending>) -> (u8, u8) {
+    match ending {
+        None => UNKNOWN,
+        Some(Ending::Code(code)) => (1, code),
+        Some(Ending::Signal(signal)) => (2, signal),
+    }
+}
+
+#[derive(Debug)]
+struct Fold {
+    pid: u32,
+    parent: Option<u32>,
+    start: Nanos,
+    end: Option<Nanos>,
+    spent: Spent,
+}
+
+/// The process table.
+#[derive(Debug)]
+pub(crate) struct Table {
+    max: usize,
+    rows: Vec<Life>,
+    folds: HashMap<Key, Fold>,
+}
+
+impl Table {
+    /// An empty table of at most `max` lines, folds not counted.
+    pub(crate) fn new(max: usize) -> Self {
+        Self {
+            max,
+            rows: Vec::new(),
+            folds: HashMap::new(),
+        }
+    }
+
+    /// Adds an ended process; `late_cpu` as in [`Life::spent`].
+    pub(crate) fn push(&mut self, life: Life, parent_command: Arc<[u8]>, late_cpu: bool) {
+        if self.rows.len() < self.max {
+            self.rows.push(life);
+            return;
+        }
+        let mut key = (
+            parent_command,
+            Arc::clone(&life.command),
+            ending_key(life.ending),
+        );
+        if self.folds.len() >= FOLDS_MAX && !self.folds.contains_key(&key) {
+            key = (Arc::from([].as_slice()), Arc::from(OTHERS), UNKNOWN);
+        }
+        let fold = self.folds.entry(key).or_insert_with(|| Fold {
+            pid: life.pid,
+            parent: life.parent,
+            start: life.start,
+            end: life.end,
+            spent: Spent::default(),
+        });
+        fold.start = fold.start.min(life.start);
+        fold.end = fold.end.max(life.end);
+        fold.spent.add(&life.spent(late_cpu));
+    }
+
+    /// How many processes have no line of their own.
+    pub(crate) fn folded(&self) -> u64 {
+        self.folds.values().map(|fold| fold.spent.count).sum()
+    }
+
+    /// Every line, by start; times counted from `zero`.
+    pub(crate) fn lines(&self, zero: Nanos, late_cpu: bool) -> Vec<Process> {
+        let rows = self.rows.iter();
+        let mut lines: Vec<_> = rows
+            .map(|life| life.process(zero, zero, late_cpu))
+            .collect();
+        lines.extend(self.folds.iter().map(|(key, fold)| fold.line(key, zero)));
+        lines.sort_by_key(|line| (line.start_ns, line.pid));
+        lines
+    }
+}
+
+impl Fold {
+    fn line(&self, key: &Key, zero: Nanos) -> Process {
+        let (_, command, (kind, number)) = key;
+        let lived = self.end.unwrap_or(self.start).since(self.start);
+        Process {
+            pid: self.pid,
+            ppid: self.parent,
+            start_ns: self.start.since(zero),
+            end_ns: self.end.map(|end| end.since(zero)),
+            command: words(command),
+            exec_history: Vec::new(),
+            code: (*kind == 1).then_some(i32::from(*number)),
+            signal: (*kind == 2).then_some(i32::from(*number)),
+            folded: self.spent.count,
+            usage: self.spent.usage(lived, false),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! One process from its fork to its end, as far as it was seen.
+
+use crate::counters::{self, FIELDS};
+use crate::spent::{Highest, Spent};
+use record::identity::Ending;
+use record::report::Process;
+use record::sample::{Counters, Memory, MemoryPeaks, ProcessSample};
+use record::unit::Nanos;
+use std::sync::Arc;
+
+/// Earlier command lines kept a process.
+const EARLIER_MAX: usize = 16;
+
+/// The last time a process was read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// When the pass began.
+    pub(crate) at: Nanos,
+    /// Used by itself.
+    pub(crate) own: Counters,
+    /// Used by itself and its waited-for children.
+    pub(crate) with_children: Counters,
+    /// Its memory; empty for a zombie.
+    pub(crate) memory: Memory,
+}
+
+/// One process.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    pub(crate) pid: u32,
+    pub(crate) parent: Option<u32>,
+    pub(crate) start: Nanos,
+    /// Whether a fork event told of it, or only a sample.
+    pub(crate) announced: bool,
+    /// Arguments separated by NUL; of the parent until the first exec.
+    pub(crate) command: Arc<[u8]>,
+    pub(crate) earlier: Vec<Arc<[u8]>>,
+    pub(crate) execs: u32,
+    pub(crate) last: Option<Reading>,
+    /// A `Final` that came before the exit.
+    pub(crate) cpu_final: Option<Nanos>,
+    pub(crate) rss_seen: Option<u64>,
+    pub(crate) virtual_seen: Option<u64>,
+    pub(crate) threads_seen: Option<u64>,
+    /// Most file pages seen since the last exec.
+    pub(crate) file_seen: Option<u64>,
+    /// Up to when the ceilings know what it held.
+    pub(crate) settled_rss: Nanos,
+    pub(crate) settled_virtual: Nanos,
+    /// Passes in a row that did not see it.
+    pub(crate) missed: u32,
+    pub(crate) zombie: bool,
+    pub(crate) end: Option<Nanos>,
+    pub(crate) ending: Option<Ending>,
+    pub(crate) finals: Option<Box<Counters>>,
+    pub(crate) peaks: MemoryPeaks,
+}
+
+impl Life {
+    /// A process that began at `start`.
+    pub(crate) fn new(pid: u32, parent: Option<u32>, start: Nanos, command: Arc<[u8]>) -> Self {
+        Self {
+            pid,
+            parent,
+            start,
+            announced: false,
+            command,
+            earlier: Vec::new(),
+            execs: 0,
+            last: None,
+            cpu_final: None,
+            rss_seen: None,
+            virtual_seen: None,
+            threads_seen: None,
+            file_seen: None,
+            settled_rss: start,
+            settled_virtual: start,
+            missed: 0,
+            zombie: false,
+            end: None,
+            ending: None,
+            finals: None,
+            peaks: MemoryPeaks::default(),
+        }
+    }
+
+    /// It became another program.
+    pub(crate) fn exec(&mut self, command: &[u8], path: Option<&[u8]>) {
+        if self.execs > 0 && !self.command.is_empty() && self.earlier.len() < EARLIER_MAX {
+            self.earlier.push(Arc::clone(&self.command));
+        }
+        self.execs = self.execs.saturating_add(1);
+        let told = if command.is_empty() {
+            path
+        } else {
+            Some(command)
+        };
+        self.command = Arc::from(told.unwrap_or_default());
+        self.file_seen = None;
+    }
+
+    /// It was read.
+    pub(crate) fn read(&mut self, at: Nanos, sample: &ProcessSample) {
+        self.missed = 0;
+        self.zombie = matches!(sample.state, 'Z' | 'X');
+        if self.command.is_empty() {
+            self.command = Arc::from(sample.comm.as_slice());
+        }
+        let memory = &sample.memory;
+        let mut own = counters::with_cpu(&sample.own);
+        let mut with_children = counters::or(&counters::with_cpu(&sample.with_children), &own);
+        if let Some(last) = &self.last {
+            counters::raise(&mut own, &last.own);
+            counters::raise(&mut with_children, &last.with_children);
+        }
+        self.rss_seen = self.rss_seen.max(resident_peak(memory));
+        let size = memory.virtual_peak.max(memory.virtual_size);
+        self.virtual_seen = self.virtual_seen.max(size.map(|b| b.0));
+        self.threads_seen = self.threads_seen.max(sample.threads);
+        self.file_seen = self.file_seen.max(memory.rss_file.map(|b| b.0));
+        self.last = Some(Reading {
+            at,
+            own,
+            with_children,
+            memory: if self.zombie {
+                Memory::default()
+            } else {
+                *memory
+            },
+        });
+    }
+
+    /// The largest resident set known of it.
+    pub(crate) fn rss_peak(&self) -> Option<u64> {
+        self.rss_seen.max(self.peaks.rss.map(|b| b.0))
+    }
+
+    /// The CPU time known of it.
+    pub(crate) fn cpu(&self) -> Option<Nanos> {
+        (self.spent(false).own).cpu
+    }
+
+    /// What it used; `late_cpu` says that the CPU time of its exit is not final without a `Final`.
+    pub(crate) fn spent(&self, late_cpu: bool) -> Spent {
+        let finals = self.finals.as_deref().map(counters::with_cpu);
+        let sampled = self.last.map(|l| l.own).unwrap_or_default();
+        let mut known = finals.unwrap_or_default();
+        if let Some(cpu) = self.cpu_final {
+            known.cpu = Some(cpu);
+        }
+        let mut spent = Spent {
+            count: 1,
+            own: counters::or(&known, &sampled),
+            ..Spent::default()
+        };
+        for (field, slot) in FIELDS.iter().zip(&mut spent.finals) {
+            let late = late_cpu && field.metric == "cpu_time" && self.cpu_final.is_none();
+            *slot = u64::from((field.get)(&known).is_some() && self.end.is_some() && !late);
+        }
+        let one_image = self.execs <= 1;
+        spent.rss = highest(self.rss_peak(), self.peaks.rss.is_some() && one_image);
+        let size = self.peaks.virtual_size.map(|b| b.0);
+        spent.virtual_size = highest(self.virtual_seen.max(size), size.is_some() && one_image);
+        spent.threads = highest(self.threads_seen, false);
+        let read = finals.is_some() || self.last.is_some() || self.peaks.rss.is_some();
+        spent.unread = u64::from(!read);
+        spent
+    }
+
+    /// Its line of the process table, times counted from `zero`.
+    pub(crate) fn process(&self, zero: Nanos, now: Nanos, late_cpu: bool) -> Process {
+        let lived = self.end.unwrap_or(now).since(self.start);
+        Process {
+            pid: self.pid,
+            ppid: self.parent,
+            start_ns: self.start.since(zero),
+            end_ns: self.end.map(|end| end.since(zero)),
+            command: words(&self.command),
+            exec_history: self.earlier.iter().map(|c| words(c)).collect(),
+            code: match self.ending {
+                Some(Ending::Code(code)) => Some(code.into()),
+                _ => None,
+            },
+            signal: match self.ending {
+                Some(Ending::Signal(signal)) => Some(signal.into()),
+                _ => None,
+            },
+            folded: 1,
+            usage: self.spent(late_cpu).usage(lived, self.end.is_none()),
+        }
+    }
+}
+
+/// The high-water mark that a reading of memory tells.
+pub(crate) fn resident_peak(memory: &Memory) -> Option<u64> {
+    memory.rss_peak.max(memory.rss).map(|b| b.0)
+}
+
+fn highest(value: Option<u64>, last: bool) -> Highest {
+    Highest {
+        value,
+        finals: u64::from(last && value.is_some()),
+    }
+}
+
+/// The arguments of a NUL-separated command line, invalid UTF-8 replaced.
+pub(crate) fn words(command: &[u8]) -> Vec<String> {
+    let body = command.strip_suffix(b"\0").unwrap_or(command);
+    if body.is_empty() {
+        return Vec::new();
+    }
+    body.split(|b| *b == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+/// A command line as one string for people.
+pub(crate) fn line(command: &[u8]) -> String {
+    words(command).join(" ")
+}

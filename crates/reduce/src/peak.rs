@@ -1,0 +1,266 @@
+//! The peaks of memory: what is proven from below and from above, and what may be said of it.
+
+use crate::ceiling::Ceiling;
+use crate::pass::Peak;
+use crate::settings::End;
+use crate::tree::Tree;
+use record::unit::{Nanos, Unit};
+use record::value::{Absent, Field, Method, Number, Value};
+
+/// Bounds closer than this to each other are one value, for sums of resident sets.
+const RSS_SLACK: u64 = 2 << 20;
+
+/// The same for memory that must be provided.
+const MEMORY_SLACK: u64 = 1 << 20;
+
+/// A value proven from below and perhaps from above.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Bounds {
+    pub(crate) lower: Option<u64>,
+    pub(crate) upper: Option<u64>,
+    pub(crate) at: Option<Nanos>,
+    /// Whether the lower one is the highest of samples.
+    pub(crate) sampled: bool,
+}
+
+impl Bounds {
+    /// Takes another lower bound, reached at `peak.at`.
+    fn raise(&mut self, peak: Peak, sampled: bool) {
+        if peak.value > self.lower {
+            (self.lower, self.at, self.sampled) = (peak.value, peak.at, sampled);
+        }
+    }
+
+    fn cap(&mut self, upper: Option<u64>) {
+        if let Some(upper) = upper {
+            self.upper = Some(self.upper.map_or(upper, |old| old.min(upper)));
+        }
+    }
+}
+
+/// The peaks of memory of one task.
+pub(crate) struct MemoryPeak<'a> {
+    tree: &'a Tree,
+    /// The largest process by the wait chain.
+    chain: Option<u64>,
+    rss_upper: Option<u64>,
+    virtual_upper: Option<u64>,
+    /// Whether each process that ended told its own peak.
+    finals: bool,
+    living_read: bool,
+}
+
+impl<'a> MemoryPeak<'a> {
+    /// Gathers the bounds as of `end`.
+    pub(crate) fn new(tree: &'a Tree, end: &End) -> Self {
+        let waited = end.waited.and_then(|w| w.rss_peak_process);
+        let chain = waited.map(|b| b.0);
+        let living = tree.living.values();
+        let living_read = living
+            .clone()
+            .all(|l| l.last.is_some_and(|r| r.at >= end.at));
+        let (mut rss, mut size) = (tree.rss.clone(), tree.virtual_size.clone());
+        for life in living.filter(|life| life.last.is_none_or(|r| r.at < end.at)) {
+            rss.settle(life.settled_rss, None);
+            size.settle(life.settled_virtual, None);
+        }
+        // The chain bounds who was waited for, not who lives and was not read.
+        let bound = chain.filter(|_| living_read && !tree.auto_reaped);
+        let known = |ceiling: &Ceiling, unknown| {
+            let upper = ceiling.bound(unknown).filter(|upper| *upper > 0);
+            upper.filter(|_| tree.knows_tree())
+        };
+        let ended = tree.ended_so_far();
+        Self {
+            tree,
+            chain,
+            rss_upper: known(&rss, bound),
+            virtual_upper: known(&size, None),
+            finals: tree.knows_tree() && ended.rss.finals == ended.count,
+            living_read,
+        }
+    }
+
+    /// The sum of resident sets at one instant.
+    pub(crate) fn rss(&self) -> Field {
+        let bounds = self.rss_bounds();
+        let source = if bounds.sampled {
+            "sum of resident sets in samples"
+        } else if self.tree.peaks.rss_process.value >= self.chain {
+            "largest high-water mark"
+        } else {
+            "ru_maxrss of the wait chain"
+        };
+        self.field("rss_peak", bounds, RSS_SLACK, source)
+    }
+
+    fn rss_bounds(&self) -> Bounds {
+        let peaks = &self.tree.peaks;
+        let mut bounds = Bounds::default();
+        bounds.raise(peaks.rss, true);
+        bounds.raise(peaks.rss_process, false);
+        bounds.raise(timeless(self.chain), false);
+        bounds.upper = self
+            .rss_upper
+            .max(bounds.lower)
+            .filter(|_| self.rss_upper.is_some());
+        bounds
+    }
+
+    /// A part of the sum of resident sets at the instant of its highest sample.
+    pub(crate) fn rss_part(&self, metric: &str) -> Field {
+        let peaks = &self.tree.peaks;
+        let part = match metric {
+            "rss_peak_anon" => peaks.rss_anon,
+            "rss_peak_file" => peaks.rss_file,
+            _ => peaks.rss_shmem,
+        };
+        let at = peaks.rss.at;
+        self.sampled(
+            metric,
+            Peak { value: part, at },
+            "highest sample of the sum",
+        )
+    }
+
+    /// The largest resident set of one process.
+    pub(crate) fn rss_process(&self) -> Field {
+        let peaks = &self.tree.peaks;
+        let mut bounds = Bounds::default();
+        bounds.raise(peaks.rss_process, false);
+        bounds.raise(timeless(self.chain), false);
+        let Some(value) = bounds.lower else {
+            return Field::absent(self.why("rss_peak_process"));
+        };
+        let chain = self.chain.is_some() && !self.tree.auto_reaped;
+        let (exact, source) = match (chain, self.finals) {
+            (true, _) => (self.living_read, "ru_maxrss of the wait chain"),
+            (false, true) => (self.living_read, "mm->hiwater_rss at each exit"),
+            (false, false) => (false, "/proc/PID/status VmHWM in samples"),
+        };
+        let method = if exact { Method::Exact } else { LOWER };
+        self.value("rss_peak_process", value, method, source, bounds.at)
+    }
+
+    /// Memory that must be provided.
+    pub(crate) fn memory(&self) -> Field {
+        let bounds = self.memory_bounds();
+        let peaks = &self.tree.peaks;
+        let source = if bounds.lower.is_some() && bounds.lower == peaks.group.value {
+            "cgroup anon + shmem in samples"
+        } else if bounds.lower.is_some() && bounds.lower == peaks.pss.value {
+            "proportional set sizes in samples"
+        } else {
+            "largest process, file pages left out"
+        };
+        if bounds.lower.is_none()
+            && let Some(upper) = bounds.upper
+        {
+            let source = "resident sets, file pages included";
+            return self.value("memory_peak", upper, Method::UpperBound, source, None);
+        }
+        self.field("memory_peak", bounds, MEMORY_SLACK, source)
+    }
+
+    fn memory_bounds(&self) -> Bounds {
+        let peaks = &self.tree.peaks;
+        let mut bounds = Bounds::default();
+        bounds.raise(peaks.group, true);
+        bounds.raise(peaks.pss, true);
+        bounds.raise(peaks.unreclaimable_process, false);
+        bounds.raise(peaks.rss_process_less_file, false);
+        bounds.raise(timeless(self.chain_less_file()), false);
+        // Shared memory that nobody maps is charged but not resident: the lower bound wins.
+        let holds = |upper: &u64| Some(*upper) >= bounds.lower;
+        let (charge, rss) = (peaks.charge.value.filter(holds), self.rss_bounds().upper);
+        let rss = rss.filter(holds);
+        bounds.cap(charge);
+        bounds.cap(rss);
+        bounds
+    }
+
+    /// The largest process of the chain less the file pages seen, if that process was seen.
+    fn chain_less_file(&self) -> Option<u64> {
+        let (chain, peaks) = (self.chain?, &self.tree.peaks);
+        let file = peaks.file_process?;
+        let seen = peaks.rss_process.value?;
+        let near = seen.saturating_mul(10) >= chain.saturating_mul(9);
+        let all_seen = self.tree.ended_so_far().unread == 0;
+        (near || all_seen).then(|| chain.saturating_sub(file))
+    }
+
+    /// The sum of address spaces.
+    pub(crate) fn virtual_size(&self) -> Field {
+        let peaks = &self.tree.peaks;
+        let mut bounds = Bounds::default();
+        bounds.raise(peaks.virtual_size, true);
+        bounds.raise(peaks.virtual_process, false);
+        bounds.upper = self
+            .virtual_upper
+            .max(bounds.lower)
+            .filter(|_| self.virtual_upper.is_some());
+        let source = "mm->total_vm and hiwater_vm";
+        self.field("virtual_peak", bounds, RSS_SLACK, source)
+    }
+
+    /// A peak of samples alone.
+    pub(crate) fn sampled(&self, metric: &str, peak: Peak, source: &str) -> Field {
+        match peak.value {
+            Some(value) => self.value(metric, value, self.period(), source, peak.at),
+            None => Field::absent(self.why(metric)),
+        }
+    }
+
+    /// A bounded peak, by the rule of the report.
+    fn field(&self, metric: &str, bounds: Bounds, slack: u64, source: &str) -> Field {
+        let Some(lower) = bounds.lower else {
+            return Field::absent(self.why(metric));
+        };
+        let (value, method) = match bounds.upper {
+            None if bounds.sampled => (lower, self.period()),
+            None => (lower, LOWER),
+            Some(upper) if upper - lower <= slack.max(upper / 100) => (upper, Method::Exact),
+            Some(upper) if upper <= lower.saturating_add(lower / 4) => {
+                (lower, Method::LowerBound { upper: Some(upper) })
+            }
+            Some(_) if bounds.sampled => (lower, self.period()),
+            Some(upper) => (lower, Method::LowerBound { upper: Some(upper) }),
+        };
+        self.value(metric, value, method, source, bounds.at)
+    }
+
+    fn period(&self) -> Method {
+        Method::Sampled {
+            period_ns: self.tree.settings.interval,
+        }
+    }
+
+    fn value(
+        &self,
+        metric: &str,
+        value: u64,
+        method: Method,
+        source: &str,
+        at: Option<Nanos>,
+    ) -> Field {
+        let unit = crate::metric::metric(metric).map_or(Unit::Count, |m| m.unit);
+        let at = at.map(|at| at.since(self.tree.start));
+        Field::Present(Value::new(Number::Whole(value), unit, method, source).at(at))
+    }
+
+    /// Why a metric is absent.
+    pub(crate) fn why(&self, metric: &str) -> Absent {
+        let told = self.tree.reasons.get(metric).copied();
+        told.unwrap_or(if self.tree.passes == 0 {
+            Absent::Gone
+        } else {
+            Absent::NoKernelSupport
+        })
+    }
+}
+
+const LOWER: Method = Method::LowerBound { upper: None };
+
+fn timeless(value: Option<u64>) -> Peak {
+    Peak { value, at: None }
+}

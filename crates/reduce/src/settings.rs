@@ -1,0 +1,110 @@
+//! What the caller tells the reducer: how it watches, and how the task ended.
+
+use record::sample::{MainEnd, WaitTotals};
+use record::unit::{Bytes, Nanos};
+
+/// What the stream of events tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// Every process and its final values, CPU time by a later `Final`.
+    Bpf,
+    /// Every process and its final values.
+    Ptrace,
+    /// Every process; no final values.
+    Connector,
+    /// No events: a process between two samples is missed.
+    Procfs,
+}
+
+impl Mechanism {
+    /// Whether no process can be missed while no event is lost.
+    pub const fn tells_tree(self) -> bool {
+        !matches!(self, Mechanism::Procfs)
+    }
+}
+
+/// Whose time series is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SeriesKind {
+    /// Nobody's.
+    #[default]
+    Off,
+    /// One row for the task at each instant.
+    Task,
+    /// One row for each process at each instant.
+    Process,
+}
+
+/// How a task is watched and what is kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Time between two passes of samples.
+    pub interval: Nanos,
+    /// Ended processes kept as a line each; identical ones beyond are folded.
+    pub max_processes: usize,
+    /// What the event stream tells.
+    pub mechanism: Mechanism,
+    /// Whether a line a process is kept.
+    pub keep_processes: bool,
+    /// Whose time series is kept.
+    pub keep_series: SeriesKind,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            interval: Nanos::from_secs(1),
+            max_processes: 10_000,
+            mechanism: Mechanism::Procfs,
+            keep_processes: false,
+            keep_series: SeriesKind::Off,
+        }
+    }
+}
+
+/// Counts that the kernel program or the follower kept itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelCounts {
+    /// Processes that ever were.
+    pub processes_total: Option<u64>,
+    /// Processes alive now, zombies out.
+    pub processes_alive: Option<u64>,
+    /// Most processes alive at one instant.
+    pub processes_peak: Option<u64>,
+    /// Threads alive now, main threads counted.
+    pub threads_alive: Option<u64>,
+    /// Most threads alive at one instant.
+    pub threads_peak: Option<u64>,
+    /// Events lost so far.
+    pub events_lost: u64,
+    /// Whether the counts missed nothing, lost events or not.
+    pub exact: bool,
+}
+
+/// What the GPUs did for the task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuTotals {
+    /// Time that kernels ran.
+    pub time: Option<Nanos>,
+    /// Highest memory.
+    pub memory_peak: Option<Bytes>,
+    /// Share of the time that a kernel ran, 1.0 = all of it.
+    pub utilisation_ratio: Option<f64>,
+    /// Whether the driver's accounting tells, which misses nothing; else it was sampled.
+    pub exact: bool,
+    /// Who says so.
+    pub source: String,
+}
+
+/// How the task ended, or the instant of a running state.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct End {
+    /// The end of the task: of its main process, or of the last descendant waited for.
+    pub at: Nanos,
+    /// How the main process ended, if it has.
+    pub main: Option<MainEnd>,
+    /// The wait chain after the last reap; none if the launcher was lost or still runs.
+    pub waited: Option<WaitTotals>,
+    /// Processes that outlived the task.
+    pub survivors: Vec<u32>,
+}

@@ -1,0 +1,121 @@
+//! What ended processes used, and for how many of them each number is final.
+
+use crate::counters::{self, FIELD_COUNT, FIELDS};
+use crate::metric::metric;
+use record::report::Usage;
+use record::sample::Counters;
+use record::unit::{Nanos, Unit};
+use record::value::{Absent, Field, Method, Number, Value};
+
+/// A peak over some processes, and how many of them it is final for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Highest {
+    /// The largest.
+    pub(crate) value: Option<u64>,
+    /// Processes whose own peak is final.
+    pub(crate) finals: u64,
+}
+
+impl Highest {
+    /// Raises it to `value`.
+    pub(crate) fn raise(&mut self, value: Option<u64>) {
+        self.value = self.value.max(value);
+    }
+
+    fn add(&mut self, other: &Highest) {
+        self.raise(other.value);
+        self.finals += other.finals;
+    }
+}
+
+/// What `count` processes used themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    /// How many processes.
+    pub(crate) count: u64,
+    /// Sums of what is known.
+    pub(crate) own: Counters,
+    /// By field of [`FIELDS`]: processes whose number is final.
+    pub(crate) finals: [u64; FIELD_COUNT],
+    /// Largest resident set.
+    pub(crate) rss: Highest,
+    /// Largest address space.
+    pub(crate) virtual_size: Highest,
+    /// Most threads seen in one.
+    pub(crate) threads: Highest,
+    /// Processes of which nothing at all was read.
+    pub(crate) unread: u64,
+}
+
+impl Spent {
+    /// Adds what other processes used.
+    pub(crate) fn add(&mut self, other: &Spent) {
+        self.count += other.count;
+        self.unread += other.unread;
+        counters::add(&mut self.own, &other.own);
+        for (mine, theirs) in self.finals.iter_mut().zip(other.finals) {
+            *mine += theirs;
+        }
+        self.rss.add(&other.rss);
+        self.virtual_size.add(&other.virtual_size);
+        self.threads.add(&other.threads);
+    }
+
+    /// Whether the counter that feeds `metric` is final for every process.
+    pub(crate) fn complete(&self, metric: &str) -> bool {
+        let index = FIELDS.iter().position(|field| field.metric == metric);
+        index.and_then(|i| self.finals.get(i)) == Some(&self.count)
+    }
+
+    /// The usage of one line of the process table.
+    pub(crate) fn usage(&self, lived: Nanos, alive: bool) -> Usage {
+        let mut usage = Usage::default();
+        if self.count == 1 {
+            usage.set("wall_time", exact(lived.0, Unit::Nanoseconds, alive));
+        }
+        for (field, finals) in FIELDS.iter().zip(self.finals) {
+            let value = (field.get)(&self.own);
+            usage.set(field.metric, self.field(value, finals, field.unit));
+        }
+        for (name, peak) in [
+            ("rss_peak_process", &self.rss),
+            ("virtual_peak", &self.virtual_size),
+            ("threads_peak", &self.threads),
+        ] {
+            let unit = metric(name).map_or(Unit::Count, |m| m.unit);
+            let name = name.trim_end_matches("_process");
+            usage.set(name, self.field(peak.value, peak.finals, unit));
+        }
+        usage
+    }
+
+    fn field(&self, value: Option<u64>, finals: u64, unit: Unit) -> Field {
+        let Some(value) = value else {
+            return Field::absent(if self.unread == self.count {
+                Absent::Gone
+            } else {
+                Absent::NoKernelSupport
+            });
+        };
+        let (method, source) = if finals == self.count {
+            (Method::Exact, "final value at its end")
+        } else {
+            (Method::LowerBound { upper: None }, "its last sample")
+        };
+        Field::Present(Value::new(Number::Whole(value), unit, method, source))
+    }
+}
+
+fn exact(value: u64, unit: Unit, alive: bool) -> Field {
+    let method = if alive {
+        Method::LowerBound { upper: None }
+    } else {
+        Method::Exact
+    };
+    Field::Present(Value::new(
+        Number::Whole(value),
+        unit,
+        method,
+        "CLOCK_BOOTTIME",
+    ))
+}

@@ -1,0 +1,109 @@
+//! The end of a task: everything the report needs, in one value.
+
+use crate::series::Series;
+use crate::settings::End;
+use crate::top::TopProcess;
+use crate::tree::{Tree, candidate};
+use record::report::{Process, Usage};
+
+/// A process that outlived the task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survivor {
+    /// Process id.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+}
+
+/// Everything the report needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Every metric of the task, present or absent with its reason.
+    pub usage: Usage,
+    /// A line for each process, identical ones folded beyond the bound; empty unless asked for.
+    pub processes: Vec<Process>,
+    /// Processes without a line of their own.
+    pub folded: u64,
+    /// The time series; empty unless asked for.
+    pub series: Series,
+    /// The processes that used most, by CPU time.
+    pub top: Vec<TopProcess>,
+    /// The processes that outlived the task.
+    pub survivors: Vec<Survivor>,
+    /// What a reader should know, in plain words.
+    pub notes: Vec<String>,
+}
+
+impl Tree {
+    /// The end: `end` says how, and with what totals of the wait chain.
+    pub fn finish(mut self, end: &End) -> Summary {
+        self.retire_all();
+        let usage = self.usage(end);
+        let survivors = end.survivors.iter().map(|&pid| Survivor {
+            pid,
+            command: self.command(pid).unwrap_or_default(),
+        });
+        let survivors = survivors.collect();
+        let mut top = self.top.clone();
+        for life in self.living.values() {
+            top.offer(candidate(life));
+        }
+        Summary {
+            usage,
+            processes: self.lines(end),
+            folded: self.table.folded(),
+            notes: self.notes(),
+            survivors,
+            top: top.list(),
+            series: self.series,
+        }
+    }
+
+    fn lines(&self, end: &End) -> Vec<Process> {
+        if !self.settings.keep_processes {
+            return Vec::new();
+        }
+        let mut lines = self.table.lines(self.start, self.late_cpu());
+        for life in self.living.values() {
+            lines.push(life.process(self.start, end.at, self.late_cpu()));
+        }
+        lines.sort_by_key(|line| (line.start_ns, line.pid));
+        lines
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.departed.is_empty() {
+            let programs = self.departed.join(", ");
+            notes.push(format!(
+                "work left the tree through {programs}: what it used there is not in these numbers"
+            ));
+        }
+        let lost = self.events_lost();
+        if lost > 0 {
+            notes.push(format!(
+                "{lost} events were lost: some processes may be missing"
+            ));
+        }
+        if self.auto_reaped {
+            notes.push(
+                "a process ignores SIGCHLD: what its children used may be missing from the totals"
+                    .to_owned(),
+            );
+        }
+        if self.ended.unread > 0 {
+            let (unread, count) = (self.ended.unread, self.ended.count);
+            notes.push(format!(
+                "{unread} of {count} ended processes were gone before they could be read; \
+                 they are in the totals"
+            ));
+        }
+        if self.series.dropped() > 0 {
+            let dropped = self.series.dropped();
+            notes.push(format!(
+                "{dropped} rows of small processes are not in the series"
+            ));
+        }
+        notes
+    }
+}

@@ -1,0 +1,190 @@
+//! The totals of the task and how each is known: wait chain, final values, or samples.
+
+use crate::counters::{self, CounterField, FIELDS};
+use crate::settings::End;
+use crate::spent::Spent;
+use crate::tree::Tree;
+use record::sample::Counters;
+use record::unit::{Nanos, Unit};
+use record::value::{Absent, Field, Method, Number, Value};
+
+/// Two totals of the same CPU time by different clocks differ by less than this share.
+const TIME_SLACK_SHARE: u64 = 100;
+
+/// And by less than this.
+const TIME_SLACK: u64 = 2_000_000;
+
+const LOWER: Method = Method::LowerBound { upper: None };
+
+/// Everything the totals are made of, gathered once.
+pub(crate) struct Totals<'a> {
+    tree: &'a Tree,
+    ended: Spent,
+    /// Living processes: by themselves, and with their waited-for children.
+    own: Counters,
+    with_children: Counters,
+    /// Whether every living process was read after the end.
+    living_read: bool,
+    chain: Option<Counters>,
+}
+
+impl<'a> Totals<'a> {
+    /// Gathers the parts as of `end`.
+    pub(crate) fn new(tree: &'a Tree, end: &End) -> Self {
+        let (mut own, mut with_children) = (Counters::default(), Counters::default());
+        let mut living_read = true;
+        for life in tree.living.values() {
+            match &life.last {
+                Some(last) => {
+                    counters::add(&mut own, &last.own);
+                    counters::add(&mut with_children, &last.with_children);
+                    living_read &= last.at >= end.at;
+                }
+                None => living_read = false,
+            }
+        }
+        let chain = end.waited.map(|w| counters::with_cpu(&w.counters));
+        Self {
+            tree,
+            ended: tree.ended_so_far(),
+            own,
+            with_children,
+            living_read,
+            chain,
+        }
+    }
+
+    /// The field of one counter.
+    pub(crate) fn field(&self, field: &CounterField) -> Field {
+        let finals = self.finals(field);
+        if let Some(chain) = self.chain.as_ref().and_then(|c| (field.get)(c)) {
+            return self.by_chain(field, chain, finals);
+        }
+        if let Some(finals) = finals {
+            let source = "sum of the final values of every process";
+            return present(field, finals, Method::Exact, source);
+        }
+        self.by_samples(field)
+    }
+
+    /// The CPU time and how it is known.
+    pub(crate) fn cpu(&self) -> Option<Value> {
+        let cpu = FIELDS.first().map(|field| self.field(field));
+        cpu.and_then(|field| field.value().cloned())
+    }
+
+    /// The sum over every process of its own final value, if nothing is missing.
+    fn finals(&self, field: &CounterField) -> Option<u64> {
+        let living = (field.get)(&self.own);
+        let none_alive = self.tree.living.is_empty();
+        let known = self.tree.knows_tree()
+            && self.ended.complete(field.metric)
+            && (none_alive || self.living_read && living.is_some());
+        let ended = (field.get)(&self.ended.own);
+        let sum = ended.unwrap_or(0).saturating_add(living.unwrap_or(0));
+        (known && (ended.is_some() || living.is_some())).then_some(sum)
+    }
+
+    fn by_chain(&self, field: &CounterField, chain: u64, finals: Option<u64>) -> Field {
+        let living = (field.get)(&self.with_children);
+        let total = chain.saturating_add(living.unwrap_or(0));
+        let slack = match field.unit {
+            Unit::Nanoseconds => TIME_SLACK.max(total / TIME_SLACK_SHARE),
+            _ => 0,
+        };
+        if let Some(finals) = finals.filter(|f| *f > total.saturating_add(slack)) {
+            // A parent that ignores SIGCHLD let its children pass the chain by.
+            let source = "sum of the final values of every process; the wait chain missed some";
+            return present(field, finals, Method::Exact, source);
+        }
+        let survivors = !self.tree.living.is_empty();
+        let whole = !survivors || self.living_read && living.is_some();
+        let bypassed = self.tree.auto_reaped && finals.is_none();
+        let method = if whole && !bypassed {
+            Method::Exact
+        } else {
+            LOWER
+        };
+        let source = match (survivors, finals.is_some()) {
+            (false, true) => "wait chain, checked against final values",
+            (false, false) => "wait chain",
+            (true, _) => "wait chain + /proc of the living",
+        };
+        present(field, total, method, source)
+    }
+
+    fn by_samples(&self, field: &CounterField) -> Field {
+        let mut sum = self.ended.own;
+        counters::add(&mut sum, &self.own);
+        counters::raise(&mut sum, &self.tree.seen);
+        match (field.get)(&sum) {
+            Some(value) => present(field, value, LOWER, "last sample of each process"),
+            None => Field::absent(self.why(field.metric)),
+        }
+    }
+
+    fn why(&self, metric: &str) -> Absent {
+        if let Some(reason) = self.tree.reasons.get(metric) {
+            return *reason;
+        }
+        let anything = self.tree.passes > 0 || self.ended.unread < self.ended.count;
+        if anything {
+            Absent::NoKernelSupport
+        } else {
+            Absent::Gone
+        }
+    }
+
+    /// Cores kept busy, mean of `wall`.
+    pub(crate) fn cores_mean(&self, wall: Nanos) -> Field {
+        match self.cpu() {
+            Some(cpu) if wall.0 > 0 => cores(
+                cpu.value.as_f64() / wall.0 as f64,
+                cpu.method,
+                "cpu_time / wall_time",
+            ),
+            Some(_) => Field::absent(Absent::NotApplicable),
+            None => Field::absent(self.why("cpu_time")),
+        }
+    }
+
+    /// Cores kept busy in the best second.
+    pub(crate) fn cores_peak(&self, wall: Nanos, end: &End) -> Field {
+        let Some(cpu) = self.cpu() else {
+            return Field::absent(self.why("cpu_time"));
+        };
+        let second = Nanos::from_secs(1);
+        if wall < second {
+            return self.cores_mean(wall);
+        }
+        let mean = cpu.value.as_f64() / wall.0 as f64;
+        let mut window = self.tree.window.clone();
+        if let Number::Whole(total) = cpu.value {
+            window.push(end.at, Nanos(total));
+        }
+        match window.best() {
+            Some((best, at)) if best >= mean && self.tree.passes > 0 => {
+                let period_ns = self.tree.settings.interval;
+                let sampled = Method::Sampled { period_ns };
+                let field = cores(best, sampled, "CPU time at each sample, a second apart");
+                at_instant(field, at.since(self.tree.start))
+            }
+            _ => cores(mean, LOWER, "mean of the whole time"),
+        }
+    }
+}
+
+fn cores(value: f64, method: Method, source: &str) -> Field {
+    Field::Present(Value::new(Number::Real(value), Unit::Cores, method, source))
+}
+
+fn at_instant(field: Field, at: Nanos) -> Field {
+    match field {
+        Field::Present(value) => Field::Present(value.at(Some(at))),
+        missing => missing,
+    }
+}
+
+fn present(field: &CounterField, value: u64, method: Method, source: &str) -> Field {
+    Field::Present(Value::new(Number::Whole(value), field.unit, method, source))
+}

@@ -1,0 +1,174 @@
+//! Every metric of the task in the order of the table, present or absent with its reason.
+
+use crate::counters;
+use crate::metric::METRICS;
+use crate::pass::Peak;
+use crate::peak::MemoryPeak;
+use crate::settings::End;
+use crate::total::Totals;
+use crate::tree::Tree;
+use record::metric::Metric;
+use record::report::Usage;
+use record::unit::Nanos;
+use record::value::{Absent, Field, Method, Number, Value};
+
+const LOWER: Method = Method::LowerBound { upper: None };
+
+impl Tree {
+    /// What the task has used as of `end`: final after its end, the state so far before.
+    pub fn usage(&self, end: &End) -> Usage {
+        let totals = Totals::new(self, end);
+        let memory = MemoryPeak::new(self, end);
+        let mut usage = Usage::default();
+        for metric in METRICS {
+            let field = self.field(metric, end, &totals, &memory);
+            usage.set(metric.name, self.bounded_by_departure(metric.name, field));
+        }
+        usage
+    }
+
+    fn field(&self, m: &Metric, end: &End, totals: &Totals<'_>, memory: &MemoryPeak<'_>) -> Field {
+        let wall = end.at.since(self.start);
+        if let Some(counter) = counters::field(m.name) {
+            return totals.field(counter);
+        }
+        match m.name {
+            "wall_time" => whole(m, wall.0, Method::Exact, "CLOCK_BOOTTIME"),
+            "cores_mean" => totals.cores_mean(wall),
+            "cores_peak" => totals.cores_peak(wall, end),
+            "rss_peak" => memory.rss(),
+            "rss_peak_process" => memory.rss_process(),
+            "memory_peak" => memory.memory(),
+            "virtual_peak" => memory.virtual_size(),
+            "rss_peak_anon" | "rss_peak_file" | "rss_peak_shmem" => memory.rss_part(m.name),
+            "swap_peak" => memory.sampled(m.name, self.peaks.swap, "swap in samples"),
+            "cgroup_peak" => self.cgroup_peak(m),
+            "processes_total" => self.processes_total(m),
+            "processes_peak" => self.processes_peak(m, memory),
+            "threads_peak" => self.threads_peak(m, memory),
+            "footprint_peak" => self.walked(m, self.footprint.bytes),
+            "files_peak" => self.walked(m, self.footprint.files),
+            _ => self.gpu_field(m),
+        }
+    }
+
+    fn cgroup_peak(&self, m: &Metric) -> Field {
+        let reason = self.reasons.get(m.name).copied();
+        match (self.peaks.charge.value, self.group.and_then(|g| g.peak)) {
+            (Some(value), Some(_)) => whole(m, value, Method::Exact, "the cgroup's own peak"),
+            (Some(value), None) => whole(m, value, LOWER, "the cgroup's charge in samples"),
+            (None, _) => Field::absent(reason.unwrap_or(Absent::NotApplicable)),
+        }
+    }
+
+    fn processes_total(&self, m: &Metric) -> Field {
+        let counted = self
+            .counts
+            .filter(|c| c.exact)
+            .and_then(|c| c.processes_total);
+        match counted {
+            Some(total) => whole(m, total, Method::Exact, "counted at each fork"),
+            None if self.knows_tree() => {
+                whole(m, self.total, Method::Exact, "fork and exit events")
+            }
+            None => {
+                let counts = self.counts.and_then(|c| c.processes_total);
+                let seen = self.total.max(counts.unwrap_or(0));
+                whole(m, seen, LOWER, "processes seen")
+            }
+        }
+    }
+
+    fn processes_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
+        let exact = self
+            .counts
+            .filter(|c| c.exact)
+            .and_then(|c| c.processes_peak);
+        let at = self.alive_peak.at.map(|at| at.since(self.start));
+        let own = self.alive_peak.value;
+        match exact {
+            Some(peak) => {
+                let at = at.filter(|_| own == Some(peak));
+                at_instant(whole(m, peak, Method::Exact, "counted at each fork"), at)
+            }
+            None if self.knows_tree() => at_instant(
+                whole(m, own.unwrap_or(1), Method::Exact, "fork and exit events"),
+                at,
+            ),
+            None if self.passes > 0 => memory.sampled(m.name, self.peaks.processes, "samples"),
+            None => at_instant(whole(m, own.unwrap_or(1), LOWER, "processes seen"), at),
+        }
+    }
+
+    fn threads_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
+        let exact = self.counts.filter(|c| c.exact).and_then(|c| c.threads_peak);
+        match exact {
+            Some(peak) => whole(m, peak, Method::Exact, "counted at each clone"),
+            None => memory.sampled(m.name, self.peaks.threads, "threads in samples"),
+        }
+    }
+
+    fn walked(&self, m: &Metric, peak: Peak) -> Field {
+        let Some(value) = peak.value else {
+            let reason = self.reasons.get(m.name).copied();
+            return Field::absent(reason.unwrap_or(Absent::Off));
+        };
+        let walk = &self.footprint;
+        let gaps = walk.walks.saturating_sub(1);
+        let method = match walk.last.since(walk.first).0.checked_div(gaps) {
+            Some(period) if !walk.incomplete => Method::Sampled {
+                period_ns: Nanos(period),
+            },
+            _ => LOWER,
+        };
+        let at = peak.at.map(|at| at.since(self.start));
+        at_instant(whole(m, value, method, "walk of the directories"), at)
+    }
+
+    fn gpu_field(&self, m: &Metric) -> Field {
+        let gpu = match &self.gpu {
+            Ok(gpu) => gpu,
+            Err(reason) => return Field::absent(*reason),
+        };
+        let number = match m.name {
+            "gpu_time" => gpu.time.map(|t| Number::Whole(t.0)),
+            "gpu_memory_peak" => gpu.memory_peak.map(|b| Number::Whole(b.0)),
+            _ => gpu
+                .utilisation_ratio
+                .filter(|x| x.is_finite())
+                .map(Number::Real),
+        };
+        let method = if gpu.exact {
+            Method::Exact
+        } else {
+            Method::Sampled {
+                period_ns: self.settings.interval,
+            }
+        };
+        number.map_or(Field::absent(Absent::NoKernelSupport), |number| {
+            Field::Present(Value::new(number, m.unit, method, gpu.source.as_str()))
+        })
+    }
+
+    /// Work that left the tree is not in any number: the truth is that or more.
+    fn bounded_by_departure(&self, name: &str, field: Field) -> Field {
+        match field {
+            Field::Present(mut value) if !self.departed.is_empty() && name != "wall_time" => {
+                value.method = LOWER;
+                Field::Present(value)
+            }
+            other => other,
+        }
+    }
+}
+
+fn whole(m: &Metric, value: u64, method: Method, source: &str) -> Field {
+    Field::Present(Value::new(Number::Whole(value), m.unit, method, source))
+}
+
+fn at_instant(field: Field, at: Option<Nanos>) -> Field {
+    match field {
+        Field::Present(value) => Field::Present(value.at(at)),
+        missing => missing,
+    }
+}

@@ -1,0 +1,354 @@
+//! The task's processes, kept from forks and exits as the kernel tells them.
+//!
+//! A process is a member if its parent is one. The *adopter* is the process outside the task that waits for its
+//! orphans (the launcher): a fork that names it as parent, once the task has its root, was made by a member with
+//! `CLONE_PARENT`, so the child is a member too. Dead processes leave the set, so a reused pid is no member.
+
+use super::peak::Peak;
+use super::procfs::Found;
+use record::event::Event;
+use record::identity::{Ending, ProcessId};
+use record::unit::Nanos;
+use std::collections::HashMap;
+
+/// Processes followed at once; the kernel's own bound on pids.
+const MEMBERS_MAX: usize = 1 << 22;
+
+/// How many processes and threads there are and were. Zombies do not count; main threads count as threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Processes (thread groups) that ever were, the root included.
+    pub processes_total: u64,
+    /// Processes alive now.
+    pub processes_alive: u64,
+    /// The most processes alive at one instant.
+    pub processes_peak: u64,
+    /// When that was first reached.
+    pub processes_peak_at: Nanos,
+    /// Threads alive now.
+    pub threads_alive: u64,
+    /// The most threads alive at one instant.
+    pub threads_peak: u64,
+    /// When that was first reached.
+    pub threads_peak_at: Nanos,
+    /// Nothing was missed. Otherwise the totals and peaks are lower bounds.
+    pub exact: bool,
+}
+
+/// What the tree knows of one process.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    parent: u32,
+    threads: u64,
+    /// Exact start, or the instant of its fork event.
+    start: Nanos,
+    /// Status of the main thread, if that ended before the others.
+    leader_status: Option<u32>,
+}
+
+/// A thread's end as the kernel told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadEnd {
+    /// When, `CLOCK_BOOTTIME`.
+    pub at: Nanos,
+    /// Its process.
+    pub process: u32,
+    /// Its own id.
+    pub thread: u32,
+    /// Its wait status.
+    pub status: u32,
+    /// Its parent had waited for it before the kernel told its end.
+    pub reaped: bool,
+}
+
+/// The set of the task's processes.
+#[derive(Debug)]
+pub struct Tree {
+    adopter: u32,
+    members: HashMap<u32, Member>,
+    processes: Peak,
+    threads: Peak,
+    total: u64,
+    exact: bool,
+}
+
+impl Tree {
+    /// A task whose root is `root`, one thread; `adopter` is 0 if there is none.
+    pub fn new(root: u32, adopter: u32, start: Nanos) -> Self {
+        let mut tree = Self {
+            adopter,
+            members: HashMap::new(),
+            processes: Peak::default(),
+            threads: Peak::default(),
+            total: 0,
+            exact: true,
+        };
+        tree.insert(start, adopter, root, 1);
+        tree
+    }
+
+    /// Whether the process `pid` is a living member.
+    pub fn contains(&self, pid: u32) -> bool {
+        self.members.contains_key(&pid)
+    }
+
+    /// The living members, in no order.
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
+        self.members.keys().copied()
+    }
+
+    /// The process outside the task that its orphans go to.
+    pub fn adopter(&self) -> u32 {
+        self.adopter
+    }
+
+    /// The numbers so far.
+    pub fn counts(&self) -> Counts {
+        let (processes_peak, processes_peak_at) = self.processes.highest();
+        let (threads_peak, threads_peak_at) = self.threads.highest();
+        Counts {
+            processes_total: self.total,
+            processes_alive: self.processes.alive(),
+            processes_peak,
+            processes_peak_at,
+            threads_alive: self.threads.alive(),
+            threads_peak,
+            threads_peak_at,
+            exact: self.exact,
+        }
+    }
+
+    /// From now on the numbers are lower bounds.
+    pub fn missed_something(&mut self) {
+        self.exact = false;
+    }
+
+    /// A new process; `Some` if it is of the task.
+    pub fn fork(&mut self, at: Nanos, parent: u32, pid: u32) -> Option<Event> {
+        let ours = self.contains(parent) || (parent == self.adopter && self.adopter != 0);
+        if !ours || self.contains(pid) {
+            return None;
+        }
+        if self.members.len() >= MEMBERS_MAX {
+            self.exact = false;
+            return None;
+        }
+        self.insert(at, parent, pid, 1);
+        Some(Event::Fork {
+            at,
+            parent: Some(parent),
+            pid,
+            start: None,
+        })
+    }
+
+    fn insert(&mut self, at: Nanos, parent: u32, pid: u32, threads: u64) {
+        let member = Member {
+            parent,
+            threads,
+            start: at,
+            leader_status: None,
+        };
+        self.members.insert(pid, member);
+        self.total += 1;
+        self.processes.birth(at, parent);
+        for _ in 0..threads {
+            self.threads.birth(at, pid);
+        }
+    }
+
+    /// A new thread of `process`.
+    pub fn thread(&mut self, at: Nanos, process: u32) {
+        if let Some(member) = self.members.get_mut(&process) {
+            member.threads += 1;
+            self.threads.birth(at, process);
+        }
+    }
+
+    /// The process has no other thread left (an exec ended them without telling).
+    pub fn alone(&mut self, process: u32) {
+        if let Some(member) = self.members.get_mut(&process) {
+            self.threads.deaths(member.threads.saturating_sub(1));
+            member.threads = 1;
+            member.leader_status = None;
+        }
+    }
+
+    /// A thread ended; `Some` if it was the last of a process of the task.
+    pub fn thread_exit(&mut self, end: ThreadEnd) -> Option<Event> {
+        let member = self.members.get_mut(&end.process)?;
+        self.threads.deaths(1);
+        member.threads = member.threads.saturating_sub(1);
+        if member.threads > 0 {
+            if end.thread == end.process {
+                member.leader_status = Some(end.status);
+            }
+            return None;
+        }
+        let parent = member.parent;
+        let status = match (end.status, member.leader_status) {
+            (0, Some(leader)) => leader,
+            (status, _) => status,
+        };
+        self.members.remove(&end.process);
+        if end.reaped && end.thread == end.process {
+            self.processes.late_death(parent);
+        } else {
+            self.processes.deaths(1);
+        }
+        let ending = Some(Ending::from_wait_status(status));
+        Some(exit(end.at, end.process, ending))
+    }
+
+    /// Makes the set agree with `found`: the members still there and all descendants of members and adopter.
+    /// Returns what must have happened meanwhile. The numbers are lower bounds from then on.
+    pub fn resync(&mut self, now: Nanos, found: &[Found]) -> Vec<Event> {
+        self.exact = false;
+        let alive: HashMap<u32, &Found> = found
+            .iter()
+            .filter(|process| process.live_threads() > 0)
+            .map(|process| (process.pid, process))
+            .collect();
+        let mut events = Vec::new();
+        let still = |pid: &u32, member: &Member| {
+            alive
+                .get(pid)
+                .is_some_and(|process| same_start(member.start, process.start))
+        };
+        for (&pid, _) in self.members.iter().filter(|(pid, m)| !still(pid, m)) {
+            events.push(exit(now, pid, None));
+        }
+        self.members.retain(|pid, member| still(pid, member));
+        for process in alive.values() {
+            if let Some(member) = self.members.get_mut(&process.pid) {
+                member.threads = process.live_threads();
+            } else if self.members.len() < MEMBERS_MAX {
+                let (ppid, threads) = (process.ppid, process.live_threads());
+                self.insert(process.start, ppid, process.pid, threads);
+                events.push(Event::Fork {
+                    at: process.start,
+                    parent: Some(ppid),
+                    pid: process.pid,
+                    start: Some(process.start),
+                });
+            }
+        }
+        self.processes.set(now, self.members.len() as u64);
+        let threads = self.members.values().map(|member| member.threads).sum();
+        self.threads.set(now, threads);
+        events
+    }
+}
+
+/// `/proc` cuts starts to its step, and the fork event comes a little after the start that `/proc` tells.
+fn same_start(known: Nanos, read: Nanos) -> bool {
+    let read = ProcessId::new(0, read).start_ns;
+    let known = ProcessId::new(0, known).start_ns;
+    let late = known.since(read);
+    read <= known && late <= Nanos::from_millis(100)
+}
+
+fn exit(at: Nanos, pid: u32, ending: Option<Ending>) -> Event {
+    Event::Exit {
+        at,
+        pid,
+        ending,
+        own: None,
+        peaks: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(process: u32, thread: u32, status: u32) -> ThreadEnd {
+        ThreadEnd {
+            at: Nanos(9),
+            process,
+            thread,
+            status,
+            reaped: false,
+        }
+    }
+
+    fn found(pid: u32, ppid: u32, start: u64, threads: u64) -> Found {
+        Found {
+            pid,
+            ppid,
+            start: Nanos(start),
+            threads,
+            zombie: false,
+        }
+    }
+
+    #[test]
+    fn children_of_members_and_of_the_adopter_belong_to_the_task() {
+        let mut tree = Tree::new(10, 5, Nanos(1));
+        assert!(tree.fork(Nanos(2), 10, 11).is_some());
+        assert!(tree.fork(Nanos(3), 11, 12).is_some());
+        assert!(
+            tree.fork(Nanos(4), 5, 13).is_some(),
+            "CLONE_PARENT of the root"
+        );
+        assert!(tree.fork(Nanos(5), 99, 14).is_none());
+        assert!(tree.fork(Nanos(6), 10, 11).is_none(), "told twice");
+        let counts = tree.counts();
+        assert_eq!((counts.processes_total, counts.processes_peak), (4, 4));
+        assert!(counts.exact);
+    }
+
+    #[test]
+    fn a_process_lives_as_long_as_one_of_its_threads() {
+        let mut tree = Tree::new(10, 5, Nanos(1));
+        tree.thread(Nanos(2), 10);
+        assert_eq!(tree.thread_exit(end(10, 10, 3 << 8)), None);
+        assert!(tree.contains(10));
+        let Some(Event::Exit { ending, pid, .. }) = tree.thread_exit(end(10, 11, 0)) else {
+            panic!("the last thread's end is the end of the process");
+        };
+        assert_eq!((ending, pid), (Some(Ending::Code(3)), 10));
+        let counts = tree.counts();
+        assert_eq!((counts.threads_peak, counts.threads_alive), (2, 0));
+        assert_eq!(counts.processes_alive, 0);
+    }
+
+    #[test]
+    fn a_dead_pid_is_no_member_when_it_is_used_again() {
+        let mut tree = Tree::new(10, 0, Nanos(1));
+        tree.fork(Nanos(2), 10, 11);
+        tree.thread_exit(end(11, 11, 9));
+        assert!(tree.fork(Nanos(3), 77, 11).is_none());
+        assert!(tree.fork(Nanos(4), 11, 12).is_none());
+        assert!(tree.fork(Nanos(4), 0, 13).is_none(), "no adopter");
+    }
+
+    #[test]
+    fn after_a_loss_the_tree_agrees_with_proc() {
+        let mut tree = Tree::new(10, 5, Nanos(1_000_000_000));
+        tree.fork(Nanos(2_000_000_000), 10, 11);
+        tree.fork(Nanos(2_000_000_000), 10, 12);
+        let listing = [
+            found(10, 5, 1_000_000_000, 3),
+            found(12, 1, 2_500_000_000, 1),
+            found(13, 10, 2_200_000_000, 1),
+        ];
+        let events = tree.resync(Nanos(3_000_000_000), &listing);
+        assert!(tree.contains(10) && tree.contains(13) && !tree.contains(11));
+        let ends = events.iter().filter(|e| matches!(e, Event::Exit { .. }));
+        assert_eq!(ends.count(), 2, "11 is gone, and 12 is another process now");
+        let counts = tree.counts();
+        assert_eq!((counts.processes_alive, counts.threads_alive), (3, 5));
+        assert!(!counts.exact);
+    }
+
+    #[test]
+    fn an_exec_leaves_one_thread() {
+        let mut tree = Tree::new(10, 0, Nanos(1));
+        tree.thread(Nanos(2), 10);
+        tree.thread(Nanos(2), 10);
+        tree.alone(10);
+        assert_eq!(tree.counts().threads_alive, 1);
+        assert!(tree.thread_exit(end(10, 10, 0)).is_some());
+    }
+}

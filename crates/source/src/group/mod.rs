@@ -1,0 +1,23 @@
+//! Control groups as records: what a group uses, and what the groups above us allow.
+
+mod content;
+mod limits;
+mod reader;
+
+pub use content::METRICS;
+pub use limits::{NearestLimits, nearest_limits};
+pub use reader::GroupReader;
+
+use record::value::Absent;
+
+/// The reason for reports why a group could not be had.
+pub fn absent(error: &sys::cgroup::Error) -> Absent {
+    use sys::cgroup::Error;
+    match error {
+        Error::NoPermission { .. } => Absent::NoPermission,
+        Error::Gone { .. } => Absent::Gone,
+        Error::NotMounted(_) | Error::NoKernelSupport { .. } | Error::Io { .. } => {
+            Absent::NoKernelSupport
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `/proc/PID/status`: memory by kind with its peaks, threads, context switches of one thread, permitted CPUs.
+//!
+//! `VmHWM` is brought up to date lazily: the peak is the larger of `VmHWM` and `VmRSS`. The switches are of the
+//! thread that the file belongs to, the main one for `/proc/PID/status`. Kernel threads and zombies have no Vm lines.
+
+use super::field::{first_number, kib, pairs};
+use super::source::{Source, of_process};
+use crate::root::Root;
+use record::metric::{Kind, Metric};
+use record::sample::Memory;
+use record::unit::Unit;
+use record::value::Absent;
+
+/// What this file yields.
+pub const METRICS: &[Metric] = &[
+    gauge(
+        "rss_anon",
+        "/proc/PID/status RssAnon",
+        "resident anonymous pages",
+    ),
+    gauge(
+        "rss_file",
+        "/proc/PID/status RssFile",
+        "resident file pages",
+    ),
+    gauge(
+        "rss_shmem",
+        "/proc/PID/status RssShmem",
+        "resident shared memory",
+    ),
+    gauge(
+        "swap",
+        "/proc/PID/status VmSwap",
+        "swapped-out anonymous pages",
+    ),
+    gauge(
+        "rss_peak_process",
+        "/proc/PID/status VmHWM, VmRSS",
+        "highest resident set since the last exec",
+    ),
+    gauge(
+        "virtual_peak",
+        "/proc/PID/status VmPeak",
+        "largest address space since the last exec",
+    ),
+    of_process(
+        "switches_voluntary",
+        Kind::Counter,
+        Unit::Count,
+        "/proc/PID/task/TID/status voluntary_ctxt_switches",
+        "context switches by waiting, of the threads seen",
+    ),
+    of_process(
+        "switches_involuntary",
+        Kind::Counter,
+        Unit::Count,
+        "/proc/PID/task/TID/status nonvoluntary_ctxt_switches",
+        "context switches by preemption, of the threads seen",
+    ),
+];
+
+const fn gauge(name: &'static str, origin: &'static str, doc: &'static str) -> Metric {
+    of_process(name, Kind::Gauge, Unit::Bytes, origin, doc)
+}
+
+/// Its row of the table of sources.
+pub const SOURCE: Source = Source {
+    name: "proc_pid_status",
+    file: "/proc/PID/status",
+    metrics: METRICS,
+    digest: |text| format!("{:#?}", parse(text)),
+};
+
+/// The lines of `/proc/PID/status` that are used; `None` for each that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Status {
+    /// Memory, with `rss_peak` = the larger of `VmHWM` and `VmRSS`. PSS is not in this file.
+    pub memory: Memory,
+    /// Parent.
+    pub ppid: Option<u32>,
+    /// Effective user.
+    pub uid_effective: Option<u32>,
+    /// Live threads.
+    pub threads: Option<u64>,
+    /// Who traces it; 0 is nobody.
+    pub tracer: Option<u32>,
+    /// CPUs that the thread may use, as the kernel lists them (`0-3,8`).
+    pub cpus_allowed: Option<Vec<u8>>,
+    /// Voluntary context switches of the thread.
+    pub switches_voluntary: Option<u64>,
+    /// Involuntary context switches of the thread.
+    pub switches_involuntary: Option<u64>,
+}
+
+/// Parses the file.
+pub fn parse(text: &[u8]) -> Status {
+    let mut status = Status::default();
+    let mut hwm = None;
+    for (key, value) in pairs(text) {
+        match key {
+            b"VmHWM" => hwm = kib(value),
+            b"PPid" => status.ppid = id(value),
+            b"TracerPid" => status.tracer = id(value),
+            b"Uid" => {
+                status.uid_effective = value.split(u8::is_ascii_whitespace).nth(1).and_then(id)
+            }
+            b"Threads" => status.threads = first_number(value),
+            b"Cpus_allowed_list" => status.cpus_allowed = Some(value.to_vec()),
+            b"voluntary_ctxt_switches" => status.switches_voluntary = first_number(value),
+            b"nonvoluntary_ctxt_switches" => status.switches_involuntary = first_number(value),
+            _ => memory_line(&mut status.memory, key, value),
+        }
+    }
+    status.memory.rss_peak = hwm.max(status.memory.rss);
+    status
+}
+
+fn memory_line(memory: &mut Memory, key: &[u8], value: &[u8]) {
+    let field = match key {
+        b"VmRSS" => &mut memory.rss,
+        b"RssAnon" => &mut memory.rss_anon,
+        b"RssFile" => &mut memory.rss_file,
+        b"RssShmem" => &mut memory.rss_shmem,
+        b"VmSwap" => &mut memory.swap,
+        b"VmSize" => &mut memory.virtual_size,
+        b"VmPeak" => &mut memory.virtual_peak,
+        _ => return,
+    };
+    *field = kib(value);
+}
+
+/// Only the two counts of switches, without the rest: (voluntary, involuntary).
+pub fn parse_switches(text: &[u8]) -> (Option<u64>, Option<u64>) {
+    let (mut voluntary, mut involuntary) = (None, None);
+    for (key, value) in pairs(text) {
+        match key {
+            b"voluntary_ctxt_switches" => voluntary = first_number(value),
+            b"nonvoluntary_ctxt_switches" => involuntary = first_number(value),
+            _ => {}
+        }
+    }
+    (voluntary, involuntary)
+}
+
+fn id(value: &[u8]) -> Option<u32> {
+    u32::try_from(first_number(value)?).ok()
+}
+
+/// Reads and parses the file of `pid`, or of this process.
+pub fn read(root: &Root, pid: Option<u32>) -> Result<Status, Absent> {
+    Ok(parse(&root.read_process(pid, "status")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::unit::Bytes;
+
+    #[test]
+    fn the_peak_is_never_below_the_present() {
+        let lazy = parse(b"VmHWM:\t 100 kB\nVmRSS:\t 300 kB\n");
+        assert_eq!(lazy.memory.rss_peak, Some(Bytes(300 << 10)));
+        let past = parse(b"VmHWM:\t 500 kB\nVmRSS:\t 300 kB\n");
+        assert_eq!(past.memory.rss_peak, Some(Bytes(500 << 10)));
+    }
+
+    #[test]
+    fn a_kernel_thread_has_no_memory() {
+        let status = parse(b"Name:\tkthreadd\nPPid:\t0\nThreads:\t1\n");
+        assert_eq!(status.memory, Memory::default());
+        assert_eq!((status.ppid, status.threads), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn the_switches_alone_are_the_same() {
+        let text = b"voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t9\n";
+        assert_eq!(parse_switches(text), (Some(7), Some(9)));
+        assert_eq!(parse(text).switches_involuntary, Some(9));
+    }
+
+    #[test]
+    fn this_process_has_a_resident_set() {
+        let status = read(&Root::default(), None).unwrap();
+        assert!(status.memory.rss > Some(Bytes(100 << 10)));
+    }
+}

@@ -1,0 +1,378 @@
+//! One process under watch: its kept-open files, its identity and the last of its details.
+
+use super::kept::{Descriptors, Kept, read_at_start};
+use super::threads::{Threads, read_thread_io};
+use super::{IoWait, SampleCost};
+use crate::query::counters::{add, larger};
+use crate::query::{
+    proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_statm, proc_pid_status,
+};
+use crate::root::{Root, process_absent};
+use record::identity::ProcessId;
+use record::sample::{Counters, Memory, ProcessSample};
+use record::unit::{Bytes, Nanos};
+use record::value::Absent;
+use std::fs::File;
+
+/// What one pass allows and knows.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) pass: u64,
+    /// Passes between two turns of a process, 0 and 1 being every pass.
+    pub(super) stride: u64,
+    /// Files that may still be read for details in this pass.
+    pub(super) files_left: i64,
+    pub(super) threads_max: u64,
+    pub(super) page_bytes: Option<u64>,
+    pub(super) io_wait: IoWait,
+}
+
+/// One process under watch.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    id: Option<ProcessId>,
+    stat: Kept,
+    statm: Kept,
+    schedstat: Kept,
+    status: Kept,
+    io: Kept,
+    pass_seen: u64,
+    /// The pass of its last turn; 0 is never.
+    pass_detail: u64,
+    threads_live: u64,
+    has_waited: bool,
+    threads: Threads,
+    memory: Memory,
+    own: Counters,
+    with_children: Counters,
+}
+
+/// The means of one reading, bundled.
+struct Means<'a> {
+    root: &'a Root,
+    pid: u32,
+    turn: &'a mut Turn,
+    descriptors: &'a mut Descriptors,
+    buffer: &'a mut Vec<u8>,
+    cost: &'a mut SampleCost,
+}
+
+impl Means<'_> {
+    /// The content of one of the process's files.
+    fn read(&mut self, kept: &mut Kept, name: &str) -> Result<&[u8], Absent> {
+        let (root, pid) = (self.root, self.pid);
+        self.cost.files_read += 1;
+        let length = kept.read(|| root.process(pid, name), self.descriptors, self.buffer)?;
+        self.buffer.get(..length).ok_or(Absent::NoKernelSupport)
+    }
+}
+
+/// The part of `stat` that is not in the sample.
+struct Rest {
+    has_waited: bool,
+    ended: bool,
+    children: Counters,
+    ticks: Counters,
+}
+
+impl Watch {
+    /// Whether nothing was read of it before.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.id.is_none()
+    }
+
+    pub(super) fn seen_in(&self, pass: u64) -> bool {
+        self.pass_seen == pass
+    }
+
+    pub(super) fn last_rss(&self) -> Option<Bytes> {
+        self.memory.rss
+    }
+
+    /// Files that its next turn will read.
+    pub(super) fn detail_files(&self) -> u64 {
+        let each = 2 + u64::from(self.has_waited);
+        match self.threads_live {
+            0 | 1 => each,
+            threads => 2 + each * threads,
+        }
+    }
+
+    pub(super) fn close(&mut self, descriptors: &mut Descriptors) {
+        for kept in [
+            &mut self.stat,
+            &mut self.statm,
+            &mut self.schedstat,
+            &mut self.status,
+            &mut self.io,
+        ] {
+            kept.close(descriptors);
+        }
+    }
+
+    /// Reads the process. `Gone` also where the pid belongs to another process than before: the caller then
+    /// starts a fresh watch.
+    ///
+    /// The order makes one process of many files: `stat` is opened first and read after `io` and again after
+    /// any file that was opened by path; a read that succeeds proves that the pid was not given away in between.
+    pub(super) fn sample(
+        &mut self,
+        root: &Root,
+        pid: u32,
+        turn: &mut Turn,
+        descriptors: &mut Descriptors,
+        buffer: &mut Vec<u8>,
+        cost: &mut SampleCost,
+    ) -> Result<ProcessSample, Absent> {
+        let mut means = Means {
+            root,
+            pid,
+            turn,
+            descriptors,
+            buffer,
+            cost,
+        };
+        let held = self.hold_stat(&mut means)?;
+        let opened = means.descriptors.opened();
+        let due = self.is_due(&mut means);
+        let io = if due { self.read_io(&mut means)? } else { None };
+        let (mut sample, rest) = self.read_stat(held.as_ref(), &mut means)?;
+        if self.id.is_some_and(|id| id != sample.id) {
+            return Err(Absent::Gone);
+        }
+        self.threads_live = sample.threads.unwrap_or(1);
+        self.has_waited = rest.has_waited;
+        if !rest.ended {
+            self.read_memory(due, &mut means)?;
+            self.read_threads(due, &mut means)?;
+        } else {
+            self.memory = peaks_only(self.memory);
+        }
+        if means.descriptors.opened() != opened {
+            self.read_stat(held.as_ref(), &mut means)?;
+        }
+        if let Some(file) = held {
+            self.stat.adopt(file, means.descriptors);
+        }
+        if due {
+            self.pass_detail = means.turn.pass;
+        }
+        self.id = Some(sample.id);
+        self.pass_seen = means.turn.pass;
+        self.take_counters(io, &rest);
+        sample.memory = self.memory;
+        sample.own = self.own;
+        sample.with_children = self.with_children;
+        Ok(sample)
+    }
+
+    /// Opens `stat` unless it is kept open.
+    fn hold_stat(&self, means: &mut Means<'_>) -> Result<Option<File>, Absent> {
+        if self.stat.is_open() {
+            return Ok(None);
+        }
+        let path = means.root.process(means.pid, "stat");
+        match means.descriptors.open(&path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) => Err(process_absent(&error)),
+        }
+    }
+
+    fn is_due(&self, means: &mut Means<'_>) -> bool {
+        let age = means.turn.pass.saturating_sub(self.pass_detail);
+        let wanted = self.pass_detail == 0 || age >= means.turn.stride;
+        let due = wanted && means.turn.files_left > 0;
+        if due {
+            let files = i64::try_from(self.detail_files()).unwrap_or(i64::MAX);
+            means.turn.files_left = means.turn.files_left.saturating_sub(files);
+        } else {
+            means.cost.deferred += 1;
+        }
+        due
+    }
+
+    fn read_io(&mut self, means: &mut Means<'_>) -> Result<Option<Counters>, Absent> {
+        match means.read(&mut self.io, "io") {
+            Ok(text) => Ok(Some(proc_pid_io::parse(text))),
+            Err(Absent::Gone) => Err(Absent::Gone),
+            Err(absent) => {
+                means.cost.denied_io += u64::from(absent == Absent::NoPermission);
+                self.io.close(means.descriptors);
+                Ok(None)
+            }
+        }
+    }
+
+    fn read_stat(
+        &self,
+        held: Option<&File>,
+        means: &mut Means<'_>,
+    ) -> Result<(ProcessSample, Rest), Absent> {
+        let file = held.or(self.stat.file()).ok_or(Absent::Gone)?;
+        means.cost.files_read += 1;
+        let length = read_at_start(file, means.buffer).map_err(|error| process_absent(&error))?;
+        let text = means.buffer.get(..length).unwrap_or_default();
+        let stat = proc_pid_stat::parse(text).ok_or(Absent::NoKernelSupport)?;
+        Ok((as_sample(&stat), as_rest(&stat, means.turn.io_wait)))
+    }
+
+    fn read_memory(&mut self, due: bool, means: &mut Means<'_>) -> Result<(), Absent> {
+        let Some(page_bytes) = means.turn.page_bytes.filter(|_| !due) else {
+            let text = means.read(&mut self.status, "status")?;
+            let status = proc_pid_status::parse(text);
+            self.memory = match status.memory.rss {
+                Some(_) => status.memory,
+                // A kernel thread, or one that has just given its memory back.
+                None => peaks_only(self.memory),
+            };
+            if self.threads_live == 1 {
+                self.threads.set_only(
+                    means.pid,
+                    Counters {
+                        switches_voluntary: status.switches_voluntary,
+                        switches_involuntary: status.switches_involuntary,
+                        ..Counters::default()
+                    },
+                );
+            }
+            return Ok(());
+        };
+        let text = means.read(&mut self.statm, "statm")?;
+        if let Some(statm) = proc_pid_statm::parse(text, page_bytes) {
+            self.memory = refreshed(self.memory, statm);
+        }
+        Ok(())
+    }
+
+    fn read_threads(&mut self, due: bool, means: &mut Means<'_>) -> Result<(), Absent> {
+        if self.threads_live == 1 {
+            let line = match means.read(&mut self.schedstat, "schedstat") {
+                Ok(text) => proc_pid_schedstat::parse(text),
+                Err(Absent::Gone) => return Err(Absent::Gone),
+                Err(_) => None,
+            };
+            let mut main = Counters {
+                cpu: line.map(|line| line.cpu),
+                cpu_wait: line.map(|line| line.wait),
+                ..Counters::default()
+            };
+            if due && self.has_waited {
+                means.cost.files_read += 1;
+                let io = read_thread_io(means.root, means.pid, means.descriptors, means.buffer);
+                main = add(main, io.unwrap_or_default());
+            }
+            self.threads.set_only(means.pid, main);
+        } else if self.threads_live > means.turn.threads_max {
+            means.cost.threads_unread += 1;
+        } else if due {
+            let task = means.root.process(means.pid, "task");
+            means.cost.files_read += self.threads.walk(
+                &task,
+                self.has_waited,
+                means.turn.threads_max,
+                means.descriptors,
+                means.buffer,
+            );
+        }
+        Ok(())
+    }
+
+    fn take_counters(&mut self, io: Option<Counters>, rest: &Rest) {
+        let threads = self.threads.sum();
+        let mut now = larger(threads, rest.ticks);
+        if let (Some(io), false) = (io, rest.has_waited) {
+            now = larger(now, io);
+        }
+        self.own = larger(self.own, now);
+        let mut all = add(self.own_without_io(), rest.children);
+        all = larger(all, io.unwrap_or_default());
+        self.with_children = larger(self.with_children, all);
+    }
+
+    /// Own counters that a sum with the children's may be made of.
+    fn own_without_io(&self) -> Counters {
+        Counters {
+            cpu: self.own.cpu,
+            cpu_user: self.own.cpu_user,
+            cpu_system: self.own.cpu_system,
+            faults_minor: self.own.faults_minor,
+            faults_major: self.own.faults_major,
+            ..Counters::default()
+        }
+    }
+}
+
+fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
+    ProcessSample {
+        id: stat.id(),
+        ppid: stat.ppid,
+        pgid: stat.pgid,
+        sid: stat.sid,
+        state: stat.state,
+        comm: stat.comm.to_vec(),
+        threads: (!stat.ended()).then_some(stat.threads),
+        own: Counters::default(),
+        with_children: Counters::default(),
+        memory: Memory::default(),
+    }
+}
+
+fn as_rest(stat: &proc_pid_stat::Stat<'_>, io_wait: IoWait) -> Rest {
+    let children = Counters {
+        cpu: Some(stat.user_children.plus(stat.system_children)),
+        cpu_user: Some(stat.user_children),
+        cpu_system: Some(stat.system_children),
+        faults_minor: Some(stat.faults_minor_children),
+        faults_major: Some(stat.faults_major_children),
+        ..Counters::default()
+    };
+    let waited = match io_wait {
+        IoWait::Counted => stat.io_wait_main,
+        IoWait::Off => None,
+        IoWait::Unsaid => stat.io_wait_main.filter(|wait| *wait > Nanos(0)),
+    };
+    let ticks = Counters {
+        cpu: Some(stat.user.plus(stat.system)),
+        cpu_user: Some(stat.user),
+        cpu_system: Some(stat.system),
+        // The field is of the main thread alone.
+        io_wait: waited.filter(|_| stat.threads == 1),
+        faults_minor: Some(stat.faults_minor),
+        faults_major: Some(stat.faults_major),
+        ..Counters::default()
+    };
+    Rest {
+        has_waited: stat.has_waited(),
+        ended: stat.ended(),
+        children,
+        ticks,
+    }
+}
+
+/// The memory of the last turn brought up to date with `statm`: the split between file and shared memory and the
+/// swap are as old as that turn.
+fn refreshed(last: Memory, statm: proc_pid_statm::Statm) -> Memory {
+    if statm.virtual_size.0 == 0 {
+        // A kernel thread, or one that has just given its memory back.
+        return peaks_only(last);
+    }
+    let shmem = last.rss_shmem.map(|shmem| shmem.min(statm.file_and_shmem));
+    Memory {
+        rss: Some(statm.rss),
+        rss_anon: Some(Bytes(statm.rss.0.saturating_sub(statm.file_and_shmem.0))),
+        rss_file: shmem.map(|shmem| Bytes(statm.file_and_shmem.0.saturating_sub(shmem.0))),
+        rss_shmem: shmem,
+        virtual_size: Some(statm.virtual_size),
+        rss_peak: last.rss_peak.max(Some(statm.rss)),
+        virtual_peak: last.virtual_peak.max(Some(statm.virtual_size)),
+        ..last
+    }
+}
+
+fn peaks_only(last: Memory) -> Memory {
+    Memory {
+        rss_peak: last.rss_peak,
+        virtual_peak: last.virtual_peak,
+        ..Memory::default()
+    }
+}

@@ -1,0 +1,138 @@
+//! Where /proc and /sys are mounted, as a value: every parser runs on a recorded tree as well.
+
+use record::value::Absent;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The most that is read of one kernel file: a bound, far above the largest known.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+
+/// `EPERM`, `ESRCH`, `ENFILE`, `EMFILE`: the same numbers on every architecture of Linux.
+pub(crate) mod errno {
+    pub(crate) const EPERM: i32 = 1;
+    pub(crate) const ESRCH: i32 = 3;
+    pub(crate) const ENFILE: i32 = 23;
+    pub(crate) const EMFILE: i32 = 24;
+}
+
+/// The mount points of the kernel's file systems.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    proc: PathBuf,
+    sys: PathBuf,
+}
+
+impl Default for Root {
+    /// `/proc` and `/sys`.
+    fn default() -> Self {
+        Self::at(Path::new("/"))
+    }
+}
+
+impl Root {
+    /// `proc` and `sys` below `directory`: a recorded tree, or a container's root.
+    pub fn at(directory: &Path) -> Self {
+        Self {
+            proc: directory.join("proc"),
+            sys: directory.join("sys"),
+        }
+    }
+
+    /// A path below /proc.
+    pub fn proc(&self, path: &str) -> PathBuf {
+        self.proc.join(path)
+    }
+
+    /// A path below /sys.
+    pub fn sys(&self, path: &str) -> PathBuf {
+        self.sys.join(path)
+    }
+
+    /// A file of the process `pid`: `/proc/PID/FILE`.
+    pub fn process(&self, pid: u32, file: &str) -> PathBuf {
+        let mut path = self.proc.join(pid.to_string());
+        path.push(file);
+        path
+    }
+
+    /// A file of a process, or of this one when `pid` is `None` (`/proc/self`).
+    pub fn process_or_self(&self, pid: Option<u32>, file: &str) -> PathBuf {
+        pid.map_or_else(
+            || self.proc("self").join(file),
+            |pid| self.process(pid, file),
+        )
+    }
+
+    /// Reads a file of a process. Fails with `Gone` where there is no such process, with
+    /// `NoKernelSupport` where the process is there and the file is not.
+    pub fn read_process(&self, pid: Option<u32>, file: &str) -> Result<Vec<u8>, Absent> {
+        let reason = match read(&self.process_or_self(pid, file)) {
+            Ok(text) => return Ok(text),
+            Err(error) => process_absent(&error),
+        };
+        if reason == Absent::Gone && self.process_or_self(pid, "stat").exists() {
+            return Err(Absent::NoKernelSupport);
+        }
+        Err(reason)
+    }
+
+    /// Reads a file of the machine. Fails with `NoKernelSupport` where there is none.
+    pub fn read_machine(&self, path: &Path) -> Result<Vec<u8>, Absent> {
+        read(path).map_err(|error| machine_absent(&error))
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?
+        .take(FILE_BYTES_MAX)
+        .read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// Why a file of a process could not be read: `NotFound` and `ESRCH` say that it has ended.
+pub(crate) fn process_absent(error: &io::Error) -> Absent {
+    if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(errno::ESRCH) {
+        return Absent::Gone;
+    }
+    machine_absent(error)
+}
+
+/// Why a file of the machine could not be read.
+pub(crate) fn machine_absent(error: &io::Error) -> Absent {
+    let denied = error.kind() == io::ErrorKind::PermissionDenied;
+    if denied || error.raw_os_error() == Some(errno::EPERM) {
+        Absent::NoPermission
+    } else {
+        Absent::NoKernelSupport
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absence_has_its_reason() {
+        let root = Root::default();
+        let nobody = root.read_process(Some(u32::MAX), "stat");
+        assert_eq!(nobody, Err(Absent::Gone));
+        let unknown = root.read_process(None, "no_such_file");
+        assert_eq!(unknown, Err(Absent::NoKernelSupport));
+        assert!(root.read_process(None, "stat").is_ok());
+        let denied = io::Error::from_raw_os_error(13);
+        assert_eq!(process_absent(&denied), Absent::NoPermission);
+        let ended = io::Error::from_raw_os_error(errno::ESRCH);
+        assert_eq!(process_absent(&ended), Absent::Gone);
+    }
+
+    #[test]
+    fn a_recorded_tree_is_as_good_as_the_real_one() {
+        let root = Root::at(Path::new("/nowhere"));
+        let path = root.process(7, "stat");
+        assert_eq!(path, Path::new("/nowhere/proc/7/stat"));
+        let class = root.sys("class/drm");
+        assert_eq!(class, Path::new("/nowhere/sys/class/drm"));
+    }
+}

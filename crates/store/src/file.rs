@@ -1,0 +1,354 @@
+//! The files of a report: as few metadata operations as can be, for shared file systems.
+//!
+//! `PREFIX.json` is made under a temporary name before the task starts, which is the only test of a
+//! path that no permission bit, quota or read-only mount can mislead. The running state is rewritten
+//! in place through the descriptor kept open, and the end is one rename: one create and one rename a
+//! task.
+
+use crate::Error;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The main file of a report.
+#[derive(Debug)]
+pub struct Output {
+    prefix: PathBuf,
+    path: PathBuf,
+    running: PathBuf,
+    state: State,
+}
+
+/// The open file and what it holds.
+#[derive(Debug)]
+struct State {
+    file: File,
+    path: PathBuf,
+    length: usize,
+    renamed: bool,
+}
+
+impl Output {
+    /// Makes sure, before the task starts, that `PREFIX.json` can be written: makes the file that will
+    /// become it, `.NAME.json.running` beside it. `r.json` means the prefix `r`.
+    ///
+    /// # Errors
+    /// If the prefix names no file, a directory is in the way, or the file cannot be made.
+    pub fn check(prefix: &Path) -> Result<Self, Error> {
+        let prefix = strip(prefix)?;
+        let path = with_extension(&prefix, "json");
+        if path.is_dir() {
+            return Err(Error::IsDirectory { path });
+        }
+        let running = running_name(&path);
+        let file = create_new(&running).map_err(|source| Error::Open {
+            path: path.clone(),
+            source,
+        })?;
+        let state = State {
+            file,
+            path: running.clone(),
+            length: 0,
+            renamed: false,
+        };
+        Ok(Self {
+            prefix,
+            path,
+            running,
+            state,
+        })
+    }
+
+    /// The path of the report after the end.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of the running state.
+    pub fn running_path(&self) -> &Path {
+        &self.running
+    }
+
+    /// The path of another file of this report, such as `PREFIX.series.csv`.
+    pub fn beside(&self, extension: &str) -> PathBuf {
+        with_extension(&self.prefix, extension)
+    }
+
+    /// Rewrites the running state in place. A reader, or a crash between two of our calls, finds a
+    /// complete state.
+    ///
+    /// # Errors
+    /// If the disk is full or the file system fails; the next call tries again.
+    pub fn write_running(&mut self, text: &[u8]) -> Result<(), Error> {
+        self.state.write(text)
+    }
+
+    /// Writes the end and gives the file its name.
+    ///
+    /// # Errors
+    /// If the disk is full or the file cannot be renamed; the last state stays under its temporary name.
+    pub fn finish(mut self, text: &[u8]) -> Result<(), Error> {
+        self.state.write(text)?;
+        fs::rename(&self.running, &self.path).map_err(|source| Error::Rename {
+            from: self.running.clone(),
+            to: self.path.clone(),
+            source,
+        })?;
+        self.state.renamed = true;
+        Ok(())
+    }
+}
+
+impl State {
+    fn write(&mut self, text: &[u8]) -> Result<(), Error> {
+        let failed = |source| Error::Write {
+            path: self.path.clone(),
+            source,
+        };
+        // Blanks over the rest of a longer state: JSON at every moment, not only after the cut.
+        let mut padded = text.to_vec();
+        padded.resize(text.len().max(self.length), b'\n');
+        self.file.write_all_at(&padded, 0).map_err(failed)?;
+        self.length = self.length.max(text.len());
+        if padded.len() > text.len() {
+            self.file.set_len(text.len() as u64).map_err(failed)?;
+            self.length = text.len();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        if self.length == 0 && !self.renamed {
+            // Nothing was ever written: leave no empty file. If it cannot be removed, it is only that.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A common file that many tasks append a line to.
+#[derive(Debug)]
+pub struct Append {
+    path: PathBuf,
+    file: File,
+}
+
+impl Append {
+    /// Opens `path` for appending, before the task starts.
+    ///
+    /// # Errors
+    /// If it cannot be opened or made.
+    pub fn check(path: &Path) -> Result<Self, Error> {
+        let opened = OpenOptions::new().append(true).create(true).open(path);
+        let file = opened.map_err(|source| Error::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+        })
+    }
+
+    /// Appends `line`, its end included, by one `write(2)`: lines of different tasks do not mix.
+    ///
+    /// # Errors
+    /// If not all of it was taken.
+    pub fn write(mut self, line: &[u8]) -> Result<(), Error> {
+        let failed = |source| Error::Write {
+            path: self.path.clone(),
+            source,
+        };
+        loop {
+            match self.file.write(line) {
+                Ok(taken) if taken == line.len() => return Ok(()),
+                Ok(_) => return Err(failed(ErrorKind::WriteZero.into())),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+}
+
+/// Makes `path` and lets `fill` write it through a buffer.
+///
+/// # Errors
+/// If it cannot be made or does not take the data.
+pub fn write_file(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    let file = File::create(path).map_err(|source| Error::Open {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    let written = fill(&mut out).and_then(|()| out.flush());
+    written.map_err(|source| Error::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The prefix without a final `.json`.
+fn strip(prefix: &Path) -> Result<PathBuf, Error> {
+    let no_name = || Error::NoName {
+        prefix: prefix.to_owned(),
+    };
+    let ends_in_slash = prefix.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let name = prefix.file_name().filter(|_| !ends_in_slash);
+    let name = name.ok_or_else(no_name)?;
+    match (Path::new(name).extension(), Path::new(name).file_stem()) {
+        (Some(extension), Some(stem)) if extension == "json" => Ok(prefix.with_file_name(stem)),
+        _ => Ok(prefix.to_owned()),
+    }
+}
+
+/// `PREFIX.extension`; a dot in the prefix stays.
+fn with_extension(prefix: &Path, extension: &str) -> PathBuf {
+    let mut path = OsString::from(prefix.as_os_str());
+    path.push(".");
+    path.push(extension);
+    PathBuf::from(path)
+}
+
+fn running_name(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".running");
+    path.with_file_name(name)
+}
+
+/// Makes a file that was not there; what a monitor that died left under that name goes. Never
+/// follows a link that someone else put there.
+fn create_new(path: &Path) -> io::Result<File> {
+    let make = || OpenOptions::new().write(true).create_new(true).open(path);
+    match make() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            make()
+        }
+        made => made,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn one_file_is_made_rewritten_in_place_and_renamed() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut output = Output::check(&dir.path().join("r.json")).unwrap();
+        assert_eq!(names(dir.path()), [".r.json.running"]);
+        output.write_running(b"{\"long\": 123456}\n").unwrap();
+        output.write_running(b"{}\n").unwrap();
+        assert_eq!(fs::read(output.running_path()).unwrap(), b"{}\n");
+        output.write_running(b"{\"a\":1}\n").unwrap();
+        let (path, side) = (output.path().to_owned(), output.beside("series.csv"));
+        output.finish(b"{\"b\":2}\n").unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"{\"b\":2}\n");
+        assert_eq!(side, dir.path().join("r.series.csv"));
+        assert_eq!(names(dir.path()), ["r.json"]);
+    }
+
+    #[test]
+    fn an_output_never_used_leaves_nothing_but_a_state_once_written_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Output::check(&dir.path().join("a.b")).unwrap());
+        assert!(names(dir.path()).is_empty());
+        let mut output = Output::check(&dir.path().join("a.b")).unwrap();
+        output.write_running(b"{}").unwrap();
+        drop(output);
+        assert_eq!(names(dir.path()), [".a.b.json.running"]);
+        // The next run takes its place.
+        let output = Output::check(&dir.path().join("a.b")).unwrap();
+        output.finish(b"{}").unwrap();
+        assert_eq!(names(dir.path()), ["a.b.json"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_before_the_task_starts() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("d.json")).unwrap();
+        let check = |path: &str| Output::check(&dir.path().join(path)).unwrap_err();
+        assert!(matches!(check("d"), Error::IsDirectory { .. }));
+        assert!(matches!(check("missing/r"), Error::Open { .. }));
+        assert!(matches!(
+            Output::check(Path::new("/proc/r")).unwrap_err(),
+            Error::Open { .. }
+        ));
+        for prefix in ["", "/", "..", "somewhere/"] {
+            let error = Output::check(Path::new(prefix)).unwrap_err();
+            assert!(matches!(error, Error::NoName { .. }), "{prefix}: {error}");
+        }
+        assert!(Append::check(&dir.path().join("missing/all.jsonl")).is_err());
+    }
+
+    #[test]
+    fn a_link_under_the_temporary_name_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "keep").unwrap();
+        std::os::unix::fs::symlink(&victim, dir.path().join(".r.json.running")).unwrap();
+        Output::check(&dir.path().join("r"))
+            .unwrap()
+            .finish(b"{}")
+            .unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"keep");
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_that_names_the_file() {
+        let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
+            println!("skipped: no /dev/full");
+            return;
+        };
+        let mut state = State {
+            file: full,
+            path: PathBuf::from("/dev/full"),
+            length: 1,
+            renamed: true,
+        };
+        let error = state.write(b"{}").unwrap_err();
+        assert_eq!(error.to_string(), "cannot write to /dev/full");
+        let append = Append::check(Path::new("/dev/full")).unwrap();
+        assert!(matches!(append.write(b"{}\n"), Err(Error::Write { .. })));
+        let long = |out: &mut dyn Write| out.write_all(&[b'x'; 200_000]);
+        let error = write_file(Path::new("/dev/full"), long).unwrap_err();
+        assert!(matches!(error, Error::Write { .. }));
+    }
+
+    #[test]
+    fn lines_of_many_tasks_do_not_mix() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("all.jsonl");
+        std::thread::scope(|scope| {
+            for task in 0..8u8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let mut line = vec![b'a' + task; 9000];
+                    line.push(b'\n');
+                    Append::check(path).unwrap().write(&line).unwrap();
+                });
+            }
+        });
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 8);
+        for line in text.lines() {
+            assert!(line.len() == 9000 && line.bytes().all(|b| b == line.as_bytes()[0]));
+        }
+    }
+}
