@@ -5,6 +5,7 @@ use record::event::Event;
 use record::value::Absent;
 use std::os::fd::BorrowedFd;
 
+pub mod bpf;
 pub mod connector;
 
 /// A standing source of events about one task.
@@ -42,7 +43,7 @@ pub struct Mechanism {
 }
 
 /// Every mechanism, best first.
-pub const MECHANISMS: &[Mechanism] = &[connector::MECHANISM];
+pub const MECHANISMS: &[Mechanism] = &[bpf::MECHANISM, connector::MECHANISM];
 
 #[cfg(test)]
 mod tests {

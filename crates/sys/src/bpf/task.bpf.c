@@ -299,18 +299,27 @@ int on_memory_end(__u64 *ctx)
 	return 0;
 }
 
+static __always_inline bool counts_io(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->ioac.rchar) &&
+	       bpf_core_field_exists(task->ioac.read_bytes);
+}
+
 static __always_inline void add_counters(struct counters *sum, struct task_struct *task)
 {
 	__sync_fetch_and_add(&sum->cpu_ns, task->se.sum_exec_runtime);
 	__sync_fetch_and_add(&sum->cpu_user_ns, task->utime);
 	__sync_fetch_and_add(&sum->cpu_system_ns, task->stime);
-	__sync_fetch_and_add(&sum->run_delay_ns, task->sched_info.run_delay);
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		__sync_fetch_and_add(&sum->run_delay_ns, task->sched_info.run_delay);
 	if (bpf_core_field_exists(task->delays) && task->delays)
 		__sync_fetch_and_add(&sum->blkio_delay_ns, task->delays->blkio_delay);
 	__sync_fetch_and_add(&sum->minflt, task->min_flt);
 	__sync_fetch_and_add(&sum->majflt, task->maj_flt);
 	__sync_fetch_and_add(&sum->nvcsw, task->nvcsw);
 	__sync_fetch_and_add(&sum->nivcsw, task->nivcsw);
+	if (!counts_io(task))
+		return;
 	/* Not signal->ioac: that holds the children that were waited for as well. */
 	__sync_fetch_and_add(&sum->rchar_bytes, task->ioac.rchar);
 	__sync_fetch_and_add(&sum->wchar_bytes, task->ioac.wchar);
@@ -347,6 +356,10 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 	}
 	if (!bpf_core_field_exists(task->delays) || !task->delays)
 		event.flags |= EXIT_NO_BLKIO_DELAY;
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
+		event.flags |= EXIT_NO_RUN_DELAY;
+	if (!counts_io(task))
+		event.flags |= EXIT_NO_IO;
 	emit(process, &event, sizeof(event));
 }
 
