@@ -223,10 +223,11 @@ pub struct Waited {
     pub usage: Usage,
 }
 
-/// Waits for any child that ended, stopped or continued (`wait4(2)`); `None` if nothing happened, and
-/// `ECHILD` as an error if there is no child.
+/// Waits for any child of the calling thread that ended, stopped or continued (`wait4(2)`); `None` if nothing
+/// happened, and `ECHILD` as an error if there is no child.
 pub fn wait_any(block: bool) -> Result<Option<Waited>, Error> {
-    let flags = libc::__WALL | libc::WUNTRACED | libc::WCONTINUED;
+    // Without __WNOTHREAD the kernel would hand us the stops that a tracing thread of this process waits for.
+    let flags = libc::__WALL | libc::__WNOTHREAD | libc::WUNTRACED | libc::WCONTINUED;
     let flags = if block { flags } else { flags | libc::WNOHANG };
     loop {
         let mut status = 0;
