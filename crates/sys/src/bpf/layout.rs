@@ -55,7 +55,8 @@ pub enum RawEvent<'a> {
         /// Scheduler nanoseconds of all its threads.
         cpu_ns: u64,
     },
-    /// Events that found the ring full, or processes that could not be marked, since the last drain.
+    /// Events that found the ring full, or processes that could not be marked, since the last
+    /// drain.
     Lost {
         /// When noticed.
         at_ns: u64,
@@ -154,7 +155,8 @@ struct Head {
     start_ns: u64,
 }
 
-/// Decodes one record of a ring (its memory is in pages of `page_bytes`); `None` if it is none that this version knows.
+/// Decodes one record of a ring (its memory is in pages of `page_bytes`); `None` if it is none
+/// that this version knows.
 pub(super) fn decode(bytes: &[u8], page_bytes: u64) -> Option<RawEvent<'_>> {
     let mut reader = Reader(bytes);
     let kind = reader.u32()?;

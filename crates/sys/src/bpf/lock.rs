@@ -1,7 +1,10 @@
-//! Who uses the shared programs: byte-range locks on one file (`fcntl(2)`, open file description locks).
+//! Who uses the shared programs: byte-range locks on one file (`fcntl(2)`, open file description
+//! locks).
 //!
-//! The kernel drops them when their owner dies, however it dies. Bytes of the file: one for each run
-//! slot (held for writing by its run), one for "I use the programs" (held for reading by every user), and
+//! The kernel drops them when their owner dies, however it dies. Bytes of the file: one for each
+//! run
+//! slot (held for writing by its run), one for "I use the programs" (held for reading by every
+//! user), and
 //! one that is held while the programs are loaded, found or removed.
 
 use super::layout::RUN_SLOTS;

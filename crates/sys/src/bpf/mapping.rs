@@ -12,7 +12,8 @@ pub(super) struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone, and what it holds is read and written by atomics
+// SAFETY: the mapping belongs to this value alone, and what it holds is read and written by
+// atomics
 // or not at all (`slice` says when).
 unsafe impl Send for Mapping {}
 // SAFETY: as above; `&Mapping` gives atomics and bytes that the kernel no longer writes.
@@ -52,7 +53,8 @@ impl Mapping {
         }
     }
 
-    /// The bytes at `at`, if they lie inside. The caller must know that nobody writes them now: the
+    /// The bytes at `at`, if they lie inside. The caller must know that nobody writes them now:
+    /// the
     /// kernel does not between a record's commit and its release.
     pub(super) fn slice(&self, at: usize, count: usize) -> Option<&[u8]> {
         if at.checked_add(count)? > self.bytes {
@@ -91,7 +93,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: made by mmap with this length; no reference outlives `self`. It cannot fail then.
+        // SAFETY: made by mmap with this length; no reference outlives `self`. It cannot fail
+        // then.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }

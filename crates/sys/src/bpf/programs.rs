@@ -38,7 +38,8 @@ enum Holder {
 }
 
 impl TaskPrograms {
-    /// Uses the node's copy of the programs, loading it if there is none; where nothing can be pinned
+    /// Uses the node's copy of the programs, loading it if there is none; where nothing can be
+    /// pinned
     /// (no bpffs, `/run` not writable), loads a copy of our own.
     ///
     /// # Errors
@@ -80,7 +81,8 @@ impl TaskPrograms {
         matches!(self.0.holder, Holder::Node(_))
     }
 
-    /// Starts a run: from now on it can take processes in. A child forked while it lives must close the
+    /// Starts a run: from now on it can take processes in. A child forked while it lives must
+    /// close the
     /// descriptors it inherits (they are close-on-exec), or the run's slot outlives the run.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! One copy of the programs a node: pinned in bpffs while somebody uses it.
 //!
-//! `/sys/fs/bpf/plimsoll/HASH/` holds the maps and links, `/run/plimsoll/bpf-HASH.lock` counts the users.
+//! `/sys/fs/bpf/plimsoll/HASH/` holds the maps and links, `/run/plimsoll/bpf-HASH.lock` counts
+//! the users.
 //! Every change happens under the lock's change byte; the last user to leave removes the pins, and
 //! with them the programs. What a killed run leaves behind is used or removed by the next one.
 

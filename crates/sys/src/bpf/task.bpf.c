@@ -7,7 +7,8 @@
  * process lives in `processes`, not in the storage of its leader: a thread may be switched out for
  * the last time after its leader is freed.
  *
- * Pointers are followed with BPF_CORE_READ, not by plain loads: at every plain load of a pointer the
+ * Pointers are followed with BPF_CORE_READ, not by plain loads: at every plain load of a pointer
+ * the
  * verifier searches the kernel's type information from end to end, about 0.5 ms each time.
  *
  * A process that is no member costs one look into its task storage at fork, exec and exit, and one
@@ -83,7 +84,8 @@ static __always_inline void raise(__s64 *peak, __s64 value)
 }
 
 /*
- * Counts a new thread or process in a run. A global function, which the verifier checks once and not
+ * Counts a new thread or process in a run. A global function, which the verifier checks once and
+ * not
  * for each place of a process: inline it is 28000 instructions to check, and 60 ms at load.
  */
 __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
@@ -419,7 +421,8 @@ static __always_inline bool is_dead(struct task_struct *task)
 
 /*
  * (preempt, prev, next, ...). A dead task is switched out once, its CPU time is final then: each
- * thread adds its own, so nothing is taken from the sums in signal_struct and nothing counts twice.
+ * thread adds its own, so nothing is taken from the sums in signal_struct and nothing counts
+ * twice.
  */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)

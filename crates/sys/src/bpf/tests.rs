@@ -71,7 +71,8 @@ impl Gated {
         self.0.stdin.take().unwrap().write_all(b"go\n").unwrap();
     }
 
-    /// Waits for the shell while draining; returns its CPU time with that of what it waited for, ns.
+    /// Waits for the shell while draining; returns its CPU time with that of what it waited for,
+    /// ns.
     fn finish(&mut self, runs: &mut [(&mut Run, &mut Seen)]) -> u64 {
         let pid = i32::try_from(self.0.id()).unwrap();
         loop {

@@ -1,4 +1,5 @@
-//! Why the in-kernel programs cannot be had, before and after trying (`/proc/self/status`, `CapEff`).
+//! Why the in-kernel programs cannot be had, before and after trying (`/proc/self/status`,
+//! `CapEff`).
 
 use std::io;
 

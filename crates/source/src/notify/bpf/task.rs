@@ -19,7 +19,8 @@ pub struct Bpf {
 }
 
 impl Bpf {
-    /// How often to read while the task lives: the ring of events holds many times what two processors make of it.
+    /// How often to read while the task lives: the ring of events holds many times what two
+    /// processors make of it.
     pub const PERIOD: Nanos = Nanos::from_millis(10);
 
     /// Finds or loads the programs.
@@ -43,7 +44,8 @@ impl Bpf {
         })
     }
 
-    /// Follows the process `root`, which must have one thread and wait for its exec, and everything it becomes.
+    /// Follows the process `root`, which must have one thread and wait for its exec, and
+    /// everything it becomes.
     /// `parent` is who its fork is told to be by.
     ///
     /// # Errors
@@ -65,7 +67,8 @@ impl Bpf {
         self.run.drain(&mut |event| sink.push(record_of(event)));
     }
 
-    /// The counts that the kernel keeps. The instants of the peaks are those of the first call that saw them.
+    /// The counts that the kernel keeps. The instants of the peaks are those of the first call
+    /// that saw them.
     pub fn counts(&mut self) -> Counts {
         let totals = self.run.totals();
         let now = Nanos(sys::clock::boot());
@@ -165,7 +168,8 @@ fn record_of(event: RawEvent<'_>) -> Event {
     }
 }
 
-/// An upper bound that holds the image before the exec says nothing about the program: no peak then.
+/// An upper bound that holds the image before the exec says nothing about the program: no peak
+/// then.
 fn known(peak: RssPeak) -> Option<Bytes> {
     match peak {
         RssPeak::OfProgram(bytes) => Some(Bytes(bytes)),
