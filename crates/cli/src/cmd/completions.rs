@@ -25,7 +25,10 @@ struct CompletionsArgs {
 fn command() -> Command {
     CompletionsArgs::augment_args(Command::new("completions"))
         .about("Print the completion script of a shell")
-        .after_help("Example:\n  plimsoll completions bash > ~/.local/share/bash-completion/completions/plimsoll")
+        .after_help(
+            "Example:\n  plimsoll completions bash \\\n    \
+             > ~/.local/share/bash-completion/completions/plimsoll",
+        )
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {

@@ -1,4 +1,4 @@
-//! Rows about what was asked for and given, the share of each limit that was used, and broken limits.
+//! Rows about what was asked for and given, the used share of each limit, and broken limits.
 
 use super::amount::{Marks, number, percent};
 use super::rows::Row;

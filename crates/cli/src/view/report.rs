@@ -185,15 +185,14 @@ fn memory(report: &Report, marks: &mut Marks) -> Vec<Row> {
             at_most(peak)
         ));
     }
-    let others = [
-        ("cgroup_peak", "{} with page cache"),
-        ("swap_peak", "{} swapped"),
-    ];
-    let used = |name: &str| report.usage.get(name).and_then(Field::whole) != Some(0);
-    let others = others.iter().filter(|(name, _)| used(name));
-    first.extend(others.filter_map(|(name, words)| piece(report, marks, name, words)));
+    if !agree(report, &["memory_peak", "cgroup_peak"]) {
+        first.extend(piece(report, marks, "cgroup_peak", "{} with page cache"));
+    }
+    if report.usage.get("swap_peak").and_then(Field::whole) != Some(0) {
+        first.extend(piece(report, marks, "swap_peak", "{} swapped"));
+    }
     let mut rows: Vec<Row> = Row::pieces("memory", first).into_iter().collect();
-    if !memory_agrees(report) {
+    if !agree(report, &["memory_peak", "rss_peak", "rss_peak_process"]) {
         let sets = [
             ("rss_peak", "resident sets {} (shared pages in each)"),
             ("rss_peak_process", "largest {}"),
@@ -213,15 +212,14 @@ fn at_most(peak: &record::value::Value) -> String {
     }
 }
 
-/// Whether the three memory numbers are one number for people: within 2 % and 1 MiB of each other.
-fn memory_agrees(report: &Report) -> bool {
-    let names = ["memory_peak", "rss_peak", "rss_peak_process"];
+/// Whether these sizes are all known and one number for people: within 2 % or 1 MiB.
+fn agree(report: &Report, names: &[&str]) -> bool {
     let known: Vec<u64> = names
         .iter()
         .filter_map(|name| report.usage.get(name)?.whole())
         .collect();
     let (Some(low), Some(high)) = (known.iter().min(), known.iter().max()) else {
-        return true;
+        return false;
     };
     known.len() == names.len() && high - low <= (high / 50).max(1 << 20)
 }

@@ -85,8 +85,8 @@ mod tests {
         };
         assert_eq!(
             status_line(&now, 120),
-            "plimsoll 2m03s   3.1 cores   memory 3.4 GiB of 8 GiB (43 %)   17 processes   1 thread   \
-             read 5 GiB"
+            "plimsoll 2m03s   3.1 cores   memory 3.4 GiB of 8 GiB (43 %)   17 processes   \
+             1 thread   read 5 GiB"
         );
         for width in 0..120 {
             assert!(status_line(&now, width).chars().count() <= width);

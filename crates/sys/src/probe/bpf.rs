@@ -1,4 +1,4 @@
-//! Trials of `bpf(2)`: the smallest program or map of each kind, attached where that is the question.
+//! Trials of `bpf(2)`: the smallest program or map of each kind, attached where that matters.
 
 use super::btf::{KernelTypes, TypeKind};
 use super::call::{check, own};

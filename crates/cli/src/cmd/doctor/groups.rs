@@ -1,4 +1,6 @@
-//! Probes of control groups, of pressure, and of systemd's scopes. The group is made as `run` makes it.
+//! Probes of control groups, of pressure, and of systemd's scopes.
+//!
+//! The group is made as `run` makes it.
 
 use super::outcome::{reason, words};
 use super::{Ground, Outcome, Probe};
@@ -35,9 +37,9 @@ pub(super) const PROBES: &[Probe] = &[
     Probe {
         name: "systemd user scope",
         gives: "a delegated group without root",
-        allow: "a user session: loginctl enable-linger",
-        needs: "a user session of systemd",
-        attempt: user_session,
+        allow: "loginctl enable-linger",
+        needs: "systemd running for this user: loginctl enable-linger",
+        attempt: user_systemd,
     },
     Probe {
         name: "PSI",
@@ -169,7 +171,7 @@ fn pressure_trigger() -> io::Result<()> {
 }
 
 /// Whether the user's systemd answers at its bus.
-fn user_session(ground: &Ground) -> Outcome {
+fn user_systemd(ground: &Ground) -> Outcome {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(
         || PathBuf::from(format!("/run/user/{}", ground.uid)),
         PathBuf::from,
