@@ -1,10 +1,10 @@
 //! The highest that a sum over living processes can have been, from what each one's own peak was.
 //!
-//! Between two instants a process held at most its high-water mark read at the later one. Adding those
-//! up over the processes alive at each instant bounds the sum from above. The sweep keeps one segment
-//! of time for each process that is alive and not yet accounted for: whatever lies between two such
-//! starts can only be raised as a whole later, so its maximum is all that has to be kept. Memory is
-//! bounded by the processes alive, not by those that ever were.
+//! Between two instants a process held at most its high-water mark read at the later one. Adding
+//! those up over the processes alive at each instant bounds the sum from above. The sweep keeps
+//! one segment of time for each process that is alive and not yet accounted for: whatever lies
+//! between two such starts can only be raised as a whole later, so its maximum is all that has to
+//! be kept. Memory is bounded by the processes alive, not by those that ever were.
 
 use record::unit::Nanos;
 
@@ -72,11 +72,26 @@ impl Ceiling {
         );
     }
 
-    /// From `from` until now the process held at most `peak`; `None` if nobody knows.
+    /// The process ended: since `from` it held at most `peak`; `None` if nobody knows.
     pub(crate) fn settle(&mut self, from: Nanos, peak: Option<u64>) {
+        self.add(from, Nanos(u64::MAX), peak);
+        self.forget(from);
+    }
+
+    /// The process lives on: from `from` until `at` it held at most `peak`.
+    pub(crate) fn settle_until(&mut self, from: Nanos, at: Nanos, peak: u64) {
+        self.open(at);
+        self.add(from, at, Some(peak));
+        self.forget(from);
+    }
+
+    fn add(&mut self, from: Nanos, until: Nanos, peak: Option<u64>) {
         for segment in self.segments.iter_mut().rev() {
             if segment.start < from {
                 break;
+            }
+            if segment.start >= until {
+                continue;
             }
             for load in &mut segment.front {
                 match peak {
@@ -85,7 +100,6 @@ impl Ceiling {
                 }
             }
         }
-        self.forget(from);
     }
 
     /// The process that was opened at `from` is not counted after all.

@@ -1,4 +1,5 @@
-//! The process table: a line for each ended process up to a bound, identical ones folded beyond it.
+//! The process table: a line for each ended process up to a bound, identical ones folded beyond
+//! it.
 
 use crate::life::{Life, words};
 use crate::spent::Spent;

@@ -1,8 +1,8 @@
 //! Records to totals, peaks, bounds and verdicts.
 //!
 //! Everything here is a function of its input: no clock, no file, no socket, no environment. Time
-//! arrives in the records. [`tree::Tree`] takes the events and samples of one task and says what it
-//! used and how that is known; [`limit::Limits`] says which limits a state of it breaks.
+//! arrives in the records. [`tree::Tree`] takes the events and samples of one task and says what
+//! it used and how that is known; [`limit::Limits`] says which limits a state of it breaks.
 
 mod ceiling;
 mod counters;
@@ -17,6 +17,7 @@ pub mod series;
 pub mod settings;
 mod spent;
 pub mod summary;
+mod told;
 pub mod top;
 mod total;
 pub mod tree;

@@ -137,10 +137,13 @@ impl Life {
 
     /// The CPU time known of it.
     pub(crate) fn cpu(&self) -> Option<Nanos> {
-        (self.spent(false).own).cpu
+        let last = self.last.as_ref().and_then(|last| last.own.cpu);
+        let told = self.finals.as_deref().and_then(|own| own.cpu);
+        self.cpu_final.or(told).or(last)
     }
 
-    /// What it used; `late_cpu` says that the CPU time of its exit is not final without a `Final`.
+    /// What it used; `late_cpu` says that the CPU time of its exit is not final without a
+    /// `Final`.
     pub(crate) fn spent(&self, late_cpu: bool) -> Spent {
         let finals = self.finals.as_deref().map(counters::with_cpu);
         let sampled = self.last.map(|l| l.own).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Every metric of a task, declared once: the report, `METRICS.md` and the help follow this table.
+//! Every metric of a task, declared once: the report, `METRICS.md` and the help follow this
+//! table.
 
 use record::metric::{Kind, Metric, Scope};
 use record::unit::Unit::{self, Bytes, Cores, Count, Nanoseconds, Ratio};
@@ -75,7 +76,7 @@ pub const METRICS: &[Metric] = &[
         Bytes,
         RSS,
         PEAK,
-        "Highest sum of resident sets at one instant; shared pages count in each process. Between fork and exec a child borrows its parent's pages and is left out of the upper bound.",
+        "Highest sum of resident sets at one instant; shared pages count in each process.",
     ),
     gauge(
         "rss_peak_anon",

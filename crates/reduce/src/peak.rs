@@ -1,6 +1,7 @@
 //! The peaks of memory: what is proven from below and from above, and what may be said of it.
 
 use crate::ceiling::Ceiling;
+use crate::life::Life;
 use crate::pass::Peak;
 use crate::settings::End;
 use crate::tree::Tree;
@@ -55,14 +56,16 @@ impl<'a> MemoryPeak<'a> {
     pub(crate) fn new(tree: &'a Tree, end: &End) -> Self {
         let waited = end.waited.and_then(|w| w.rss_peak_process);
         let chain = waited.map(|b| b.0);
-        let living = tree.living.values();
-        let living_read = living
-            .clone()
-            .all(|l| l.last.is_some_and(|r| r.at >= end.at));
+        let read = |life: &Life| life.last.is_some_and(|last| last.at >= end.at);
+        let survivors = tree.outliving(end);
+        let living_read = survivors.values().all(|life| read(life));
+        let all_told = survivors.len() == tree.living.len();
         let (mut rss, mut size) = (tree.rss.clone(), tree.virtual_size.clone());
-        for life in living.filter(|life| life.last.is_none_or(|r| r.at < end.at)) {
-            rss.settle(life.settled_rss, None);
-            size.settle(life.settled_virtual, None);
+        for life in tree.living.values() {
+            if !read(life) || !survivors.contains_key(&life.pid) {
+                rss.settle(life.settled_rss, None);
+                size.settle(life.settled_virtual, None);
+            }
         }
         // The chain bounds who was waited for, not who lives and was not read.
         let bound = chain.filter(|_| living_read && !tree.auto_reaped);
@@ -76,7 +79,7 @@ impl<'a> MemoryPeak<'a> {
             chain,
             rss_upper: known(&rss, bound),
             virtual_upper: known(&size, None),
-            finals: tree.knows_tree() && ended.rss.finals == ended.count,
+            finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
         }
     }
@@ -219,7 +222,9 @@ impl<'a> MemoryPeak<'a> {
         let (value, method) = match bounds.upper {
             None if bounds.sampled => (lower, self.period()),
             None => (lower, LOWER),
-            Some(upper) if upper - lower <= slack.max(upper / 100) => (upper, Method::Exact),
+            Some(upper) if upper.saturating_sub(lower) <= slack.max(upper / 100) => {
+                (upper, Method::Exact)
+            }
             Some(upper) if upper <= lower.saturating_add(lower / 4) => {
                 (lower, Method::LowerBound { upper: Some(upper) })
             }

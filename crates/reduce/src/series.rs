@@ -1,8 +1,8 @@
 //! The time series: dense at the start and around changes, bounded in length.
 //!
-//! A row is kept when enough time has passed or a gauge has moved by a twentieth; what is not kept is
-//! folded into the row before it, of which each gauge shows its maximum. When the table is full the
-//! time between two rows is doubled.
+//! A row is kept when enough time has passed or a gauge has moved by a twentieth; what is not
+//! kept is folded into the row before it, of which each gauge shows its maximum. When the table
+//! is full the time between two rows is doubled.
 
 use record::unit::{Nanos, Unit};
 

@@ -20,11 +20,13 @@ const LOWER: Method = Method::LowerBound { upper: None };
 pub(crate) struct Totals<'a> {
     tree: &'a Tree,
     ended: Spent,
-    /// Living processes: by themselves, and with their waited-for children.
+    /// Everyone whose end was not told, by themselves.
     own: Counters,
+    /// Survivors, with their waited-for children.
     with_children: Counters,
-    /// Whether every living process was read after the end.
+    /// Whether every survivor was read after the end.
     living_read: bool,
+    survivors: usize,
     chain: Option<Counters>,
 }
 
@@ -33,15 +35,15 @@ impl<'a> Totals<'a> {
     pub(crate) fn new(tree: &'a Tree, end: &End) -> Self {
         let (mut own, mut with_children) = (Counters::default(), Counters::default());
         let mut living_read = true;
+        let outliving = tree.outliving(end);
+        for life in outliving.values() {
+            living_read &= life.last.is_some_and(|last| last.at >= end.at);
+            let last = life.last.map(|last| last.with_children);
+            counters::add(&mut with_children, &last.unwrap_or_default());
+        }
         for life in tree.living.values() {
-            match &life.last {
-                Some(last) => {
-                    counters::add(&mut own, &last.own);
-                    counters::add(&mut with_children, &last.with_children);
-                    living_read &= last.at >= end.at;
-                }
-                None => living_read = false,
-            }
+            let last = life.last.map(|last| last.own);
+            counters::add(&mut own, &last.unwrap_or_default());
         }
         let chain = end.waited.map(|w| counters::with_cpu(&w.counters));
         Self {
@@ -50,6 +52,7 @@ impl<'a> Totals<'a> {
             own,
             with_children,
             living_read,
+            survivors: outliving.len(),
             chain,
         }
     }
@@ -76,10 +79,12 @@ impl<'a> Totals<'a> {
     /// The sum over every process of its own final value, if nothing is missing.
     fn finals(&self, field: &CounterField) -> Option<u64> {
         let living = (field.get)(&self.own);
-        let none_alive = self.tree.living.is_empty();
+        // One that is neither ended nor a survivor ended unseen.
+        let all_told = self.tree.living.len() == self.survivors;
         let known = self.tree.knows_tree()
             && self.ended.complete(field.metric)
-            && (none_alive || self.living_read && living.is_some());
+            && all_told
+            && (self.survivors == 0 || self.living_read && living.is_some());
         let ended = (field.get)(&self.ended.own);
         let sum = ended.unwrap_or(0).saturating_add(living.unwrap_or(0));
         (known && (ended.is_some() || living.is_some())).then_some(sum)
@@ -97,7 +102,7 @@ impl<'a> Totals<'a> {
             let source = "sum of the final values of every process; the wait chain missed some";
             return present(field, finals, Method::Exact, source);
         }
-        let survivors = !self.tree.living.is_empty();
+        let survivors = self.survivors > 0;
         let whole = !survivors || self.living_read && living.is_some();
         let bypassed = self.tree.auto_reaped && finals.is_none();
         let method = if whole && !bypassed {

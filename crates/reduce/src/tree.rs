@@ -4,16 +4,17 @@ use crate::ceiling::Ceiling;
 use crate::counters;
 use crate::fold::Table;
 use crate::life::{Life, resident_peak};
-use crate::pass::{Pass, Peaks};
+use crate::pass::{Pass, Peak, Peaks};
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
-use crate::settings::{GpuTotals, KernelCounts, Mechanism, SeriesKind, Settings};
+use crate::settings::{End, GpuTotals, KernelCounts, Mechanism, SeriesKind, Settings};
 use crate::spent::Spent;
+use crate::told::Footprint;
 use crate::top::{Candidate, Top};
 use crate::window::Window;
 use record::event::Event;
 use record::identity::{Ending, ProcessId};
 use record::sample::{Counters, GroupSample, MemoryPeaks, ProcessSample, WaitTotals};
-use record::unit::{Bytes, Nanos};
+use record::unit::Nanos;
 use record::value::Absent;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,21 +30,6 @@ const MISSED_MAX: u32 = 3;
 
 /// Two starts of one process as different sources tell them differ by less.
 const START_SLACK: Nanos = Nanos(30_000_000);
-
-/// Programs to which work left the tree that are named.
-const DEPARTED_MAX: usize = 16;
-
-/// What walks of the measured directories found.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Footprint {
-    pub(crate) bytes: crate::pass::Peak,
-    pub(crate) files: crate::pass::Peak,
-    pub(crate) now: Option<(Bytes, u64)>,
-    pub(crate) incomplete: bool,
-    pub(crate) walks: u64,
-    pub(crate) first: Nanos,
-    pub(crate) last: Nanos,
-}
 
 /// One task as it is watched.
 #[derive(Debug)]
@@ -71,7 +57,7 @@ pub struct Tree {
     pub(crate) counts: Option<KernelCounts>,
     pub(crate) waited: Option<WaitTotals>,
     pub(crate) total: u64,
-    pub(crate) alive_peak: crate::pass::Peak,
+    pub(crate) alive_peak: Peak,
     pub(crate) lost: u64,
     pub(crate) departed: Vec<String>,
     pub(crate) auto_reaped: bool,
@@ -110,7 +96,7 @@ impl Tree {
             counts: None,
             waited: None,
             total: 0,
-            alive_peak: crate::pass::Peak::default(),
+            alive_peak: Peak::default(),
             lost: 0,
             departed: Vec::new(),
             auto_reaped: false,
@@ -420,63 +406,6 @@ impl Tree {
         }
     }
 
-    /// The control group of the task at `at`.
-    pub fn group(&mut self, at: Nanos, group: &GroupSample) {
-        self.peaks.group.raise(group.unreclaimable.map(|b| b.0), at);
-        self.peaks
-            .charge
-            .raise(group.peak.max(group.current).map(|b| b.0), at);
-        self.peaks.swap.raise(group.swap.map(|b| b.0), at);
-        self.group = Some(*group);
-    }
-
-    /// What the kernel program or the follower counted itself.
-    pub fn counts(&mut self, counts: &KernelCounts) {
-        self.counts = Some(*counts);
-    }
-
-    /// What the wait chain holds so far, or at last.
-    pub fn waited(&mut self, waited: &WaitTotals) {
-        self.waited = Some(*waited);
-    }
-
-    /// A walk of the measured directories ended at `at`; `complete` if it saw every file.
-    pub fn footprint(&mut self, at: Nanos, bytes: Bytes, files: u64, complete: bool) {
-        let walk = &mut self.footprint;
-        walk.bytes.raise(Some(bytes.0), at);
-        walk.files.raise(Some(files), at);
-        walk.now = Some((bytes, files));
-        walk.incomplete |= !complete;
-        if walk.walks == 0 {
-            walk.first = at;
-        }
-        walk.last = at;
-        walk.walks += 1;
-    }
-
-    /// What the GPUs did for the task, or why nobody can tell.
-    pub fn gpu(&mut self, gpu: Result<GpuTotals, Absent>) {
-        self.gpu = gpu;
-    }
-
-    /// Work left the tree through the program `what`: every total becomes a lower bound.
-    pub fn departed(&mut self, what: &str) {
-        let known = self.departed.iter().any(|one| one == what);
-        if !known && self.departed.len() < DEPARTED_MAX {
-            self.departed.push(what.to_owned());
-        }
-    }
-
-    /// A process of the tree ignores SIGCHLD: what its children use may pass the wait chain by.
-    pub fn auto_reaped(&mut self) {
-        self.auto_reaped = true;
-    }
-
-    /// Why `metric` is absent, should it be.
-    pub fn reason(&mut self, metric: &'static str, reason: Absent) {
-        self.reasons.insert(metric, reason);
-    }
-
     /// The processes to sample.
     pub fn alive(&self) -> Vec<u32> {
         let mut pids: Vec<_> = self.living.keys().copied().collect();
@@ -487,6 +416,17 @@ impl Tree {
     /// The command line of a living process, for people.
     pub fn command(&self, pid: u32) -> Option<String> {
         Some(crate::life::line(&self.living.get(&pid)?.command))
+    }
+
+    /// Who lives on at `end`: those named, or everyone alive while the main process still runs.
+    pub(crate) fn outliving(&self, end: &End) -> HashMap<u32, &Life> {
+        if end.main.is_none() {
+            return self.living.iter().map(|(pid, life)| (*pid, life)).collect();
+        }
+        let named = end.survivors.iter();
+        named
+            .filter_map(|pid| Some((*pid, self.living.get(pid)?)))
+            .collect()
     }
 
     /// Events lost so far, at least.
@@ -502,9 +442,10 @@ impl Tree {
 }
 
 fn settle(ceiling: &mut Ceiling, settled: &mut Nanos, peak: Option<u64>, at: Nanos) {
-    if peak.is_some() && at > *settled {
-        ceiling.settle(*settled, peak);
-        ceiling.open(at);
+    if let Some(peak) = peak
+        && at > *settled
+    {
+        ceiling.settle_until(*settled, at, peak);
         *settled = at;
     }
 }

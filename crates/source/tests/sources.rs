@@ -1,7 +1,7 @@
 //! Every source of the table parses its recorded input, and a hostile one, as its goldens say.
 //!
-//! `tests/fixtures/NAME/input` is recorded (see `tests/fixtures/README.md` for the kernels), `hostile` is truncated,
-//! renamed, huge or no UTF-8. `BLESS=1` rewrites the goldens.
+//! `tests/fixtures/NAME/input` is recorded (see `tests/fixtures/README.md` for the kernels),
+//! `hostile` is truncated, renamed, huge or no UTF-8. `BLESS=1` rewrites the goldens.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 

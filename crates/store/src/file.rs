@@ -1,9 +1,9 @@
 //! The files of a report: as few metadata operations as can be, for shared file systems.
 //!
-//! `PREFIX.json` is made under a temporary name before the task starts, which is the only test of a
-//! path that no permission bit, quota or read-only mount can mislead. The running state is rewritten
-//! in place through the descriptor kept open, and the end is one rename: one create and one rename a
-//! task.
+//! `PREFIX.json` is made under a temporary name before the task starts, which is the only test of
+//! a path that no permission bit, quota or read-only mount can mislead. The running state is
+//! rewritten in place through the descriptor kept open, and the end is one rename: one create and
+//! one rename a task.
 
 use crate::Error;
 use std::ffi::OsString;
@@ -31,8 +31,8 @@ struct State {
 }
 
 impl Output {
-    /// Makes sure, before the task starts, that `PREFIX.json` can be written: makes the file that will
-    /// become it, `.NAME.json.running` beside it. `r.json` means the prefix `r`.
+    /// Makes sure, before the task starts, that `PREFIX.json` can be written: makes the file that
+    /// will become it, `.NAME.json.running` beside it. `r.json` means the prefix `r`.
     ///
     /// # Errors
     /// If the prefix names no file, a directory is in the way, or the file cannot be made.
@@ -76,8 +76,8 @@ impl Output {
         with_extension(&self.prefix, extension)
     }
 
-    /// Rewrites the running state in place. A reader, or a crash between two of our calls, finds a
-    /// complete state.
+    /// Rewrites the running state in place. A reader, or a crash between two of our calls, finds
+    /// a complete state.
     ///
     /// # Errors
     /// If the disk is full or the file system fails; the next call tries again.
@@ -88,7 +88,8 @@ impl Output {
     /// Writes the end and gives the file its name.
     ///
     /// # Errors
-    /// If the disk is full or the file cannot be renamed; the last state stays under its temporary name.
+    /// If the disk is full or the file cannot be renamed; the last state stays under its
+    /// temporary name.
     pub fn finish(mut self, text: &[u8]) -> Result<(), Error> {
         self.state.write(text)?;
         fs::rename(&self.running, &self.path).map_err(|source| Error::Rename {
@@ -123,7 +124,8 @@ impl State {
 impl Drop for State {
     fn drop(&mut self) {
         if self.length == 0 && !self.renamed {
-            // Nothing was ever written: leave no empty file. If it cannot be removed, it is only that.
+            // Nothing was ever written: leave no empty file. If it cannot be removed, it is only
+            // that.
             let _ = fs::remove_file(&self.path);
         }
     }

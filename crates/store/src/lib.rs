@@ -1,6 +1,7 @@
 //! Records to files: the formats of a report and how its files are written.
 //!
-//! Nothing here reads the kernel's monitoring files or a clock; when to write is the caller's business.
+//! Nothing here reads the kernel's monitoring files or a clock; when to write is the caller's
+//! business.
 
 mod error;
 pub mod export;

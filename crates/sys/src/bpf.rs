@@ -27,11 +27,12 @@ mod run;
 mod share;
 
 #[cfg(feature = "bpf")]
-pub use layout::{ExitCounters, RawEvent, RssPeak};
+pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
 #[cfg(feature = "bpf")]
 pub use programs::TaskPrograms;
 #[cfg(feature = "bpf")]
 pub use run::{Run, RunTotals};
 
-#[cfg(all(test, feature = "bpf"))]
+#[cfg(test)]
+#[cfg(feature = "bpf")]
 mod tests;

@@ -15,7 +15,6 @@ pub(crate) const CHECK: Check = Check {
 const BANNED: &[(&str, &str)] = &[
     (concat!("/wo", "rk/"), "a path of a private machine"),
     (concat!("/tmp/", "wt"), "a path of a private machine"),
-    (concat!("/ro", "ot/"), "a path of a private machine"),
     (concat!("crates", ".io"), "a registry's host"),
     (concat!("pypi", ".org"), "a registry's host"),
     (concat!("pythonhosted", ".org"), "a registry's host"),
@@ -24,7 +23,7 @@ const BANNED: &[(&str, &str)] = &[
     (concat!("deb.debian", ".org"), "a registry's host"),
     (concat!("AI ", "assistant"), "the making of the text"),
     (concat!("language ", "model"), "the making of the text"),
-    (concat!("session ", "of"), "the making of the text"),
+    (concat!("a session ", "of"), "the making of the text"),
 ];
 
 /// Made by cargo, which names the registry.

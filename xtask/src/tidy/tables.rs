@@ -25,7 +25,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/query",
         table: "SOURCES",
-        parts: &["source", "sampler", "counters", "field"],
+        parts: &["source", "sampler", "counters", "field", "host", "pss"],
     },
     Folder {
         path: "crates/source/src/notify",
@@ -35,12 +35,12 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/context",
         table: "SCHEDULERS",
-        parts: &[],
+        parts: &["remote", "surroundings"],
     },
     Folder {
         path: "crates/store/src/export",
         table: "FORMATS",
-        parts: &[],
+        parts: &["processes", "series"],
     },
     Folder {
         path: "crates/cli/src/cmd",

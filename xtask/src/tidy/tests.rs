@@ -34,6 +34,8 @@ const CLEAN: &[(&str, &str)] = &[
         "//! Formats.\nmod json;\npub const FORMATS: &[&Format] = &[&json::FORMAT];\n",
     ),
     ("crates/store/src/export/json.rs", "//! JSON.\n"),
+    ("crates/store/src/export/processes.rs", "//! Processes.\n"),
+    ("crates/store/src/export/series.rs", "//! Series.\n"),
 ];
 
 /// The report on [`CLEAN`] with these files added or replaced.

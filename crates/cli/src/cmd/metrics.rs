@@ -17,8 +17,17 @@ pub const VERB: Verb = Verb {
     failure: STATUS_FAILURE,
 };
 
-/// Every table of metrics: where it stands, its rows.
-pub const TABLES: &[(&str, &[Metric])] = &[];
+/// Every table of metrics: what it is of, its rows. The task first, then what it is made from.
+pub fn tables() -> Vec<(&'static str, &'static [Metric])> {
+    let mut tables = vec![("the report of a task", reduce::METRICS)];
+    let of_files = source::query::SOURCES
+        .iter()
+        .map(|one| (one.file, one.metrics));
+    tables.extend(of_files.filter(|(_, metrics)| !metrics.is_empty()));
+    tables.push(("control groups", source::group::METRICS));
+    tables.push(("folders", source::footprint::METRICS));
+    tables
+}
 
 fn command() -> Command {
     Command::new("__metrics")
@@ -27,7 +36,7 @@ fn command() -> Command {
 }
 
 fn call(_: &ArgMatches) -> Result<Status> {
-    stdout::write(metrics_markdown(TABLES).as_bytes())
+    stdout::write(metrics_markdown(&tables()).as_bytes())
 }
 
 /// METRICS.md: one section a table, one row a metric.
@@ -101,6 +110,19 @@ const fn scope(scope: Scope) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_table_has_its_title_and_no_metric_twice() {
+        let tables = tables();
+        let titles: BTreeSet<_> = tables.iter().map(|(title, _)| title).collect();
+        assert_eq!(titles.len(), tables.len());
+        for (title, metrics) in &tables {
+            let names: BTreeSet<_> = metrics.iter().map(|metric| metric.name).collect();
+            assert_eq!(names.len(), metrics.len(), "{title}");
+            assert!(!metrics.is_empty(), "{title}");
+        }
+    }
 
     #[test]
     fn a_metric_is_one_row_even_with_a_bar_in_its_text() {

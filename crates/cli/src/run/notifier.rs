@@ -24,6 +24,9 @@ pub(crate) enum Notifier {
     Procfs,
     /// The kernel's process events.
     Connector(Box<Connector>),
+    /// Programs in the kernel.
+    #[cfg(feature = "bpf")]
+    Bpf(Box<source::notify::bpf::Bpf>),
     /// Stops at every fork, exec and exit; `None` until the command's process exists.
     Ptrace(Option<Tracer>),
 }
@@ -35,18 +38,37 @@ impl Notifier {
         match (options.level, options.mechanism) {
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => Self::connector(),
-            (_, Some(Mechanism::Bpf)) => {
-                bail!("--mechanism bpf: this build has no in-kernel programs")
-            }
+            (_, Some(Mechanism::Bpf)) => Self::bpf(),
             (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts),
-            (_, None) => match Self::connector() {
-                Ok(notifier) => Ok(notifier),
-                Err(error) => {
-                    facts.note(format!("no process events, so /proc is read: {error:#}"));
-                    Ok(Notifier::Procfs)
-                }
-            },
+            (_, None) => Ok(Self::best(facts)),
         }
+    }
+
+    /// Programs in the kernel where they may be loaded, else process events, else `/proc` alone.
+    fn best(facts: &mut Facts) -> Self {
+        if sys::process::effective_uid() == 0
+            && let Ok(notifier) = Self::bpf()
+        {
+            return notifier;
+        }
+        match Self::connector() {
+            Ok(notifier) => notifier,
+            Err(error) => {
+                facts.note(format!("no process events, so /proc is read: {error:#}"));
+                Notifier::Procfs
+            }
+        }
+    }
+
+    #[cfg(feature = "bpf")]
+    fn bpf() -> Result<Self> {
+        let bpf = source::notify::bpf::Bpf::open().context("--mechanism bpf")?;
+        Ok(Notifier::Bpf(Box::new(bpf)))
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    fn bpf() -> Result<Self> {
+        bail!("--mechanism bpf: this build has no in-kernel programs (feature `bpf`)")
     }
 
     fn connector() -> Result<Self> {
@@ -67,6 +89,8 @@ impl Notifier {
         match self {
             Notifier::Procfs => "procfs",
             Notifier::Connector(_) => "connector",
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(_) => "bpf",
             Notifier::Ptrace(_) => "ptrace",
         }
     }
@@ -76,6 +100,8 @@ impl Notifier {
         match self {
             Notifier::Procfs => reduce::settings::Mechanism::Procfs,
             Notifier::Connector(_) => reduce::settings::Mechanism::Connector,
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(_) => reduce::settings::Mechanism::Bpf,
             Notifier::Ptrace(_) => reduce::settings::Mechanism::Ptrace,
         }
     }
@@ -85,6 +111,8 @@ impl Notifier {
         match self {
             Notifier::Procfs => {}
             Notifier::Connector(connector) => connector.follow(task.pid(), task.adopter()),
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(bpf) => bpf.follow(task.pid(), task.adopter())?,
             Notifier::Ptrace(tracer) => {
                 let options = ptrace::Options::default();
                 let proc = Path::new("/proc");
@@ -100,15 +128,22 @@ impl Notifier {
         match self {
             Notifier::Procfs => Ok(()),
             Notifier::Connector(connector) => Ok(connector.read(sink)?),
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(bpf) => {
+                bpf.read(sink);
+                Ok(())
+            }
             Notifier::Ptrace(tracer) => tracer.as_mut().map_or(Ok(()), |one| Ok(one.read(sink)?)),
         }
     }
 
     /// The counts that the mechanism kept itself.
-    pub(crate) fn counts(&self) -> Option<KernelCounts> {
+    pub(crate) fn counts(&mut self) -> Option<KernelCounts> {
         match self {
             Notifier::Procfs => None,
             Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(bpf) => Some(kernel_counts(&bpf.counts())),
             Notifier::Ptrace(tracer) => tracer.as_ref().map(|one| kernel_counts(&one.counts())),
         }
     }
@@ -118,13 +153,19 @@ impl Notifier {
         match self {
             Notifier::Procfs => None,
             Notifier::Connector(connector) => Some(connector.fd()),
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(_) => None,
             Notifier::Ptrace(tracer) => tracer.as_ref().map(Notify::fd),
         }
     }
 
     /// How often to look where nothing wakes us.
     pub(crate) fn period(&self) -> Option<Nanos> {
-        None
+        match self {
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(_) => Some(source::notify::bpf::Bpf::PERIOD),
+            _ => None,
+        }
     }
 }
 

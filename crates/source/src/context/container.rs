@@ -1,5 +1,6 @@
-//! Containers: docker, podman, containerd and CRI-O by the path of the control group, Apptainer, Singularity and
-//! Shifter by their variables. A container is no scheduler: it adds its id and image to whatever job it is part of.
+//! Containers: docker, podman, containerd and CRI-O by the path of the control group, Apptainer,
+//! Singularity and Shifter by their variables. A container is no scheduler: it adds its id and
+//! image to whatever job it is part of.
 
 use super::surroundings::{Context, Scheduler, Surroundings};
 
@@ -39,7 +40,8 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
     })
 }
 
-/// 64 hexadecimal digits, alone or after a runtime's prefix: `docker-<id>.scope`, `/docker/<id>`, `libpod-<id>`.
+/// 64 hexadecimal digits, alone or after a runtime's prefix: `docker-<id>.scope`, `/docker/<id>`,
+/// `libpod-<id>`.
 fn container_id(path: &str) -> Option<String> {
     path.split('/').rev().find_map(|part| {
         let name = part.strip_suffix(".scope").unwrap_or(part);

@@ -1,5 +1,6 @@
-//! Grid Engine and its descendants: `JOB_ID` with `SGE_TASK_ID` (`undefined` outside arrays), `NSLOTS`, `NHOSTS`,
-//! `PE_HOSTFILE` (lines of `host slots queue ...`). Memory is not in the environment.
+//! Grid Engine and its descendants: `JOB_ID` with `SGE_TASK_ID` (`undefined` outside arrays),
+//! `NSLOTS`, `NHOSTS`, `PE_HOSTFILE` (lines of `host slots queue ...`). Memory is not in the
+//! environment.
 
 use super::surroundings::{Context, Scheduler, Surroundings};
 use record::unit::Unit;

@@ -1,5 +1,5 @@
-//! HTCondor: the job's and the slot's description in files that `_CONDOR_JOB_AD` and `_CONDOR_MACHINE_AD` name,
-//! lines of `Attribute = value`. Memory is in MiB there.
+//! HTCondor: the job's and the slot's description in files that `_CONDOR_JOB_AD` and
+//! `_CONDOR_MACHINE_AD` name, lines of `Attribute = value`. Memory is in MiB there.
 
 use super::surroundings::{Context, Scheduler, Surroundings, mib, secs};
 use record::unit::Unit;
@@ -87,7 +87,8 @@ mod tests {
         let files = [(
             "/scratch/dir_1/.job.ad",
             "ClusterId = 31\nProcId = 4\nrequestcpus = 2\nRequestMemory = 3072\nRequestGPUs = 1\n\
-             AllowedJobDuration = 7200\nDockerImage = \"site/tools:3\"\nRequirements = (Memory = 1)\n",
+             AllowedJobDuration = 7200\n\
+             DockerImage = \"site/tools:3\"\nRequirements = (Memory = 1)\n",
         )];
         let context = recorded(detect, ENVIRONMENT, &files, "").unwrap();
         assert_eq!(context.job.id.as_deref(), Some("31.4"));

@@ -1,5 +1,6 @@
-//! Kubernetes: the pod from the path of the control group (`kubepods…/pod<uid>/…`), or from the service variables that
-//! every pod has; then the host name is the name of the pod. Requests are not in the environment.
+//! Kubernetes: the pod from the path of the control group (`kubepods…/pod<uid>/…`), or from the
+//! service variables that every pod has; then the host name is the name of the pod. Requests are
+//! not in the environment.
 
 use super::surroundings::{Context, Scheduler, Surroundings};
 
@@ -27,8 +28,8 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
     Some(context)
 }
 
-/// `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<uid>.slice/…` by systemd, where `_` stands for `-`,
-/// or `/kubepods/burstable/pod<uid>/…`.
+/// `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<uid>.slice/…` by systemd, where
+/// `_` stands for `-`, or `/kubepods/burstable/pod<uid>/…`.
 fn pod_uid(path: &str) -> Option<String> {
     if !path.contains("kubepods") {
         return None;

@@ -1,5 +1,6 @@
-//! LSF: `LSB_JOBID`, `LSB_JOBINDEX` (0 outside arrays), `LSB_MCPU_HOSTS` (`host slots` pairs, the first is where the
-//! script runs), `LSB_CG_MEMLIMIT` (bytes in hexadecimal, where control groups enforce it).
+//! LSF: `LSB_JOBID`, `LSB_JOBINDEX` (0 outside arrays), `LSB_MCPU_HOSTS` (`host slots` pairs, the
+//! first is where the script runs), `LSB_CG_MEMLIMIT` (bytes in hexadecimal, where control groups
+//! enforce it).
 
 use super::surroundings::{Context, Scheduler, Surroundings};
 use record::unit::Unit;

@@ -1,4 +1,5 @@
-//! Which job a process is: one file a scheduler, each a pure function of the environment and the control groups.
+//! Which job a process is: one file a scheduler, each a pure function of the environment and the
+//! control groups.
 
 pub mod container;
 pub mod gridengine;
@@ -13,8 +14,8 @@ pub mod systemd;
 
 pub use surroundings::{Context, Scheduler, Surroundings, identify};
 
-/// Every scheduler that is recognised. The first that names a job gives job and request; the later ones add only
-/// what is still unknown, such as the container.
+/// Every scheduler that is recognised. The first that names a job gives job and request; the later
+/// ones add only what is still unknown, such as the container.
 pub const SCHEDULERS: &[Scheduler] = &[
     slurm::SCHEDULER,
     pbs::SCHEDULER,

@@ -1,5 +1,5 @@
-//! PBS: OpenPBS and PBS Professional (`NCPUS`, `PBS_ARRAY_INDEX`), TORQUE (`PBS_NUM_PPN`, `PBS_ARRAYID`,
-//! `PBS_WALLTIME` in seconds). Memory is not in their environment.
+//! PBS: OpenPBS and PBS Professional (`NCPUS`, `PBS_ARRAY_INDEX`), TORQUE (`PBS_NUM_PPN`,
+//! `PBS_ARRAYID`, `PBS_WALLTIME` in seconds). Memory is not in their environment.
 
 use super::surroundings::{Context, Scheduler, Surroundings, secs};
 use record::unit::Unit;
@@ -37,7 +37,8 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
     Some(context)
 }
 
-/// `1234[7]` from the job `1234[7].server` (or `1234[].server`, or TORQUE's `1234-7.server`) and the index 7.
+/// `1234[7]` from the job `1234[7].server` (or `1234[].server`, or TORQUE's `1234-7.server`) and
+/// the index 7.
 fn array(id: &str, index: &str) -> String {
     let job = id
         .split(['[', '.', '-'])

@@ -1,10 +1,12 @@
-//! Programs whose work leaves the tree of processes: it runs on another host, or as a child of a daemon. What they
-//! use there is not seen, so the values of the task are lower bounds, and the report says so.
+//! Programs whose work leaves the tree of processes: it runs on another host, or as a child of a
+//! daemon. What they use there is not seen, so the values of the task are lower bounds, and the
+//! report says so.
 //!
-//! Only `argv[0]` counts (or the script, where an interpreter was started for one): a wrapper such as `sudo`, `env` or
-//! `timeout` executes the program later, which is an exec of its own. Programs that stay are left out on purpose:
-//! **podman**, whose `conmon` forks twice but comes back to the nearest subreaper and so stays a descendant, unless it
-//! is told to talk to a service; **apptainer** and **singularity**, which run the container as their child.
+//! Only `argv[0]` counts (or the script, where an interpreter was started for one): a wrapper such
+//! as `sudo`, `env` or `timeout` executes the program later, which is an exec of its own. Programs
+//! that stay are left out on purpose: **podman**, whose `conmon` forks twice but comes back to the
+//! nearest subreaper and so stays a descendant, unless it is told to talk to a service;
+//! **apptainer** and **singularity**, which run the container as their child.
 
 use std::borrow::Cow;
 
@@ -189,7 +191,8 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
-/// Interpreters that a script's first line starts; the script is then the first argument, with its path.
+/// Interpreters that a script's first line starts; the script is then the first argument, with its
+/// path.
 const INTERPRETERS: &[&str] = &[
     "sh", "bash", "dash", "ksh", "zsh", "perl", "python", "ruby", "tclsh",
 ];
@@ -199,7 +202,8 @@ pub fn leaves_tree(command: &[&[u8]]) -> Option<Departure> {
     leaves_tree_of_job(command, None)
 }
 
-/// The same within a job of so many `nodes`: a job of several suggests that `mpirun` reaches the others.
+/// The same within a job of so many `nodes`: a job of several suggests that `mpirun` reaches the
+/// others.
 pub fn leaves_tree_of_job(command: &[&[u8]], nodes: Option<u64>) -> Option<Departure> {
     let (mut program, mut arguments) = command.split_first()?;
     let interpreter = base(program);
@@ -252,8 +256,8 @@ impl Arguments<'_> {
         self.words.iter().any(|word| test(word))
     }
 
-    /// Whether the first word that is neither an option nor, perhaps, an option's value is one of `verbs`: the value
-    /// of an unknown option looks like a word, so up to two words are looked at.
+    /// Whether the first word that is neither an option nor, perhaps, an option's value is one of
+    /// `verbs`: the value of an unknown option looks like a word, so up to two words are looked at.
     fn subcommand_is(&self, verbs: &[&str]) -> bool {
         let plain = self.words.iter().filter(|word| !word.starts_with('-'));
         let after_option = self.words.first().is_some_and(|word| word.starts_with('-'));
@@ -270,7 +274,8 @@ impl Arguments<'_> {
             .any(|word| options.contains(&key(word)))
     }
 
-    /// Whether the command on the other host only sends or takes files for git, rsync, scp or sftp here.
+    /// Whether the command on the other host only sends or takes files for git, rsync, scp or sftp
+    /// here.
     fn is_file_transfer(&self) -> bool {
         let servers = [
             "git-upload-pack",

@@ -1,5 +1,5 @@
-//! Slurm: the output variables of `sbatch(1)` and `srun(1)`. Memory is in MiB there; arrays are written as
-//! `squeue` shows them, `ARRAYJOB_TASK`.
+//! Slurm: the output variables of `sbatch(1)` and `srun(1)`. Memory is in MiB there; arrays are
+//! written as `squeue` shows them, `ARRAYJOB_TASK`.
 
 use super::surroundings::{Context, Scheduler, Surroundings, mib, secs};
 use record::unit::Unit;

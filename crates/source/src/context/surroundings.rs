@@ -12,7 +12,8 @@ use std::path::Path;
 pub struct Surroundings<'a> {
     /// The value of an environment variable.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// The content of a small file that the environment names (a list of hosts, a job's description).
+    /// The content of a small file that the environment names (a list of hosts, a job's
+    /// description).
     pub file: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
     /// The process's own control groups.
     pub groups: &'a [Membership],
@@ -42,7 +43,8 @@ pub struct Scheduler {
     pub detect: fn(&Surroundings<'_>) -> Option<Context>,
 }
 
-/// Asks every scheduler of the table; the first that names a job wins, the others fill what is unknown.
+/// Asks every scheduler of the table; the first that names a job wins, the others fill what is
+/// unknown.
 pub fn identify(surroundings: &Surroundings<'_>) -> Context {
     let mut all = Context::default();
     for found in SCHEDULERS
@@ -137,7 +139,8 @@ pub(super) mod recorded {
     use super::*;
     use crate::query::proc_pid_cgroup;
 
-    /// What `detect` makes of `NAME=value` lines, `@path` followed by the lines of a file, and cgroup lines.
+    /// What `detect` makes of `NAME=value` lines, `@path` followed by the lines of a file, and
+    /// cgroup lines.
     pub(in crate::context) fn detect(
         detect: impl Fn(&Surroundings<'_>) -> Option<Context>,
         environment: &[(&str, &str)],

@@ -1,4 +1,5 @@
-//! systemd: the unit from the path of the control group, and `INVOCATION_ID`. A login session is no job.
+//! systemd: the unit from the path of the control group, and `INVOCATION_ID`. A login session is no
+//! job.
 
 use super::surroundings::{Context, Scheduler, Surroundings};
 
@@ -23,8 +24,9 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
     Some(context)
 }
 
-/// The innermost service or scope, if it is a job: one that `systemd-run` made, or a service of the system that this
-/// process was started by. Sessions, terminals of a desktop and the user's manager are none.
+/// The innermost service or scope, if it is a job: one that `systemd-run` made, or a service of the
+/// system that this process was started by. Sessions, terminals of a desktop and the user's manager
+/// are none.
 fn unit(path: &str, invoked: bool) -> Option<String> {
     let unit = path
         .split('/')

@@ -158,7 +158,7 @@ impl Tree {
         self.total += 1;
         self.processes.birth(at, parent);
         for _ in 0..threads {
-            self.threads.birth(at, pid);
+            self.threads.birth(at, parent);
         }
     }
 
@@ -182,9 +182,9 @@ impl Tree {
     /// A thread ended; `Some` if it was the last of a process of the task.
     pub fn thread_exit(&mut self, end: ThreadEnd) -> Option<Event> {
         let member = self.members.get_mut(&end.process)?;
-        self.threads.deaths(1);
         member.threads = member.threads.saturating_sub(1);
         if member.threads > 0 {
+            self.threads.deaths(1);
             if end.thread == end.process {
                 member.leader_status = Some(end.status);
             }
@@ -196,10 +196,12 @@ impl Tree {
             (status, _) => status,
         };
         self.members.remove(&end.process);
-        if end.reaped && end.thread == end.process {
-            self.processes.late_death(parent);
-        } else {
-            self.processes.deaths(1);
+        for peak in [&mut self.processes, &mut self.threads] {
+            if end.reaped && end.thread == end.process {
+                peak.late_death(parent);
+            } else {
+                peak.deaths(1);
+            }
         }
         let ending = Some(Ending::from_wait_status(status));
         Some(exit(end.at, end.process, ending))
@@ -316,6 +318,20 @@ mod tests {
         let counts = tree.counts();
         assert_eq!((counts.threads_peak, counts.threads_alive), (2, 0));
         assert_eq!(counts.processes_alive, 0);
+    }
+
+    #[test]
+    fn a_child_waited_for_before_its_end_was_told_does_not_raise_the_peaks() {
+        let mut tree = Tree::new(10, 0, Nanos(1));
+        tree.fork(Nanos(2), 10, 11);
+        tree.fork(Nanos(3), 10, 12);
+        let reaped = true;
+        tree.thread_exit(ThreadEnd {
+            reaped,
+            ..end(11, 11, 0)
+        });
+        let counts = tree.counts();
+        assert_eq!((counts.processes_peak, counts.threads_peak), (2, 2));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use record::event::Event;
 use record::value::Absent;
 use std::os::fd::BorrowedFd;
 
+pub mod bpf;
 pub mod connector;
 pub mod ptrace;
 pub mod taskstats;
@@ -45,6 +46,7 @@ pub struct Mechanism {
 
 /// Every mechanism, best first.
 pub const MECHANISMS: &[Mechanism] = &[
+    bpf::MECHANISM,
     taskstats::MECHANISM,
     connector::MECHANISM,
     ptrace::MECHANISM,

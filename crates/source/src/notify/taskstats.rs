@@ -111,10 +111,21 @@ fn failed(source: sys::Error) -> Error {
     }
 }
 
+/// The ended threads of one process.
+#[derive(Debug)]
+struct Sum {
+    counters: Counters,
+    peaks: MemoryPeaks,
+    /// The round in which it began.
+    round: u64,
+}
+
 /// The records of the processes that have ended in part.
 #[derive(Debug, Default)]
 struct Sums {
-    by_process: HashMap<u32, (Counters, MemoryPeaks)>,
+    by_process: HashMap<u32, Sum>,
+    /// Counts the calls of [`Sums::keep`].
+    round: u64,
     /// Records were lost since the last [`Sums::keep`].
     overrun: bool,
     /// Living processes of which a thread's record may be lost.
@@ -129,26 +140,34 @@ impl Sums {
         if thread.process.is_none() {
             self.doubtful.insert(process);
         }
-        match self.by_process.get_mut(&process) {
-            None => {
-                self.by_process.insert(process, (counters, peaks));
-            }
-            Some((sum, highest)) => {
-                super::ptrace::add(sum, &counters);
-                highest.rss = highest.rss.max(peaks.rss);
-                highest.virtual_size = highest.virtual_size.max(peaks.virtual_size);
-            }
+        let round = self.round;
+        if let Some(sum) = self.by_process.get_mut(&process) {
+            super::ptrace::add(&mut sum.counters, &counters);
+            sum.peaks.rss = sum.peaks.rss.max(peaks.rss);
+            sum.peaks.virtual_size = sum.peaks.virtual_size.max(peaks.virtual_size);
+        } else {
+            let sum = Sum {
+                counters,
+                peaks,
+                round,
+            };
+            self.by_process.insert(process, sum);
         }
     }
 
     fn take(&mut self, process: u32) -> Option<(Counters, MemoryPeaks)> {
         let sum = self.by_process.remove(&process);
         let doubtful = self.doubtful.remove(&process);
-        sum.filter(|_| !doubtful && !self.overrun)
+        let sum = sum.filter(|_| !doubtful && !self.overrun)?;
+        Some((sum.counters, sum.peaks))
     }
 
+    /// A process that began and ended since the connector was read is known there in the next round only.
     fn keep(&mut self, alive: HashSet<u32>) {
-        self.by_process.retain(|process, _| alive.contains(process));
+        let round = self.round;
+        self.round += 1;
+        self.by_process
+            .retain(|process, sum| sum.round == round || alive.contains(process));
         if std::mem::take(&mut self.overrun) {
             self.doubtful = alive;
         } else {
@@ -207,6 +226,18 @@ mod tests {
             (Some(Nanos(23)), Some(Bytes(20)))
         );
         assert!(sums.take(7).is_none());
+    }
+
+    #[test]
+    fn a_process_that_the_connector_tells_of_later_is_kept_one_round() {
+        let mut sums = Sums::default();
+        for process in [7, 8] {
+            sums.add(&thread(process, Some(process), 3));
+        }
+        sums.keep(HashSet::new());
+        assert!(sums.take(7).is_some());
+        sums.keep(HashSet::new());
+        assert!(sums.take(8).is_none());
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! The alphabet of kernel text: words, numbers, `key: value` lines. Nothing here fails loudly: what cannot be
-//! read is `None`, so a truncated or renamed field costs that field alone.
+//! The alphabet of kernel text: words, numbers, `key: value` lines. Nothing here fails loudly: what
+//! cannot be read is `None`, so a truncated or renamed field costs that field alone.
 
 use record::unit::{Bytes, Nanos};
 
-/// Ticks a second in every file of /proc (`USER_HZ`): 100 on all architectures that Rust has for Linux.
+/// Ticks a second in every file of /proc (`USER_HZ`): 100 on all architectures that Rust has for
+/// Linux.
 pub(crate) const USER_HZ: u64 = 100;
 
 const NANOS_PER_TICK: u64 = 1_000_000_000 / USER_HZ;

@@ -7,7 +7,8 @@ use record::unit::Unit;
 use record::value::{Absent, Number};
 use std::collections::BTreeMap;
 
-/// The facts of the host, and the names of those that could not be read (their fields are empty or 0).
+/// The facts of the host, and the names of those that could not be read (their fields are empty or
+/// 0).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// What is known.
@@ -53,8 +54,9 @@ fn memory(root: &Root) -> Result<u64, Absent> {
     total.map(|bytes| bytes.0).ok_or(Absent::NoKernelSupport)
 }
 
-/// What this process may use, by resource name: `cores` by affinity (a cpuset narrows it too) and `memory` as the
-/// machine has it. A control group's limits are nearer: who knows them replaces these.
+/// What this process may use, by resource name: `cores` by affinity (a cpuset narrows it too) and
+/// `memory` as the machine has it. A control group's limits are nearer: who knows them replaces
+/// these.
 pub fn allocation(root: &Root) -> BTreeMap<String, Claim> {
     let affinity = proc_pid_status::read(root, None)
         .ok()

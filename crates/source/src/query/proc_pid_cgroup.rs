@@ -1,5 +1,5 @@
-//! `/proc/PID/cgroup`: the control groups of a process, one line a hierarchy. Paths are as seen from our cgroup
-//! namespace; one outside of it begins with `/..`.
+//! `/proc/PID/cgroup`: the control groups of a process, one line a hierarchy. Paths are as seen
+//! from our cgroup namespace; one outside of it begins with `/..`.
 
 use super::field::{lines, number};
 use super::source::Source;

@@ -1,5 +1,5 @@
-//! `/proc/PID/cmdline`: the arguments, each ended by NUL. Empty for kernel threads and zombies; a program may
-//! have written over it.
+//! `/proc/PID/cmdline`: the arguments, each ended by NUL. Empty for kernel threads and zombies; a
+//! program may have written over it.
 
 use super::source::Source;
 use crate::root::Root;

@@ -1,7 +1,8 @@
 //! `/proc/PID/io` and `/proc/PID/task/TID/io`: bytes and calls.
 //!
-//! The file of a process holds its dead threads **and the children it has waited for**: summed over a tree it
-//! counts twice. The file of a thread holds that thread alone. It needs the right to trace the process.
+//! The file of a process holds its dead threads **and the children it has waited for**: summed over
+//! a tree it counts twice. The file of a thread holds that thread alone. It needs the right to
+//! trace the process.
 
 use super::field::{first_number, pairs};
 use super::source::{Source, of_process};

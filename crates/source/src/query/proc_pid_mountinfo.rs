@@ -1,4 +1,5 @@
-//! `/proc/PID/mountinfo`: which file system a path is on, without touching the path: a hung server cannot hold us.
+//! `/proc/PID/mountinfo`: which file system a path is on, without touching the path: a hung server
+//! cannot hold us.
 
 use super::field::{lines, number, words};
 use super::source::Source;
@@ -91,7 +92,8 @@ pub fn parse(text: &[u8]) -> Vec<Mount> {
     lines(text).filter_map(line).collect()
 }
 
-/// `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw`: any number of fields before the lone dash.
+/// `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw`: any number of fields before the lone
+/// dash.
 fn line(line: &[u8]) -> Option<Mount> {
     let mut words = words(line);
     let id = number(words.next()?)?;
@@ -135,8 +137,9 @@ fn octal(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
 }
 
-/// The mount that the absolute path without links `path` is on: followed from the root down, as the kernel does, so
-/// that a mount which hides another one wins. In a chroot without a mount at its root, the deepest.
+/// The mount that the absolute path without links `path` is on: followed from the root down, as the
+/// kernel does, so that a mount which hides another one wins. In a chroot without a mount at its
+/// root, the deepest.
 pub fn mount_of<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
     let top = |mount: &&Mount| {
         mount.point == Path::new("/") && !mounts.iter().any(|m| m.id == mount.parent && m != *mount)

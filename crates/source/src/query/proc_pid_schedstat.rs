@@ -1,7 +1,8 @@
 //! `/proc/PID/task/TID/schedstat`: the scheduler's own time of one thread, in nanoseconds.
 //!
-//! `/proc/PID/schedstat` is that of the main thread alone: a process is the sum over `task/*/schedstat`, and
-//! what its dead threads used is not in it. A kernel without `SCHED_INFO` writes `0 0 0`, which is no reading.
+//! `/proc/PID/schedstat` is that of the main thread alone: a process is the sum over
+//! `task/*/schedstat`, and what its dead threads used is not in it. A kernel without `SCHED_INFO`
+//! writes `0 0 0`, which is no reading.
 
 use super::field::{number, words};
 use super::source::{Source, of_process};

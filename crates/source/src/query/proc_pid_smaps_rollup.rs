@@ -1,8 +1,8 @@
 //! `/proc/PID/smaps_rollup` (Linux 4.14; its parts by kind 5.4): the proportional set size.
 //!
-//! Reading it walks the page tables under the mmap lock of the process: 20 us for a small one, 8.8 ms for each
-//! GiB of 4 KiB pages, in which the process cannot map memory.
-//! Read it on a budget: see [`super::pss`].
+//! Reading it walks the page tables under the mmap lock of the process: 20 us for a small one, 8.8
+//! ms for each GiB of 4 KiB pages, in which the process cannot map memory. Read it on a budget: see
+//! [`super::pss`].
 
 use super::field::{kib, pairs};
 use super::source::Source;

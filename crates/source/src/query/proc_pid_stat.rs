@@ -1,7 +1,9 @@
-//! `/proc/PID/stat`: one line with the identity, the state, the CPU ticks and the faults of a process.
+//! `/proc/PID/stat`: one line with the identity, the state, the CPU ticks and the faults of a
+//! process.
 //!
-//! The kernel splits CPU time into user and system so that their sum is the scheduler's time of all threads,
-//! dead ones included, each cut to 10 ms. The resident set in this file is approximate: it is not read here.
+//! The kernel splits CPU time into user and system so that their sum is the scheduler's time of all
+//! threads, dead ones included, each cut to 10 ms. The resident set in this file is approximate: it
+//! is not read here.
 
 use super::field::{number, ticks, words};
 use super::source::{Source, of_process};

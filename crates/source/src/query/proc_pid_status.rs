@@ -1,7 +1,9 @@
-//! `/proc/PID/status`: memory by kind with its peaks, threads, context switches of one thread, permitted CPUs.
+//! `/proc/PID/status`: memory by kind with its peaks, threads, context switches of one thread,
+//! permitted CPUs.
 //!
-//! `VmHWM` is brought up to date lazily: the peak is the larger of `VmHWM` and `VmRSS`. The switches are of the
-//! thread that the file belongs to, the main one for `/proc/PID/status`. Kernel threads and zombies have no Vm lines.
+//! `VmHWM` is brought up to date lazily: the peak is the larger of `VmHWM` and `VmRSS`. The
+//! switches are of the thread that the file belongs to, the main one for `/proc/PID/status`. Kernel
+//! threads and zombies have no Vm lines.
 
 use super::field::{first_number, kib, pairs};
 use super::source::{Source, of_process};

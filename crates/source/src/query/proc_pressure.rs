@@ -1,4 +1,5 @@
-//! `/proc/pressure/{cpu,memory,io}` and a control group's `*.pressure` (Linux 4.20): time lost to a lack of a resource.
+//! `/proc/pressure/{cpu,memory,io}` and a control group's `*.pressure` (Linux 4.20): time lost to a
+//! lack of a resource.
 
 use super::field::{fraction, lines, number, words};
 use super::source::Source;

@@ -1,21 +1,24 @@
 //! Samples processes through procfs with kept-open files and reused buffers, for any user.
 //!
-//! Cost, measured with 300 `sleep` on Linux 6.18 (`cargo test -p plimsoll-source --release --test sampler_cost --
-//! --ignored --nocapture`), CPU us per process and pass on a busy machine: 6.8-7.9 by default, 4.5-6.0 between
-//! turns, 10-19 with all details in every pass, 15-30 without kept-open files.
+//! Cost, measured with 300 `sleep` on Linux 6.18 (`cargo run -p plimsoll-source --release --example
+//! sampler_cost`), CPU us per process and pass: 6.8-7.9 by default, 4.5-6.0 between turns, 10-19
+//! with all details in every pass, 15-28 without kept-open files, where reading `stat` alone, kept
+//! open and not parsed, took 1.3-2.0. With a load of 7 on the 2 CPUs: 13.6-16.6, 10-13, 19-23 and
+//! 24-31, `stat` alone 2.3-3.3.
 //!
-//! Two tiers. **Every pass**: `stat` (identity, ticks, faults, threads), `statm` (memory) and, while the process
-//! has one thread, `schedstat` (its nanoseconds). **When it is its turn**: `status` (peaks, swap, switches), `io`,
-//! and each thread's `schedstat` and switches. A turn comes every pass while the processes are few; when
-//! their files are more than `detail_files` a pass, every k-th pass with k = files / `detail_files`. Between two
-//! turns the last reading is repeated: every counter only grows, so it stays true as "at least".
+//! Two tiers. **Every pass**: `stat` (identity, ticks, faults, threads), `statm` (memory) and,
+//! while the process has one thread, `schedstat` (its nanoseconds). **When it is its turn**:
+//! `status` (peaks, swap, switches), `io`, and each thread's `schedstat` and switches. A turn comes
+//! every pass while the processes are few; when their files are more than `detail_files` a pass,
+//! every k-th pass with k = files / `detail_files`. Between two turns the last reading is repeated:
+//! every counter only grows, so it stays true as "at least".
 //!
-//! `own.cpu` is the larger of two lower bounds of the same time: the threads' nanoseconds (those of dead threads as
-//! last seen) and `utime + stime` (dead threads included, each cut to 10 ms). For a process of one thread it is exact
-//! up to the running tick.
+//! `own.cpu` is the larger of two lower bounds of the same time: the threads' nanoseconds (those of
+//! dead threads as last seen) and `utime + stime` (dead threads included, each cut to 10 ms). For a
+//! process of one thread it is exact up to the running tick.
 //!
-//! `own` I/O: `/proc/PID/io` while no child was waited for (then it is the process alone, dead threads included),
-//! else the sum of `task/*/io`, dead threads as last seen.
+//! `own` I/O: `/proc/PID/io` while no child was waited for (then it is the process alone, dead
+//! threads included), else the sum of `task/*/io`, dead threads as last seen.
 
 mod kept;
 mod threads;
@@ -40,7 +43,8 @@ const KEPT_MAX: u64 = 65_536;
 /// How much work a pass may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Files read for details in one pass; a process of one thread takes two, one of n threads 2 + 2n or 2 + 3n.
+    /// Files read for details in one pass; a process of one thread takes two, one of n threads 2 +
+    /// 2n or 2 + 3n.
     pub detail_files: u32,
     /// A process with more live threads is read as a whole only.
     pub threads_max: u32,
@@ -126,9 +130,9 @@ impl Sampler {
         }
     }
 
-    /// Reads every process of `pids` into `out`, in that order, replacing what was there. One that has ended is
-    /// left out and counted; a pid that has become another process appears with its new start. Files of processes
-    /// that are no longer in `pids` are closed.
+    /// Reads every process of `pids` into `out`, in that order, replacing what was there. One that
+    /// has ended is left out and counted; a pid that has become another process appears with its
+    /// new start. Files of processes that are no longer in `pids` are closed.
     pub fn sample(&mut self, pids: &[u32], out: &mut Vec<ProcessSample>) -> SampleCost {
         let begin = Instant::now();
         let mut cost = SampleCost::default();
@@ -191,7 +195,8 @@ impl Sampler {
             } else if fresh {
                 return Err(absent);
             }
-            // Either the pid belongs to another process now, or there is room for a descriptor again.
+            // Either the pid belongs to another process now, or there is room for a descriptor
+            // again.
             if second_try {
                 return Err(absent);
             }

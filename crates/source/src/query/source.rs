@@ -1,4 +1,5 @@
-//! What a kernel file is to the rest of the program: its name, its metrics, and its parser as text for the fixtures.
+//! What a kernel file is to the rest of the program: its name, its metrics, and its parser as text
+//! for the fixtures.
 
 use record::metric::{Kind, Metric, Scope};
 use record::unit::Unit;

@@ -1,4 +1,5 @@
-//! `/sys/devices/system/cpu/{online,possible}` and other lists of CPUs (`0-3,8`), as in `Cpus_allowed_list`.
+//! `/sys/devices/system/cpu/{online,possible}` and other lists of CPUs (`0-3,8`), as in
+//! `Cpus_allowed_list`.
 
 use super::field::number;
 use super::source::Source;

@@ -41,10 +41,10 @@ pub enum RawEvent<'a> {
         own: ExitCounters,
         /// Highest resident set.
         rss_peak: RssPeak,
-        /// Largest address space of its last program, pages, if known.
-        vm_peak_pages: Option<u64>,
-        /// Resident anonymous pages at its end, if known.
-        anon_pages: Option<u64>,
+        /// Largest address space of its last program, bytes, if known.
+        vm_peak_bytes: Option<u64>,
+        /// Resident anonymous memory at its end, bytes, if known.
+        anon_bytes: Option<u64>,
     },
     /// All threads of a process were switched out for the last time.
     Final {
@@ -64,7 +64,7 @@ pub enum RawEvent<'a> {
     },
 }
 
-/// The highest resident set of a process, in pages, and what it is of.
+/// The highest resident set of a process, in bytes, and what it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RssPeak {
     /// Of its last program (`mm->hiwater_rss`, or `signal->maxrss` raised since its last exec).
@@ -82,8 +82,8 @@ pub struct ExitCounters {
     pub cpu_user_ns: u64,
     /// `stime`, nanoseconds likewise.
     pub cpu_system_ns: u64,
-    /// `sched_info.run_delay`, nanoseconds.
-    pub run_delay_ns: u64,
+    /// `sched_info.run_delay`, nanoseconds, if this kernel counts it.
+    pub run_delay_ns: Option<u64>,
     /// `delays->blkio_delay`, nanoseconds; nothing if delay accounting is off.
     pub blkio_delay_ns: Option<u64>,
     /// `min_flt`.
@@ -94,6 +94,13 @@ pub struct ExitCounters {
     pub nvcsw: u64,
     /// `nivcsw`.
     pub nivcsw: u64,
+    /// `ioac`, if this kernel counts it.
+    pub io: Option<ExitIo>,
+}
+
+/// What the threads of a process read and wrote (`task->ioac`); children are out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExitIo {
     /// `ioac.rchar`, bytes.
     pub rchar_bytes: u64,
     /// `ioac.wchar`, bytes.
@@ -118,6 +125,8 @@ const KIND_FINAL: u32 = 4;
 const EXIT_PEAKS_OF_MM: u32 = 1;
 const EXIT_MAXRSS_OF_EARLIER: u32 = 4;
 const EXIT_NO_BLKIO_DELAY: u32 = 8;
+const EXIT_NO_RUN_DELAY: u32 = 16;
+const EXIT_NO_IO: u32 = 32;
 
 /// Takes integers off the front of a record.
 struct Reader<'a>(&'a [u8]);
@@ -145,8 +154,8 @@ struct Head {
     start_ns: u64,
 }
 
-/// Decodes one record of a ring; `None` if it is none that this version knows.
-pub(super) fn decode(bytes: &[u8]) -> Option<RawEvent<'_>> {
+/// Decodes one record of a ring (its memory is in pages of `page_bytes`); `None` if it is none that this version knows.
+pub(super) fn decode(bytes: &[u8], page_bytes: u64) -> Option<RawEvent<'_>> {
     let mut reader = Reader(bytes);
     let kind = reader.u32()?;
     let head = Head {
@@ -162,7 +171,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<RawEvent<'_>> {
             parent: reader.u32()?,
         }),
         KIND_EXEC => decode_exec(&head, &mut reader),
-        KIND_EXIT => decode_exit(&head, &mut reader),
+        KIND_EXIT => decode_exit(&head, &mut reader, page_bytes),
         KIND_FINAL => Some(RawEvent::Final {
             pid: head.pid,
             start_ns: head.start_ns,
@@ -186,13 +195,13 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>>
     })
 }
 
-fn decode_exit<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>> {
+fn decode_exit<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Option<RawEvent<'a>> {
     let wait_status = reader.u32()?;
     let flags = reader.u32()?;
     let own = decode_counters(reader, flags)?;
-    let rss_pages = reader.u64()?;
-    let vm_pages = reader.u64()?;
-    let anon_pages = reader.u64()?;
+    let rss_bytes = reader.u64()?.saturating_mul(page_bytes);
+    let vm_bytes = reader.u64()?.saturating_mul(page_bytes);
+    let anon_bytes = reader.u64()?.saturating_mul(page_bytes);
     let of_mm = flags & EXIT_PEAKS_OF_MM != 0;
     Some(RawEvent::Exit {
         at_ns: head.at_ns,
@@ -201,12 +210,12 @@ fn decode_exit<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>>
         wait_status,
         own,
         rss_peak: if flags & EXIT_MAXRSS_OF_EARLIER != 0 {
-            RssPeak::UpperBound(rss_pages)
+            RssPeak::UpperBound(rss_bytes)
         } else {
-            RssPeak::OfProgram(rss_pages)
+            RssPeak::OfProgram(rss_bytes)
         },
-        vm_peak_pages: of_mm.then_some(vm_pages),
-        anon_pages: of_mm.then_some(anon_pages),
+        vm_peak_bytes: of_mm.then_some(vm_bytes),
+        anon_bytes: of_mm.then_some(anon_bytes),
     })
 }
 
@@ -216,12 +225,19 @@ fn decode_counters(reader: &mut Reader<'_>, flags: u32) -> Option<ExitCounters> 
         cpu_ns: reader.u64()?,
         cpu_user_ns: reader.u64()?,
         cpu_system_ns: reader.u64()?,
-        run_delay_ns: reader.u64()?,
+        run_delay_ns: Some(reader.u64()?).filter(|_| flags & EXIT_NO_RUN_DELAY == 0),
         blkio_delay_ns: Some(reader.u64()?).filter(|_| flags & EXIT_NO_BLKIO_DELAY == 0),
         minflt: reader.u64()?,
         majflt: reader.u64()?,
         nvcsw: reader.u64()?,
         nivcsw: reader.u64()?,
+        io: Some(decode_io(reader)?).filter(|_| flags & EXIT_NO_IO == 0),
+    })
+}
+
+/// The second part of `struct counters`.
+fn decode_io(reader: &mut Reader<'_>) -> Option<ExitIo> {
+    Some(ExitIo {
         rchar_bytes: reader.u64()?,
         wchar_bytes: reader.u64()?,
         syscr: reader.u64()?,
@@ -305,13 +321,13 @@ mod tests {
         exit.extend(1..=19);
         let bytes = words(KIND_EXIT, 7, &exit);
         assert!(matches!(
-            decode(&bytes),
+            decode(&bytes, 4096),
             Some(RawEvent::Exit { pid: 7, .. })
         ));
         for cut in 0..bytes.len() {
-            assert_eq!(decode(&bytes[..cut]), None, "cut to {cut}");
+            assert_eq!(decode(&bytes[..cut], 4096), None, "cut to {cut}");
         }
-        assert_eq!(decode(&words(99, 7, &[1, 2, 3])), None);
+        assert_eq!(decode(&words(99, 7, &[1, 2, 3]), 4096), None);
     }
 
     #[test]
@@ -321,7 +337,7 @@ mod tests {
             bytes.extend(number.to_ne_bytes());
         }
         bytes.extend(b"a\0b\0/x");
-        assert_eq!(decode(&bytes), None);
+        assert_eq!(decode(&bytes, 4096), None);
         bytes[24..28].copy_from_slice(&4u32.to_ne_bytes());
         let expected = RawEvent::Exec {
             at_ns: 5,
@@ -330,7 +346,7 @@ mod tests {
             truncated: true,
             path: b"/x",
         };
-        assert_eq!(decode(&bytes), Some(expected));
+        assert_eq!(decode(&bytes, 4096), Some(expected));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::layout::{RawEvent, add_run, added_key, decode, new_process};
 use super::load::{bpf_error, fd_bytes, lookup, update};
 use super::lock::Lock;
+use super::mapping::page_bytes;
 use super::programs::Shared;
 use super::ring::Ring;
 use crate::error::Error;
@@ -149,8 +150,9 @@ impl Run {
     /// events were lost since the last call. The ring is not signalled: call this at least every
     /// 10 ms while the task lives, and once more at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
+        let page_bytes = page_bytes() as u64;
         self.ring.drain(&mut |bytes| {
-            if let Some(event) = decode(bytes) {
+            if let Some(event) = decode(bytes, page_bytes) {
                 take(event);
             }
         });

@@ -99,6 +99,8 @@ struct event_exec {
 #define EXIT_MAXRSS_OF_PROGRAM 2u  /* rss_peak is signal->maxrss, reached by the last program */
 #define EXIT_MAXRSS_OF_EARLIER 4u  /* rss_peak is signal->maxrss, reached before the last exec */
 #define EXIT_NO_BLKIO_DELAY 8u	   /* delay accounting is off */
+#define EXIT_NO_RUN_DELAY 16u	   /* this kernel does not count it */
+#define EXIT_NO_IO 32u		   /* this kernel does not count it */
 
 struct event_exit {
 	struct event head;

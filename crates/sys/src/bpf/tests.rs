@@ -86,7 +86,7 @@ impl Gated {
             if waited == pid {
                 return nanos(usage.ru_utime) + nanos(usage.ru_stime);
             }
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
 }
@@ -142,7 +142,6 @@ impl Seen {
             if self.finals.len() == self.exits.len() && run.totals().processes_alive == 0 {
                 return;
             }
-            std::thread::yield_now();
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         panic!(

@@ -3,12 +3,6 @@
 use super::Finding;
 use serde::Serialize;
 
-/// What every program in the kernel that counts a task stands on.
-const BPF_EVENTS: &[&str] = &["BTF", "BPF tp_btf", "BPF task storage", "BPF ring buffer"];
-
-/// What the walk over all processes in the kernel stands on, one of these.
-const BPF_WALKS: &[&str] = &["BPF open-coded iterator", "BPF task iterator"];
-
 /// What exact totals without privilege stand on.
 const WAIT_CHAIN: &[&str] = &["wait4", "getrusage", "child subreaper"];
 
@@ -36,24 +30,18 @@ pub fn choose(findings: &[Finding]) -> Choice {
             .iter()
             .any(|one| one.probe.name == name && one.outcome.is_usable())
     };
-    choose_by(works, cfg!(feature = "bpf"))
+    choose_by(works)
 }
 
-/// `with_bpf`: whether this build holds the programs for the kernel.
-fn choose_by(works: impl Fn(&str) -> bool, with_bpf: bool) -> Choice {
-    let bpf = with_bpf && BPF_EVENTS.iter().all(|name| works(name));
+fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
+    let bpf = works("BPF programs of run");
     let chain = WAIT_CHAIN.iter().all(|name| works(name));
-    let walk = bpf && BPF_WALKS.iter().any(|name| works(name));
     let events = match (bpf, chain && works("proc connector")) {
         (true, _) => Some("bpf"),
         (false, true) => Some("connector"),
         (false, false) => None,
     };
-    let query = if walk {
-        Some("bpf")
-    } else {
-        works("procfs").then_some("procfs")
-    };
+    let query = works("procfs").then_some("procfs");
     Choice {
         level: if events.is_some() { "events" } else { "query" },
         mechanism: events.or(query),
@@ -80,30 +68,21 @@ mod tests {
 
     #[test]
     fn the_best_that_works_is_chosen() {
-        let all = choose_by(|_| true, true);
+        let all = choose_by(|_| true);
         assert_eq!(
             (all.level, all.mechanism, all.query),
-            ("events", Some("bpf"), Some("bpf"))
+            ("events", Some("bpf"), Some("procfs"))
         );
-        let user = choose_by(
-            |name| !name.starts_with("BPF") && name != "memory controller",
-            true,
-        );
-        assert_eq!(
-            (user.level, user.mechanism, user.query),
-            ("events", Some("connector"), Some("procfs"))
-        );
+        let user = choose_by(|name| !name.starts_with("BPF") && name != "memory controller");
+        assert_eq!((user.level, user.mechanism), ("events", Some("connector")));
         assert!(user.exact_totals && user.memory_limit.contains("proportional"));
-        let poor = choose_by(|name| WAIT_CHAIN.contains(&name), true);
+        let poor = choose_by(|name| WAIT_CHAIN.contains(&name));
         assert_eq!(
             (poor.level, poor.mechanism, poor.events),
             ("query", None, None)
         );
         assert!(poor.exact_totals);
-        assert!(!choose_by(|_| false, true).exact_totals);
-        let no_storage = choose_by(|name| name != "BPF task storage", true);
-        assert_eq!(no_storage.mechanism, Some("connector"));
-        assert_eq!(choose_by(|_| true, false).mechanism, Some("connector"));
+        assert!(!choose_by(|_| false).exact_totals);
     }
 
     #[test]
@@ -114,11 +93,13 @@ mod tests {
             .map(|one| one.name)
             .collect();
         let others = [
+            "BPF programs of run",
+            "procfs",
             "proc connector",
             "memory controller",
             "/proc/PID/smaps_rollup",
         ];
-        for name in [BPF_EVENTS, BPF_WALKS, WAIT_CHAIN, &others].concat() {
+        for name in [WAIT_CHAIN, &others].concat() {
             assert!(known.contains(&name), "{name}");
         }
     }

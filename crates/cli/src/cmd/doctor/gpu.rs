@@ -1,32 +1,34 @@
-//! Probe of the library for NVIDIA devices.
+//! Probe of whoever can tell of graphics processors.
 
 use super::{Outcome, Probe};
 use record::value::Absent;
+use source::query::gpu::GpuReader;
+use source::root::Root;
 use std::path::Path;
 
 pub(super) const PROBES: &[Probe] = &[Probe {
-    name: "NVML",
+    name: "GPU library",
     gives: "GPU time and memory of the task's processes",
     allow: "read and write access to /dev/nvidiactl",
-    needs: "an NVIDIA device with its driver and libnvidia-ml.so.1",
-    attempt: |_| nvml(),
+    needs: "a device with its driver; for NVIDIA libnvidia-ml.so.1 too",
+    attempt: |_| library(),
 }];
 
-fn nvml() -> Outcome {
-    if !Path::new("/dev/nvidiactl").exists() {
-        return Outcome::not(Absent::NoDevice, "no /dev/nvidiactl");
-    }
-    let devices = nvml_wrapper::Nvml::init().and_then(|library| library.device_count());
-    match devices {
-        Ok(0) => Outcome::not(Absent::NoDevice, "the library sees no device"),
-        Ok(count) => Outcome::with(format!("{count} devices")),
-        Err(error) => Outcome::not(why_not(&error), error.to_string()),
-    }
-}
-
-fn why_not(error: &nvml_wrapper::error::NvmlError) -> Absent {
-    match error {
-        nvml_wrapper::error::NvmlError::NoPermission => Absent::NoPermission,
-        _ => Absent::NoDevice,
+fn library() -> Outcome {
+    // The program nvidia-smi is not asked here: it may take a second to answer.
+    match GpuReader::open(Root::default(), None) {
+        Ok(mut reader) => match reader.sample().len() {
+            0 => Outcome::not(
+                Absent::NoDevice,
+                format!("{} sees no device", reader.source()),
+            ),
+            count => Outcome::with(format!("{} sees {count}", reader.source())),
+        },
+        Err(_) if Path::new("/dev/nvidiactl").exists() => Outcome::not(
+            Absent::NoKernelSupport,
+            "there is a driver, but its library cannot be loaded",
+        )
+        .remedied_by("libnvidia-ml.so.1, or nvidia-smi, which run asks instead"),
+        Err(reason) => Outcome::not(reason, "no /dev/nvidiactl, no AMD device in /sys/class/drm"),
     }
 }

@@ -3,11 +3,19 @@
 use super::{Ground, Outcome, Probe};
 use record::value::Absent;
 use std::io;
+use sys::bpf::Unavailable;
 use sys::probe::{self, KernelTypes, TypeKind};
 
 const ALLOW: &str = "root, or CAP_BPF and CAP_PERFMON";
 
 pub(super) const PROBES: &[Probe] = &[
+    Probe {
+        name: "BPF programs of run",
+        gives: "--mechanism bpf: the exact tree and exact final values",
+        allow: ALLOW,
+        needs: "all of the following but the iterators, syscall program and fentry",
+        attempt: |_| of_run(),
+    },
     Probe {
         name: "BTF",
         gives: "the kernel's own types: one program for all kernels",
@@ -17,7 +25,7 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         name: "BPF tp_btf",
-        gives: "every fork, exec and end with exact final values, at 1-5 us each",
+        gives: "every fork, exec and end, at 1-5 us each",
         allow: ALLOW,
         needs: "Linux 5.5 with BTF",
         attempt: |ground| typed(ground, probe::tp_btf),
@@ -38,21 +46,21 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         name: "BPF task iterator",
-        gives: "all processes sampled at about 1 us each",
+        gives: "all processes sampled at about 1 us each (not used by run)",
         allow: ALLOW,
         needs: "Linux 5.8 with BTF",
         attempt: |ground| typed(ground, probe::iterator),
     },
     Probe {
         name: "BPF syscall program",
-        gives: "a walk over all processes on demand, at 0.6 us each",
+        gives: "a walk over all processes on demand, at 0.6 us each (not used by run)",
         allow: ALLOW,
         needs: "Linux 5.14",
         attempt: |_| Outcome::of(probe::syscall_program()),
     },
     Probe {
         name: "BPF open-coded iterator",
-        gives: "that walk's loop over tasks and threads",
+        gives: "that walk's loop over tasks and threads (not used by run)",
         allow: ALLOW,
         needs: "Linux 6.7",
         attempt: open_coded,
@@ -65,6 +73,21 @@ pub(super) const PROBES: &[Probe] = &[
         attempt: |ground| typed(ground, probe::fentry),
     },
 ];
+
+/// The programs of `run` themselves, loaded, attached and let go.
+fn of_run() -> Outcome {
+    match sys::bpf::probe() {
+        Ok(()) => Outcome::usable(),
+        Err(error @ Unavailable::NotBuilt) => Outcome::not(Absent::Off, error.to_string())
+            .remedied_by("a build with the feature bpf, which needs clang"),
+        Err(error @ Unavailable::NoPermission { .. }) => {
+            Outcome::not(Absent::NoPermission, error.to_string())
+        }
+        Err(error @ Unavailable::NoKernelSupport { .. }) => {
+            Outcome::not(Absent::NoKernelSupport, error.to_string())
+        }
+    }
+}
 
 fn btf(ground: &Ground) -> Outcome {
     match ground.types() {

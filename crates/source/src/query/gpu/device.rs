@@ -45,7 +45,8 @@ pub struct GpuSample {
     pub id: String,
     /// Its name, for people.
     pub name: Option<String>,
-    /// Share of recent time (a driver's choice, up to a second) in which it was busy, 1.0 = all of it.
+    /// Share of recent time (a driver's choice, up to a second) in which it was busy, 1.0 = all of
+    /// it.
     pub busy: Option<f64>,
     /// Memory in use by everybody.
     pub memory_used: Option<Bytes>,

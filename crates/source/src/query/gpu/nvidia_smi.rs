@@ -1,5 +1,6 @@
-//! The text of `nvidia-smi --query-...=FIELDS --format=csv,noheader,nounits`: for builds and machines that cannot load
-//! the library of the driver. Memory is in MiB, shares in percent, times in ms; what is not known is `[N/A]`.
+//! The text of `nvidia-smi --query-...=FIELDS --format=csv,noheader,nounits`: for builds and
+//! machines that cannot load the library of the driver. Memory is in MiB, shares in percent, times
+//! in ms; what is not known is `[N/A]`.
 
 use super::device::{GpuAccount, GpuProcess, GpuSample};
 use record::unit::{Bytes, Nanos};

@@ -1,5 +1,5 @@
-//! The NVIDIA driver's library, loaded at run time: `libnvidia-ml.so.1`, the name that driver packages and
-//! containers have (the one without a number belongs to development packages).
+//! The NVIDIA driver's library, loaded at run time: `libnvidia-ml.so.1`, the name that driver
+//! packages and containers have (the one without a number belongs to development packages).
 
 use super::device::{GpuAccount, GpuProcess, GpuSample};
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -35,7 +35,8 @@ impl Library {
         })
     }
 
-    /// Every device with its processes. A device that cannot be asked (fallen off the bus) is left out.
+    /// Every device with its processes. A device that cannot be asked (fallen off the bus) is left
+    /// out.
     pub(super) fn sample(&mut self) -> Vec<GpuSample> {
         let count = self.nvml.device_count().unwrap_or(0).min(DEVICES_MAX);
         let mut samples = Vec::new();
@@ -68,7 +69,8 @@ impl Library {
         let count = self.nvml.device_count().unwrap_or(0).min(DEVICES_MAX);
         let account = |index| {
             let device = self.nvml.device_by_index(index).ok()?;
-            // `NotFound` for a process that was not on this device, `NotSupported` where no accounts are kept.
+            // `NotFound` for a process that was not on this device, `NotSupported` where no
+            // accounts are kept.
             let stats = device.accounting_stats_for(pid).ok()?;
             Some(GpuAccount {
                 device: device.uuid().ok()?,
@@ -85,7 +87,8 @@ impl Library {
 /// Compute and graphics processes, each once, with the latest share of time of each.
 fn processes(device: &Device<'_>, seen: &mut u64) -> Vec<GpuProcess> {
     let mut processes: BTreeMap<u32, GpuProcess> = BTreeMap::new();
-    // A device that does not tell has no processes to show: graphics cards of some drivers, MIG instances.
+    // A device that does not tell has no processes to show: graphics cards of some drivers, MIG
+    // instances.
     let running = device.running_compute_processes().unwrap_or_default();
     let drawing = device.running_graphics_processes().unwrap_or_default();
     for info in running.into_iter().chain(drawing) {

@@ -5,8 +5,8 @@ use super::{amd_sysfs, nvidia_smi};
 use crate::root::Root;
 use record::value::Absent;
 
-/// Runs a program with arguments and returns what it printed; `None` if it is not there or failed. The caller
-/// decides how, and bounds its time: this crate starts nothing.
+/// Runs a program with arguments and returns what it printed; `None` if it is not there or failed.
+/// The caller decides how, and bounds its time: this crate starts nothing.
 pub type Run = dyn Fn(&str, &[&str]) -> Option<String> + Send;
 
 /// Reads the machine's devices.
@@ -17,18 +17,18 @@ pub struct GpuReader {
 
 enum Way {
     #[cfg(all(feature = "nvml", not(target_feature = "crt-static")))]
-    Library(super::nvml::Library),
+    Library(Box<super::nvml::Library>),
     Program(Box<Run>),
     Sysfs,
 }
 
 impl GpuReader {
-    /// Finds a way that works: the library, `nvidia-smi` (where `run` is given; it takes up to a second), /sys.
-    /// `NoDevice` if none does.
+    /// Finds a way that works: the library, `nvidia-smi` (where `run` is given; it takes up to a
+    /// second), /sys. `NoDevice` if none does.
     pub fn open(root: Root, run: Option<Box<Run>>) -> Result<Self, Absent> {
         #[cfg(all(feature = "nvml", not(target_feature = "crt-static")))]
         if let Ok(library) = super::nvml::Library::load() {
-            let way = Way::Library(library);
+            let way = Way::Library(Box::new(library));
             return Ok(Self { root, way });
         }
         if let Some(run) = run {
@@ -72,7 +72,8 @@ impl GpuReader {
         }
     }
 
-    /// The driver's accounts of `pids`, for those that were on a device. Empty where accounting mode is off.
+    /// The driver's accounts of `pids`, for those that were on a device. Empty where accounting
+    /// mode is off.
     pub fn accounts(&self, pids: &[u32]) -> Vec<GpuAccount> {
         match &self.way {
             #[cfg(all(feature = "nvml", not(target_feature = "crt-static")))]

@@ -1,5 +1,6 @@
-//! A file of procfs that stays open between readings: its content is made anew at each read from offset 0, and
-//! after the end of its process reading fails with `ESRCH`, so it can never tell of a later process of that pid.
+//! A file of procfs that stays open between readings: its content is made anew at each read from
+//! offset 0, and after the end of its process reading fails with `ESRCH`, so it can never tell of a
+//! later process of that pid.
 
 use crate::root::{errno, process_absent};
 use record::value::Absent;
@@ -109,8 +110,8 @@ impl Kept {
     }
 }
 
-/// `pread` from offset 0 in one call, with a buffer that grows until the file fits: a second call would read
-/// a content made anew.
+/// `pread` from offset 0 in one call, with a buffer that grows until the file fits: a second call
+/// would read a content made anew.
 pub(super) fn read_at_start(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     loop {
         let read = file.read_at(buffer, 0)?;

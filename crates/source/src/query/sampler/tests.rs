@@ -1,3 +1,5 @@
+//! The sampler on real children and on recorded trees.
+
 use super::*;
 use std::process::{Child, Command, Stdio};
 
@@ -13,6 +15,16 @@ impl Running {
 
     fn pid(&self) -> u32 {
         self.0.id()
+    }
+
+    /// A `cat` that has started and waits for more to read.
+    fn cat() -> Self {
+        use std::io::Write;
+        let mut child = Self::start("cat", &[]);
+        let input = child.0.stdin.as_mut().unwrap();
+        input.write_all(b"ready\n").unwrap();
+        child.wait_line();
+        child
     }
 
     /// Waits until the child has written a line.
@@ -43,7 +55,7 @@ fn sampler(settings: Settings) -> Sampler {
 
 #[test]
 fn a_process_is_read_whole_and_its_end_closes_its_files() {
-    let mut child = Running::start("cat", &[]);
+    let mut child = Running::cat();
     let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
     for _ in 0..2 {
         let cost = sampler.sample(&[child.pid(), u32::MAX], &mut out);
@@ -66,7 +78,7 @@ fn a_process_is_read_whole_and_its_end_closes_its_files() {
 
 #[test]
 fn without_kept_files_the_reading_is_the_same() {
-    let child = Running::start("cat", &[]);
+    let child = Running::cat();
     let none = Settings {
         files_kept: Some(0),
         ..Settings::default()
@@ -85,7 +97,7 @@ fn without_kept_files_the_reading_is_the_same() {
 
 #[test]
 fn files_of_processes_that_left_the_list_are_closed() {
-    let (a, b) = (Running::start("cat", &[]), Running::start("cat", &[]));
+    let (a, b) = (Running::cat(), Running::cat());
     let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
     let both = sampler.sample(&[a.pid(), b.pid()], &mut out).files_kept;
     let one = sampler.sample(&[b.pid()], &mut out).files_kept;
@@ -95,7 +107,7 @@ fn files_of_processes_that_left_the_list_are_closed() {
 
 #[test]
 fn the_bound_on_kept_files_holds() {
-    let (a, b) = (Running::start("cat", &[]), Running::start("cat", &[]));
+    let (a, b) = (Running::cat(), Running::cat());
     let settings = Settings {
         files_kept: Some(3),
         ..Settings::default()
@@ -149,7 +161,7 @@ fn threads_are_summed_and_the_dead_kept() {
 
 #[test]
 fn details_take_turns_when_there_are_many() {
-    let children: Vec<Running> = (0..6).map(|_| Running::start("cat", &[])).collect();
+    let children: Vec<Running> = (0..6).map(|_| Running::cat()).collect();
     let pids: Vec<u32> = children.iter().map(Running::pid).collect();
     let settings = Settings {
         detail_files: 4,
@@ -169,7 +181,7 @@ fn details_take_turns_when_there_are_many() {
 
 #[test]
 fn a_zombie_has_no_memory_but_its_peak() {
-    let mut child = Running::start("cat", &[]);
+    let mut child = Running::cat();
     let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
     sampler.sample(&[child.pid()], &mut out);
     drop(child.0.stdin.take());
@@ -186,4 +198,128 @@ fn a_zombie_has_no_memory_but_its_peak() {
     assert_eq!((sample.state, sample.threads), ('Z', None));
     assert_eq!(sample.memory.rss, None);
     assert!(sample.memory.rss_peak > Some(Bytes(0)));
+}
+
+/// Runs itself again in a shell that has lowered the limit to 40 descriptors.
+#[test]
+fn without_descriptors_the_sampler_keeps_fewer() {
+    let limit = proc_pid_limits::read(&Root::default(), None).unwrap();
+    if limit.open_files == Some(40) {
+        sample_with_few_descriptors();
+        return;
+    }
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -n 40; exec \"$0\" --exact \"$1\""])
+        .arg(std::env::current_exe().unwrap())
+        .arg("query::sampler::tests::without_descriptors_the_sampler_keeps_fewer")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}
+
+fn sample_with_few_descriptors() {
+    let children: Vec<Running> = (0..6).map(|_| Running::cat()).collect();
+    let pids: Vec<u32> = children.iter().map(Running::pid).collect();
+    let settings = Settings {
+        files_kept: Some(1000),
+        ..Settings::default()
+    };
+    let (mut sampler, mut out) = (sampler(settings), Vec::new());
+    let held: Vec<_> = (0..)
+        .map_while(|_| std::fs::File::open("/dev/null").ok())
+        .collect();
+    assert!(held.len() < 40);
+    drop(held.into_iter().skip(4).collect::<Vec<_>>());
+    for _ in 0..3 {
+        let cost = sampler.sample(&pids, &mut out);
+        assert_eq!((out.len(), cost.unreadable), (6, 0), "{cost:?}");
+    }
+}
+
+#[test]
+fn io_of_another_user_is_denied_and_the_rest_is_read() {
+    let pid_1 = 1;
+    let allowed = std::fs::read("/proc/1/io").is_ok();
+    let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
+    let cost = sampler.sample(&[pid_1], &mut out);
+    let Some(sample) = out.first() else {
+        println!("skipped: process 1 is hidden");
+        return;
+    };
+    assert_eq!(sample.own.bytes_read.is_some(), allowed);
+    assert_eq!(cost.denied_io, u64::from(!allowed));
+    assert!(sample.own.cpu_user.is_some());
+}
+
+/// A recorded process 7 below `tree`: started at `start` ticks, with so many waited-for children's
+/// faults.
+fn record(tree: &std::path::Path, start: u64, child_faults: u64, rchar: u64) {
+    let folder = tree.join("proc/7");
+    let task = folder.join("task/7");
+    std::fs::create_dir_all(&task).unwrap();
+    let child_ticks = if child_faults > 0 { "5 6" } else { "0 0" };
+    let stat = format!(
+        "7 (a b) S 1 7 7 0 -1 0 9 {child_faults} 0 0 3 4 {child_ticks} 20 0 1 0 {start} 8192 2 {}",
+        "0 ".repeat(30)
+    );
+    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 0\nsyscr: 1\nsyscw: 0\n");
+    for (name, text) in [
+        ("stat", stat.as_str()),
+        ("statm", "2 2 1 0 0 0 0\n"),
+        ("schedstat", "71000000 5000 9\n"),
+        (
+            "status",
+            "VmRSS:\t 8 kB\nVmSize:\t 8 kB\nvoluntary_ctxt_switches:\t3\n",
+        ),
+        ("io", io(rchar).as_str()),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    std::fs::write(task.join("io"), io(100)).unwrap();
+}
+
+fn opened(tree: &std::path::Path) -> Sampler {
+    let settings = Settings {
+        files_kept: Some(0),
+        ..Settings::default()
+    };
+    Sampler::new(Root::at(tree), settings)
+}
+
+#[test]
+fn a_pid_given_again_is_another_process() {
+    let tree = tempfile::tempdir().unwrap();
+    let (mut sampler, mut out) = (opened(tree.path()), Vec::new());
+    record(tree.path(), 500, 0, 900);
+    sampler.sample(&[7], &mut out);
+    let old = out.first().unwrap().clone();
+    assert_eq!(old.own.cpu, Some(Nanos(71_000_000)), "more than the ticks");
+    assert_eq!(old.own.bytes_read, Some(Bytes(900)));
+    assert_eq!(old.own.io_wait, None, "a zero that nobody vouches for");
+    record(tree.path(), 600, 0, 20);
+    let cost = sampler.sample(&[7], &mut out);
+    let new = out.first().unwrap();
+    assert_ne!(new.id, old.id);
+    assert_eq!(new.own.bytes_read, Some(Bytes(20)), "nothing is inherited");
+    assert_eq!(cost.gone, 0);
+}
+
+#[test]
+fn what_waited_children_did_is_not_our_own() {
+    let tree = tempfile::tempdir().unwrap();
+    let (mut sampler, mut out) = (opened(tree.path()), Vec::new());
+    record(tree.path(), 500, 11, 900);
+    sampler.sample(&[7], &mut out);
+    let sample = out.first().unwrap();
+    assert_eq!(sample.own.bytes_read, Some(Bytes(100)), "task/7/io");
+    assert_eq!(sample.with_children.bytes_read, Some(Bytes(900)));
+    assert_eq!(sample.own.faults_minor, Some(9));
+    assert_eq!(sample.with_children.faults_minor, Some(20));
+    let children = Nanos(110_000_000);
+    let cpu = sample.own.cpu.unwrap().plus(children);
+    assert_eq!(sample.with_children.cpu, Some(cpu));
 }

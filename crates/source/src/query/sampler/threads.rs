@@ -43,8 +43,8 @@ impl Threads {
         }
     }
 
-    /// Reads `task/*` of `pid`, at most `threads_max` threads: `schedstat` and `status`, and `io` if `with_io`.
-    /// Returns the files read.
+    /// Reads `task/*` of `pid`, at most `threads_max` threads: `schedstat` and `status`, and `io`
+    /// if `with_io`. Returns the files read.
     pub(super) fn walk(
         &mut self,
         task: &Path,

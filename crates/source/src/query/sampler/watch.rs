@@ -110,11 +110,12 @@ impl Watch {
         }
     }
 
-    /// Reads the process. `Gone` also where the pid belongs to another process than before: the caller then
-    /// starts a fresh watch.
+    /// Reads the process. `Gone` also where the pid belongs to another process than before: the
+    /// caller then starts a fresh watch.
     ///
-    /// The order makes one process of many files: `stat` is opened first and read after `io` and again after
-    /// any file that was opened by path; a read that succeeds proves that the pid was not given away in between.
+    /// The order makes one process of many files: `stat` is opened first and read after `io` and
+    /// again after any file that was opened by path; a read that succeeds proves that the pid was
+    /// not given away in between.
     pub(super) fn sample(
         &mut self,
         root: &Root,
@@ -349,8 +350,8 @@ fn as_rest(stat: &proc_pid_stat::Stat<'_>, io_wait: IoWait) -> Rest {
     }
 }
 
-/// The memory of the last turn brought up to date with `statm`: the split between file and shared memory and the
-/// swap are as old as that turn.
+/// The memory of the last turn brought up to date with `statm`: the split between file and shared
+/// memory and the swap are as old as that turn.
 fn refreshed(last: Memory, statm: proc_pid_statm::Statm) -> Memory {
     if statm.virtual_size.0 == 0 {
         // A kernel thread, or one that has just given its memory back.

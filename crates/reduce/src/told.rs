@@ -1,0 +1,83 @@
+//! What a task is told beside its events and samples: the group, the wait chain, folders,
+//! devices.
+
+use crate::pass::Peak;
+use crate::settings::{GpuTotals, KernelCounts};
+use crate::tree::Tree;
+use record::sample::{GroupSample, WaitTotals};
+use record::unit::{Bytes, Nanos};
+use record::value::Absent;
+
+/// Programs to which work left the tree that are named.
+const DEPARTED_MAX: usize = 16;
+
+/// What walks of the measured directories found.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Footprint {
+    pub(crate) bytes: Peak,
+    pub(crate) files: Peak,
+    pub(crate) now: Option<(Bytes, u64)>,
+    pub(crate) incomplete: bool,
+    pub(crate) walks: u64,
+    pub(crate) first: Nanos,
+    pub(crate) last: Nanos,
+}
+
+impl Tree {
+    /// The control group of the task at `at`.
+    pub fn group(&mut self, at: Nanos, group: &GroupSample) {
+        self.peaks.group.raise(group.unreclaimable.map(|b| b.0), at);
+        self.peaks
+            .charge
+            .raise(group.peak.max(group.current).map(|b| b.0), at);
+        self.peaks.swap.raise(group.swap.map(|b| b.0), at);
+        self.group = Some(*group);
+    }
+
+    /// What the kernel program or the follower counted itself.
+    pub fn counts(&mut self, counts: &KernelCounts) {
+        self.counts = Some(*counts);
+    }
+
+    /// What the wait chain holds so far, or at last.
+    pub fn waited(&mut self, waited: &WaitTotals) {
+        self.waited = Some(*waited);
+    }
+
+    /// A walk of the measured directories ended at `at`; `complete` if it saw every file.
+    pub fn footprint(&mut self, at: Nanos, bytes: Bytes, files: u64, complete: bool) {
+        let walk = &mut self.footprint;
+        walk.bytes.raise(Some(bytes.0), at);
+        walk.files.raise(Some(files), at);
+        walk.now = Some((bytes, files));
+        walk.incomplete |= !complete;
+        if walk.walks == 0 {
+            walk.first = at;
+        }
+        walk.last = at;
+        walk.walks += 1;
+    }
+
+    /// What the GPUs did for the task, or why nobody can tell.
+    pub fn gpu(&mut self, gpu: Result<GpuTotals, Absent>) {
+        self.gpu = gpu;
+    }
+
+    /// Work left the tree through the program `what`: every total becomes a lower bound.
+    pub fn departed(&mut self, what: &str) {
+        let known = self.departed.iter().any(|one| one == what);
+        if !known && self.departed.len() < DEPARTED_MAX {
+            self.departed.push(what.to_owned());
+        }
+    }
+
+    /// A process of the tree ignores SIGCHLD: what its children use may pass the wait chain by.
+    pub fn auto_reaped(&mut self) {
+        self.auto_reaped = true;
+    }
+
+    /// Why `metric` is absent, should it be.
+    pub fn reason(&mut self, metric: &'static str, reason: Absent) {
+        self.reasons.insert(metric, reason);
+    }
+}

@@ -1,0 +1,269 @@
+//! Peaks of memory against tasks whose truth is known by construction.
+
+mod scene;
+
+use record::sample::GroupSample;
+use record::unit::{Bytes, Nanos};
+use record::value::{Absent, Method};
+use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
+use scene::*;
+
+/// The shell, asleep: 1.8 MiB, of which 1.5 are file pages.
+fn shell() -> Used {
+    memory(1_800_000, 300_000)
+}
+
+fn group(unreclaimable: u64, peak: u64) -> GroupSample {
+    GroupSample {
+        unreclaimable: Some(Bytes(unreclaimable)),
+        peak: Some(Bytes(peak)),
+        current: Some(Bytes(peak)),
+        ..GroupSample::default()
+    }
+}
+
+#[test]
+fn fill_and_exit_at_once_is_exact_by_final_values() {
+    let mut task = tree(Bpf);
+    let truth = 256 * MIB;
+    exit(&mut task, 80, 1, memory(truth + MIB, truth));
+    let usage = task
+        .finish(&end(80, Some(chain(memory(truth + MIB, 0)))))
+        .usage;
+    assert!(near(whole(&usage, "rss_peak"), truth));
+    assert_eq!(method(&usage, "rss_peak"), Method::Exact);
+    assert!(near(whole(&usage, "memory_peak"), truth));
+    assert_eq!(method(&usage, "memory_peak"), Method::Exact);
+    assert_eq!(method(&usage, "rss_peak_process"), Method::Exact);
+    assert_eq!(method(&usage, "virtual_peak"), Method::Exact);
+}
+
+#[test]
+fn a_grandchild_of_a_shell_that_nobody_sampled_is_known_by_its_end() {
+    let mut task = tree(Bpf);
+    let truth = 256 * MIB;
+    spawn(&mut task, 5, 1, 2, "fill");
+    exit(&mut task, 80, 2, memory(truth + MIB, truth));
+    exit(&mut task, 81, 1, shell());
+    let usage = task
+        .finish(&end(81, Some(chain(memory(truth + MIB, 0)))))
+        .usage;
+    assert_eq!(method(&usage, "rss_peak"), Method::Exact);
+    assert!(near(whole(&usage, "rss_peak"), truth + MIB + 1_800_000));
+    match method(&usage, "memory_peak") {
+        Method::Exact => assert!(near(whole(&usage, "memory_peak"), truth)),
+        Method::LowerBound { upper: Some(upper) } => {
+            let low = whole(&usage, "memory_peak");
+            assert!(low <= truth + 300_000 && upper >= truth && upper * 4 <= low * 5);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn without_final_values_the_chain_and_a_later_sample_of_the_shell_prove_it() {
+    let mut task = tree(Connector);
+    let truth = 256 * MIB;
+    spawn(&mut task, 5, 1, 2, "fill");
+    let seen = memory(40 * MIB, 39 * MIB);
+    let both = [sample(1, 0, shell(), shell()), sample(2, 5, seen, seen)];
+    task.sample(ms(20), &both);
+    gone(&mut task, 80, 2);
+    task.sample(ms(81), &[sample(1, 0, shell(), shell())]);
+    gone(&mut task, 82, 1);
+    let usage = task
+        .finish(&end(82, Some(chain(memory(truth + MIB, 0)))))
+        .usage;
+    assert_eq!(method(&usage, "rss_peak_process"), Method::Exact);
+    // The shell may have grown in its last millisecond, but not beyond the largest process, and
+    // then alone.
+    assert_eq!(method(&usage, "rss_peak"), Method::Exact);
+    assert!(near(whole(&usage, "rss_peak"), truth + MIB + 1_800_000));
+    assert!(near(whole(&usage, "memory_peak"), truth));
+    match method(&usage, "memory_peak") {
+        Method::Exact | Method::LowerBound { upper: Some(_) } => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_nobody_saw_is_not_claimed() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "fill");
+    gone(&mut task, 80, 2);
+    gone(&mut task, 81, 1);
+    let usage = task
+        .finish(&end(81, Some(chain(memory(100 * MIB, 0)))))
+        .usage;
+    // Two processes, each of at most 100 MiB: the sum lies between.
+    assert_eq!(whole(&usage, "rss_peak"), 100 * MIB);
+    assert_eq!(
+        method(&usage, "rss_peak"),
+        Method::LowerBound {
+            upper: Some(200 * MIB)
+        }
+    );
+    // All of it may be file pages.
+    assert_eq!(method(&usage, "memory_peak"), Method::UpperBound);
+    assert_eq!(absent(&usage, "rss_peak_anon"), Some(Absent::Gone));
+    assert_eq!(absent(&usage, "cgroup_peak"), Some(Absent::NotApplicable));
+}
+
+#[test]
+fn one_process_that_nobody_sampled_is_exact_by_the_chain() {
+    let mut task = tree(Connector);
+    gone(&mut task, 80, 1);
+    let usage = task
+        .finish(&end(80, Some(chain(memory(100 * MIB, 0)))))
+        .usage;
+    assert_eq!(whole(&usage, "rss_peak"), 100 * MIB);
+    assert_eq!(method(&usage, "rss_peak"), Method::Exact);
+}
+
+/// Eight processes over one mapping of 512 MiB.
+fn eight(task: &mut reduce::tree::Tree, pss: Option<u64>) {
+    for pid in 2..10 {
+        fork(task, 5, 1, pid);
+    }
+    let one = Used {
+        pss,
+        ..memory(512 * MIB, 512 * MIB)
+    };
+    let mut pass: Vec<_> = (2..10).map(|pid| sample(pid, 5, one, one)).collect();
+    let shell = Used {
+        pss: pss.map(|_| 100_000),
+        ..shell()
+    };
+    pass.push(sample(1, 0, shell, shell));
+    task.sample(ms(500), &pass);
+}
+
+#[test]
+fn shared_memory_counts_once_with_a_group() {
+    let mut task = tree(Bpf);
+    eight(&mut task, None);
+    task.group(ms(500), &group(512 * MIB, 514 * MIB));
+    for pid in 2..10 {
+        exit(&mut task, 900, pid, memory(512 * MIB, 512 * MIB));
+    }
+    exit(&mut task, 901, 1, shell());
+    let usage = task.finish(&end(901, None)).usage;
+    let memory = whole(&usage, "memory_peak");
+    assert!(
+        memory.abs_diff(512 * MIB) <= 512 * MIB * 3 / 100,
+        "{memory}"
+    );
+    assert_eq!(method(&usage, "memory_peak"), Method::Exact);
+    assert!(near(whole(&usage, "rss_peak"), 8 * 512 * MIB));
+    assert_eq!(method(&usage, "cgroup_peak"), Method::Exact);
+}
+
+#[test]
+fn shared_memory_counts_once_by_shares_and_is_said_to_be_sampled() {
+    let mut task = tree(Bpf);
+    eight(&mut task, Some(64 * MIB));
+    for pid in 2..10 {
+        exit(&mut task, 900, pid, memory(512 * MIB, 512 * MIB));
+    }
+    exit(&mut task, 901, 1, shell());
+    let usage = task.finish(&end(901, None)).usage;
+    assert!(near(whole(&usage, "memory_peak"), 512 * MIB));
+    assert_eq!(method(&usage, "memory_peak"), SAMPLED);
+}
+
+#[test]
+fn page_cache_is_not_memory_that_must_be_provided() {
+    let mut task = tree(Bpf);
+    task.group(ms(400), &group(5 * MIB, 263 * MIB));
+    exit(&mut task, 800, 1, memory(6 * MIB, 4 * MIB));
+    let usage = task.finish(&end(800, None)).usage;
+    assert!(whole(&usage, "memory_peak") < 30 * MIB);
+    assert_eq!(whole(&usage, "cgroup_peak"), 263 * MIB);
+}
+
+#[test]
+fn file_pages_of_one_process_are_left_out_of_its_memory() {
+    let mut task = tree(Connector);
+    let mapped = memory(300 * MIB, 2 * MIB);
+    task.sample(ms(100), &[sample(1, 0, mapped, mapped)]);
+    gone(&mut task, 200, 1);
+    let usage = task.finish(&end(200, Some(chain(mapped)))).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 2 * MIB);
+    assert_eq!(
+        method(&usage, "memory_peak"),
+        Method::LowerBound {
+            upper: Some(300 * MIB)
+        }
+    );
+    assert_eq!(whole(&usage, "rss_peak_file"), 298 * MIB);
+    assert_eq!(whole(&usage, "rss_peak"), 300 * MIB);
+}
+
+#[test]
+fn memory_of_processes_one_after_another_does_not_add_up() {
+    let mut task = tree(Bpf);
+    for i in 0..200 {
+        let pid = 10 + i as u32;
+        spawn(&mut task, i * 25, 1, pid, "fill");
+        exit(&mut task, i * 25 + 20, pid, memory(100 * MIB, 99 * MIB));
+    }
+    exit(&mut task, 5001, 1, shell());
+    let usage = task.finish(&end(5001, None)).usage;
+    assert_eq!(method(&usage, "rss_peak"), Method::Exact);
+    assert!(near(whole(&usage, "rss_peak"), 100 * MIB + 1_800_000));
+}
+
+#[test]
+fn samples_alone_say_so() {
+    let mut task = tree(Procfs);
+    let seen = memory(50 * MIB, 40 * MIB);
+    task.sample(ms(100), &[sample(1, 0, seen, seen)]);
+    task.sample(ms(200), &[]);
+    let usage = task.finish(&end(200, None)).usage;
+    assert_eq!(method(&usage, "rss_peak"), SAMPLED);
+    let at = usage.get("rss_peak").unwrap().value().unwrap().at_ns;
+    assert_eq!(at, Some(Nanos::from_millis(100)));
+    assert_eq!(method(&usage, "rss_peak_process"), LOWER);
+    assert_eq!(whole(&usage, "swap_peak"), 0);
+    assert_eq!(method(&usage, "swap_peak"), SAMPLED);
+}
+
+#[test]
+fn a_lost_event_takes_the_upper_bound_away() {
+    let mut task = tree(Bpf);
+    task.event(&record::event::Event::Lost {
+        at: ms(10),
+        count: 3,
+    });
+    exit(&mut task, 80, 1, memory(100 * MIB, 99 * MIB));
+    let summary = task.finish(&end(80, None));
+    assert_eq!(method(&summary.usage, "rss_peak"), LOWER);
+    assert_eq!(method(&summary.usage, "processes_total"), LOWER);
+    assert!(
+        summary
+            .notes
+            .iter()
+            .any(|note| note.starts_with("3 events"))
+    );
+}
+
+#[test]
+fn shared_memory_that_nobody_maps_is_charged_though_not_resident() {
+    let mut task = tree(Bpf);
+    // 200 MiB written to a file in /dev/shm by a small program.
+    task.group(ms(400), &group(203 * MIB, 260 * MIB));
+    exit(&mut task, 800, 1, memory(4 * MIB, 3 * MIB));
+    let usage = task.finish(&end(800, None)).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 203 * MIB);
+    assert_eq!(method(&usage, "memory_peak"), SAMPLED);
+}
+
+#[test]
+fn file_pages_known_from_a_sample_are_left_out_of_a_later_peak() {
+    let mut task = tree(Bpf);
+    let seen = memory(60 * MIB, 10 * MIB);
+    task.sample(ms(100), &[sample(1, 0, seen, seen)]);
+    exit(&mut task, 800, 1, memory(150 * MIB, 20 * MIB));
+    let usage = task.finish(&end(800, None)).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 100 * MIB);
+}

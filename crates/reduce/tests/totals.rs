@@ -1,0 +1,339 @@
+//! Totals and counts of processes against tasks whose truth is known by construction.
+
+mod scene;
+
+use record::event::Event;
+use record::sample::Counters;
+use record::unit::{Bytes, Nanos};
+use record::value::{Absent, Method};
+use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
+use reduce::settings::{GpuTotals, KernelCounts};
+use scene::*;
+
+#[test]
+fn two_readers_under_a_shell_are_read_once_each() {
+    let (each, all) = (64 * MIB, 128 * MIB);
+    let mut task = tree(Bpf);
+    for pid in [2, 3] {
+        spawn(&mut task, 5, 1, pid, "reader");
+        exit(&mut task, 50, pid, reading(each));
+    }
+    // The shell has waited for both: its /proc/PID/io holds them too.
+    task.sample(ms(60), &[sample(1, 0, reading(0), reading(all))]);
+    let live = task.live(ms(60));
+    assert_eq!(live.read.unwrap().value, all as f64);
+    exit(&mut task, 70, 1, reading(0));
+    let usage = task.finish(&end(70, Some(chain(reading(all))))).usage;
+    assert_eq!(whole(&usage, "bytes_read"), all);
+    assert_eq!(whole(&usage, "reads"), all / 4096);
+    assert_eq!(method(&usage, "bytes_read"), Method::Exact);
+}
+
+#[test]
+fn a_shell_that_lives_on_is_added_to_the_chain_with_its_children() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "daemon");
+    spawn(&mut task, 6, 2, 3, "reader");
+    gone(&mut task, 50, 3);
+    gone(&mut task, 60, 1);
+    let daemon = sample(2, 5, reading(MIB), reading(65 * MIB));
+    task.sample(ms(60), &[daemon]);
+    let mut ending = end(60, Some(chain(reading(10 * MIB))));
+    ending.survivors = vec![2];
+    let summary = task.finish(&ending);
+    assert_eq!(whole(&summary.usage, "bytes_read"), 75 * MIB);
+    assert_eq!(method(&summary.usage, "bytes_read"), Method::Exact);
+    assert_eq!(summary.survivors[0].command, "daemon");
+}
+
+#[test]
+fn a_survivor_not_read_since_the_end_makes_a_lower_bound() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "daemon");
+    task.sample(ms(20), &[sample(2, 5, cpu(10), cpu(10))]);
+    gone(&mut task, 60, 1);
+    let mut ending = end(60, Some(chain(cpu(40))));
+    ending.survivors = vec![2];
+    let usage = task.usage(&ending);
+    assert_eq!(whole(&usage, "cpu_time"), 50_000_000);
+    assert_eq!(method(&usage, "cpu_time"), LOWER);
+}
+
+#[test]
+fn cpu_at_exit_is_corrected_by_the_last_switch() {
+    let mut task = tree(Bpf);
+    task.event(&Event::Exit {
+        at: ms(100),
+        pid: 1,
+        ending: None,
+        own: Some(Box::new(cpu(29).counters())),
+        peaks: None,
+    });
+    let early = task.usage(&end(100, None));
+    assert_eq!(method(&early, "cpu_time"), LOWER);
+    task.event(&Event::Final {
+        pid: 1,
+        start: None,
+        cpu_ns: Nanos::from_millis(198),
+    });
+    let summary = task.finish(&end(100, None));
+    assert_eq!(whole(&summary.usage, "cpu_time"), 198_000_000);
+    assert_eq!(method(&summary.usage, "cpu_time"), Method::Exact);
+    assert_eq!(summary.top[0].cpu, Some(Nanos::from_millis(198)));
+    assert_eq!(whole(&summary.processes[0].usage, "cpu_time"), 198_000_000);
+}
+
+#[test]
+fn children_that_nobody_waited_for_are_found_by_final_values() {
+    let mut task = tree(Bpf);
+    spawn(&mut task, 5, 1, 2, "busy");
+    exit(&mut task, 500, 2, cpu(400));
+    exit(&mut task, 501, 1, cpu(5));
+    // SIGCHLD was ignored: the chain holds the shell alone.
+    let usage = task.usage(&end(501, Some(chain(cpu(5)))));
+    assert_eq!(whole(&usage, "cpu_time"), 405_000_000);
+    assert_eq!(method(&usage, "cpu_time"), Method::Exact);
+}
+
+#[test]
+fn children_that_nobody_waited_for_leave_a_lower_bound_without_final_values() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "busy");
+    task.auto_reaped();
+    gone(&mut task, 500, 2);
+    gone(&mut task, 501, 1);
+    let usage = task.usage(&end(501, Some(chain(cpu(5)))));
+    assert_eq!(method(&usage, "cpu_time"), LOWER);
+}
+
+#[test]
+fn without_the_launcher_sums_over_processes_are_a_lower_bound() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "short");
+    spawn(&mut task, 6, 1, 3, "long");
+    gone(&mut task, 10, 2);
+    let pass = [
+        sample(1, 0, cpu(1), cpu(31)),
+        sample(3, 6, cpu(100), cpu(100)),
+    ];
+    task.sample(ms(200), &pass);
+    gone(&mut task, 300, 3);
+    gone(&mut task, 301, 1);
+    let summary = task.finish(&end(301, None));
+    // `short` is known only as what the shell had waited for.
+    assert_eq!(whole(&summary.usage, "cpu_time"), 131_000_000);
+    assert_eq!(method(&summary.usage, "cpu_time"), LOWER);
+    let short = summary.processes.iter().find(|p| p.pid == 2).unwrap();
+    assert_eq!(absent(&short.usage, "cpu_time"), Some(Absent::Gone));
+    assert!(summary.notes.iter().any(|n| n.starts_with("1 of 3")));
+}
+
+#[test]
+fn the_state_so_far_adds_the_chain_to_the_living() {
+    let mut task = tree(Connector);
+    task.waited(&chain(cpu(30)));
+    task.sample(ms(1000), &[sample(1, 0, cpu(100), cpu(600))]);
+    let live = task.live(ms(1000));
+    assert_eq!(live.cpu.unwrap().value, 630e6);
+    assert!((live.cores.unwrap().value - 0.63).abs() < 1e-9);
+    // A child that ended and was not waited for yet hides for a moment: totals never fall.
+    task.sample(ms(1100), &[sample(1, 0, cpu(100), cpu(100))]);
+    assert_eq!(task.live(ms(1100)).cpu.unwrap().value, 630e6);
+}
+
+#[test]
+fn two_hundred_children_two_at_a_time_are_counted() {
+    let mut task = tree(Connector);
+    for i in 0..100u32 {
+        let at = u64::from(i) * 30;
+        for pid in [1000 + 2 * i, 1001 + 2 * i] {
+            spawn(&mut task, at, 1, pid, "busy");
+        }
+        for pid in [1000 + 2 * i, 1001 + 2 * i] {
+            gone(&mut task, at + 20, pid);
+        }
+    }
+    gone(&mut task, 3001, 1);
+    let usage = task.usage(&end(3001, Some(chain(cpu(4000)))));
+    assert_eq!(whole(&usage, "processes_total"), 201);
+    assert_eq!(whole(&usage, "processes_peak"), 3);
+    assert_eq!(method(&usage, "processes_peak"), Method::Exact);
+    assert_eq!(whole(&usage, "cpu_time"), 4_000_000_000);
+    let mean = usage.get("cores_mean").unwrap().value().unwrap();
+    assert!((mean.value.as_f64() - 4000.0 / 3001.0).abs() < 1e-6);
+    assert_eq!(mean.method, Method::Exact);
+}
+
+#[test]
+fn counts_of_the_kernel_come_first() {
+    let mut task = tree(Bpf);
+    task.counts(&KernelCounts {
+        processes_total: Some(6001),
+        processes_peak: Some(5),
+        threads_peak: Some(17),
+        exact: true,
+        ..KernelCounts::default()
+    });
+    exit(&mut task, 10, 1, cpu(1));
+    let usage = task.usage(&end(10, None));
+    for (name, value) in [
+        ("processes_total", 6001),
+        ("processes_peak", 5),
+        ("threads_peak", 17),
+    ] {
+        assert_eq!(whole(&usage, name), value);
+        assert_eq!(method(&usage, name), Method::Exact);
+    }
+}
+
+#[test]
+fn the_root_told_twice_is_one_process() {
+    let mut task = tree(Bpf);
+    fork(&mut task, 0, 99, 1);
+    task.sample(ms(5), &[sample(1, 0, cpu(1), cpu(1))]);
+    exit(&mut task, 10, 1, cpu(1));
+    assert_eq!(whole(&task.usage(&end(10, None)), "processes_total"), 1);
+}
+
+#[test]
+fn a_late_sample_brings_nobody_back_and_a_used_again_pid_is_another() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 100, 1, 2, "a");
+    gone(&mut task, 200, 2);
+    task.sample(ms(200), &[sample(2, 100, cpu(5), cpu(5))]);
+    assert_eq!(task.alive(), [1]);
+    spawn(&mut task, 900, 1, 2, "b");
+    task.sample(ms(950), &[sample(2, 900, cpu(7), cpu(7))]);
+    assert_eq!(task.alive(), [1, 2]);
+    // Its end was lost and the pid is used once more.
+    fork(&mut task, 1900, 1, 2);
+    let usage = task.usage(&end(2000, None));
+    assert_eq!(whole(&usage, "processes_total"), 4);
+}
+
+#[test]
+fn a_task_of_no_time_has_a_complete_report() {
+    let task = tree(Connector);
+    let usage = task.finish(&end(0, None)).usage;
+    assert_eq!(usage.0.len(), reduce::METRICS.len());
+    for ((name, _), metric) in usage.0.iter().zip(reduce::METRICS) {
+        assert_eq!(name, metric.name);
+    }
+    assert_eq!(absent(&usage, "cpu_time"), Some(Absent::Gone));
+    assert_eq!(whole(&usage, "wall_time"), 0);
+}
+
+#[test]
+fn delays_that_the_kernel_does_not_account_are_absent_not_zero() {
+    let mut task = tree(Bpf);
+    let own = Counters {
+        cpu: Some(Nanos(5)),
+        cpu_wait: Some(Nanos(7)),
+        ..Counters::default()
+    };
+    task.event(&Event::Exit {
+        at: ms(5),
+        pid: 1,
+        ending: None,
+        own: Some(Box::new(own)),
+        peaks: None,
+    });
+    let usage = task.usage(&end(5, Some(chain(cpu(1)))));
+    assert_eq!(absent(&usage, "io_wait"), Some(Absent::NoKernelSupport));
+    assert_eq!(whole(&usage, "cpu_wait"), 7);
+    assert_eq!(method(&usage, "cpu_wait"), Method::Exact);
+}
+
+#[test]
+fn work_that_left_makes_every_number_a_lower_bound() {
+    let mut task = tree(Bpf);
+    task.departed("ssh");
+    task.departed("ssh");
+    exit(&mut task, 50, 1, memory(10 * MIB, 9 * MIB));
+    let summary = task.finish(&end(50, Some(chain(memory(10 * MIB, 0)))));
+    for (name, field) in &summary.usage.0 {
+        if let Some(value) = field.value() {
+            let exact = name == "wall_time";
+            assert_eq!(
+                value.method,
+                if exact { Method::Exact } else { LOWER },
+                "{name}"
+            );
+        }
+    }
+    assert!(summary.notes[0].contains("through ssh:"));
+}
+
+#[test]
+fn samples_alone_miss_processes_and_say_so() {
+    let mut task = tree(Procfs);
+    let pass = [sample(1, 0, cpu(1), cpu(1)), sample(2, 10, cpu(9), cpu(9))];
+    task.sample(ms(100), &pass);
+    task.sample(ms(200), &[sample(1, 0, cpu(1), cpu(21))]);
+    assert_eq!(task.alive(), [1]);
+    let usage = task.usage(&end(300, Some(chain(cpu(22)))));
+    assert_eq!(method(&usage, "processes_total"), LOWER);
+    assert_eq!(whole(&usage, "processes_peak"), 2);
+    assert_eq!(method(&usage, "processes_peak"), SAMPLED);
+}
+
+#[test]
+fn the_history_of_execs_is_kept_and_what_was_inherited_is_not() {
+    let mut task = tree(Bpf);
+    fork(&mut task, 5, 1, 2);
+    for program in ["env X=1 nice", "nice job", "job"] {
+        exec(&mut task, 6, 2, program);
+    }
+    exit(&mut task, 9, 2, cpu(1));
+    let summary = task.finish(&end(10, None));
+    let job = summary.processes.iter().find(|p| p.pid == 2).unwrap();
+    assert_eq!(job.command, ["job"]);
+    assert_eq!(
+        job.exec_history,
+        [vec!["env", "X=1", "nice"], vec!["nice", "job"]]
+    );
+    assert_eq!(job.ppid, Some(1));
+}
+
+#[test]
+fn folders_and_devices_carry_their_own_provenance() {
+    let mut task = tree(Bpf);
+    task.footprint(ms(1000), Bytes(500), 5, true);
+    task.footprint(ms(3000), Bytes(300), 3, true);
+    task.gpu(Ok(GpuTotals {
+        time: Some(Nanos(8)),
+        memory_peak: None,
+        utilisation_ratio: Some(f64::NAN),
+        exact: true,
+        source: "NVML".to_owned(),
+    }));
+    let usage = task.usage(&end(4000, None));
+    assert_eq!(whole(&usage, "footprint_peak"), 500);
+    let period_ns = Nanos::from_secs(2);
+    assert_eq!(method(&usage, "files_peak"), Method::Sampled { period_ns });
+    assert_eq!(method(&usage, "gpu_time"), Method::Exact);
+    for name in ["gpu_memory_peak", "gpu_utilisation"] {
+        assert_eq!(absent(&usage, name), Some(Absent::NoKernelSupport));
+    }
+    task.footprint(ms(3500), Bytes(900), 9, false);
+    assert_eq!(
+        method(&task.usage(&end(4000, None)), "footprint_peak"),
+        LOWER
+    );
+}
+
+#[test]
+fn a_process_whose_end_was_lost_is_not_counted_beside_the_chain() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "reader");
+    let pass = [
+        sample(1, 0, reading(0), reading(0)),
+        sample(2, 5, reading(MIB), reading(MIB)),
+    ];
+    task.sample(ms(20), &pass);
+    gone(&mut task, 60, 1);
+    // Nobody survives: the chain holds the reader, though its exit event never came.
+    let usage = task.usage(&end(60, Some(chain(reading(2 * MIB)))));
+    assert_eq!(whole(&usage, "bytes_read"), 2 * MIB);
+    assert_eq!(method(&usage, "bytes_read"), Method::Exact);
+}

@@ -1,0 +1,267 @@
+//! One task followed in the kernel, its raw events turned into records.
+
+use super::{NAME, unusable};
+use crate::error::Error;
+use crate::follow::tree::Counts;
+use record::event::Event;
+use record::identity::Ending;
+use record::sample::{Counters, MemoryPeaks};
+use record::unit::{Bytes, Nanos};
+use sys::bpf::{ExitCounters, RawEvent, RssPeak, Run, RunTotals, TaskPrograms};
+
+/// One task, followed by the in-kernel programs.
+#[derive(Debug)]
+pub struct Bpf {
+    run: Run,
+    root: Option<Event>,
+    threads: (u64, Nanos),
+    processes: (u64, Nanos),
+}
+
+impl Bpf {
+    /// How often to read while the task lives: the ring of events holds many times what two processors make of it.
+    pub const PERIOD: Nanos = Nanos::from_millis(10);
+
+    /// Finds or loads the programs.
+    ///
+    /// # Errors
+    /// Where this user or this kernel cannot have them, in words that say what is missing.
+    pub fn open() -> Result<Self, Error> {
+        let run = TaskPrograms::open().and_then(|programs| programs.start_run());
+        let run = run.map_err(|error| match error {
+            sys::Error::Unavailable(why) => Error::Mechanism {
+                mechanism: NAME,
+                why: unusable(why).1,
+            },
+            source => broken(source),
+        })?;
+        Ok(Self {
+            run,
+            root: None,
+            threads: (0, Nanos(0)),
+            processes: (0, Nanos(0)),
+        })
+    }
+
+    /// Follows the process `root`, which must have one thread and wait for its exec, and everything it becomes.
+    /// `parent` is who its fork is told to be by.
+    ///
+    /// # Errors
+    /// The process is gone, or in eight runs already.
+    pub fn follow(&mut self, root: u32, parent: u32) -> Result<(), Error> {
+        let start = Nanos(self.run.add(root).map_err(broken)?);
+        self.root = Some(Event::Fork {
+            at: start,
+            parent: Some(parent),
+            pid: root,
+            start: Some(start),
+        });
+        Ok(())
+    }
+
+    /// Appends what happened since the last call; bounded by what the ring holds (at most 4 MiB).
+    pub fn read(&mut self, sink: &mut Vec<Event>) {
+        sink.extend(self.root.take());
+        self.run.drain(&mut |event| sink.push(record_of(event)));
+    }
+
+    /// The counts that the kernel keeps. The instants of the peaks are those of the first call that saw them.
+    pub fn counts(&mut self) -> Counts {
+        let totals = self.run.totals();
+        let now = Nanos(sys::clock::boot());
+        for (seen, peak) in [
+            (&mut self.processes, totals.processes_peak),
+            (&mut self.threads, totals.threads_peak),
+        ] {
+            if peak > seen.0 {
+                *seen = (peak, now);
+            }
+        }
+        Counts {
+            processes_total: totals.processes_total,
+            processes_alive: totals.processes_alive,
+            processes_peak: totals.processes_peak,
+            processes_peak_at: self.processes.1,
+            threads_alive: totals.threads_alive,
+            threads_peak: totals.threads_peak,
+            threads_peak_at: self.threads.1,
+            exact: totals.events_lost == 0,
+        }
+    }
+
+    /// What the kernel counted, lost events included.
+    pub fn totals(&self) -> RunTotals {
+        self.run.totals()
+    }
+}
+
+fn broken(source: sys::Error) -> Error {
+    Error::Kernel {
+        mechanism: NAME,
+        source,
+    }
+}
+
+/// The record of one raw event.
+fn record_of(event: RawEvent<'_>) -> Event {
+    match event {
+        RawEvent::Fork {
+            at_ns,
+            pid,
+            start_ns,
+            parent,
+        } => Event::Fork {
+            at: Nanos(at_ns),
+            parent: Some(parent),
+            pid,
+            start: Some(Nanos(start_ns)),
+        },
+        RawEvent::Exec {
+            at_ns,
+            pid,
+            command,
+            truncated,
+            path,
+        } => Event::Exec {
+            at: Nanos(at_ns),
+            pid,
+            command: command.to_vec(),
+            truncated,
+            path: (!path.is_empty()).then(|| path.to_vec()),
+        },
+        RawEvent::Exit {
+            at_ns,
+            pid,
+            wait_status,
+            own,
+            rss_peak,
+            vm_peak_bytes,
+            anon_bytes,
+            ..
+        } => Event::Exit {
+            at: Nanos(at_ns),
+            pid,
+            ending: Some(Ending::from_wait_status(wait_status)),
+            own: Some(Box::new(counters(&own))),
+            peaks: Some(MemoryPeaks {
+                rss: known(rss_peak),
+                virtual_size: vm_peak_bytes.map(Bytes),
+                anon_at_end: anon_bytes.map(Bytes),
+            }),
+        },
+        RawEvent::Final {
+            pid,
+            start_ns,
+            cpu_ns,
+        } => Event::Final {
+            pid,
+            start: Some(Nanos(start_ns)),
+            cpu_ns: Nanos(cpu_ns),
+        },
+        RawEvent::Lost { at_ns, count } => Event::Lost {
+            at: Nanos(at_ns),
+            count,
+        },
+    }
+}
+
+/// An upper bound that holds the image before the exec says nothing about the program: no peak then.
+fn known(peak: RssPeak) -> Option<Bytes> {
+    match peak {
+        RssPeak::OfProgram(bytes) => Some(Bytes(bytes)),
+        RssPeak::UpperBound(_) => None,
+    }
+}
+
+fn counters(own: &ExitCounters) -> Counters {
+    Counters {
+        cpu: Some(Nanos(own.cpu_ns)),
+        cpu_user: Some(Nanos(own.cpu_user_ns)),
+        cpu_system: Some(Nanos(own.cpu_system_ns)),
+        cpu_wait: own.run_delay_ns.map(Nanos),
+        io_wait: own.blkio_delay_ns.map(Nanos),
+        faults_minor: Some(own.minflt),
+        faults_major: Some(own.majflt),
+        switches_voluntary: Some(own.nvcsw),
+        switches_involuntary: Some(own.nivcsw),
+        bytes_read: own.io.map(|io| Bytes(io.rchar_bytes)),
+        bytes_written: own.io.map(|io| Bytes(io.wchar_bytes)),
+        reads: own.io.map(|io| io.syscr),
+        writes: own.io.map(|io| io.syscw),
+        disk_read: own.io.map(|io| Bytes(io.read_bytes)),
+        disk_written: own.io.map(|io| Bytes(io.write_bytes)),
+        disk_cancelled: own.io.map(|io| Bytes(io.cancelled_write_bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_absent() {
+        let event = RawEvent::Exit {
+            at_ns: 5,
+            pid: 7,
+            start_ns: 1,
+            wait_status: 9,
+            own: ExitCounters {
+                cpu_ns: 3,
+                ..ExitCounters::default()
+            },
+            rss_peak: RssPeak::UpperBound(4096),
+            vm_peak_bytes: None,
+            anon_bytes: None,
+        };
+        let Event::Exit {
+            own, peaks, ending, ..
+        } = record_of(event)
+        else {
+            panic!("no exit");
+        };
+        let own = own.unwrap();
+        assert_eq!(own.cpu, Some(Nanos(3)));
+        assert_eq!((own.reads, own.cpu_wait, own.io_wait), (None, None, None));
+        assert_eq!(peaks, Some(MemoryPeaks::default()));
+        assert_eq!(ending, Some(Ending::Signal(9)));
+    }
+
+    #[test]
+    fn bpf_root_a_task_is_told_from_its_fork_to_its_final_value() {
+        let mut bpf = match Bpf::open() {
+            Ok(bpf) => bpf,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", "read go; exec /bin/true"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        bpf.follow(pid, std::process::id()).unwrap();
+        child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+        assert!(child.wait().unwrap().success());
+        let mut events = Vec::new();
+        while !matches!(events.last(), Some(Event::Final { .. })) {
+            bpf.read(&mut events);
+        }
+        let [Event::Fork { start, .. }, .., exec, exit, last] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert!(matches!(exec, Event::Exec { command, path: Some(path), .. }
+            if command == b"/bin/true\0" && path == b"/bin/true"));
+        assert!(matches!(
+            exit,
+            Event::Exit {
+                ending: Some(Ending::Code(0)),
+                ..
+            }
+        ));
+        assert!(matches!(last, Event::Final { start: s, .. } if s == start));
+        let counts = bpf.counts();
+        assert_eq!((counts.processes_total, counts.processes_alive), (1, 0));
+        assert!(counts.exact && counts.threads_peak == 1);
+    }
+}
