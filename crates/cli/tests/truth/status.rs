@@ -63,7 +63,12 @@ fn not_started(mechanism: Mechanism, status: i32, command: Vec<OsString>) {
     done.expect_status(status);
     let exit = &done.report().exit;
     assert_eq!(exit.kind, ExitType::NotStarted, "{}", done.context());
-    assert_eq!((exit.code, exit.status), (None, Some(status)), "{}", done.context());
+    assert_eq!(
+        (exit.code, exit.status),
+        (None, Some(status)),
+        "{}",
+        done.context()
+    );
 }
 
 fn what_cannot_be_executed_is_126(mechanism: Mechanism) {
