@@ -5,6 +5,7 @@
     reason = "a task of the workspace talks to the person who started it"
 )]
 
+mod bench;
 mod ci;
 mod demo;
 mod dist;
@@ -35,6 +36,12 @@ struct Words {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    /// What watching costs: ratios of interleaved pairs.
+    Bench {
+        /// See `cargo xtask bench --help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Everything a change must pass; ends with `N passed, N failed, N skipped`.
     Ci,
     /// Watch a real task once: build packages, a release build, a report.
@@ -104,6 +111,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Tidy { rules: true, .. } => tidy_rules(),
         Task::Tidy { metrics, .. } => return ci::tidy(&workspace, metrics.as_deref()),
         Task::Vm(words) => return vm::run(&words),
+        Task::Bench { words } => bench::run(&words)?,
         Task::Demo => demo::run(&workspace)?,
         Task::Dist => dist::run(&workspace)?,
         Task::Docs { into } => docs::write(&workspace, into.as_deref())?,

@@ -51,7 +51,7 @@ fn an_empty_environment() {
 
 #[test]
 fn few_descriptors() {
-    for most in [64, 20, 12] {
+    for most in [64, 32, 20] {
         runs_in(&format!("ulimit -n {most}; exec \"$@\""));
     }
 }

@@ -58,7 +58,7 @@ fn fill_and_die_of_sigkill(mechanism: Mechanism) {
 
 /// With a control group the kernel charges each page once; without one there are only samples.
 fn eight(mechanism: Mechanism, how: &str) {
-    let command = words![program("share.static"), "512", "8", how, "700"];
+    let command = words![program("share.static"), "512", "8", how, "2000"];
     let done = Run::watched(mechanism, command)
         .options(["--interval", "100ms"])
         .finish();

@@ -196,7 +196,7 @@ fn processes(text: &str) -> Vec<Process> {
 }
 
 fn processes_and_series_are_written(mechanism: Mechanism) {
-    let script = format!("{0} 100; {0} 100; exit 0", program("burn").display());
+    let script = format!("{0} 400; {0} 400; exit 0", program("burn").display());
     let done = Run::watched(mechanism, words!["/bin/sh", "-c", script])
         .options(["--with", "processes,series", "--interval", "20ms"])
         .finish();
@@ -207,7 +207,8 @@ fn processes_and_series_are_written(mechanism: Mechanism) {
         .filter(|one| one.command.iter().any(|word| word.contains("burn")));
     assert!(burners.count() >= 2, "{all:#?}");
     let total: u64 = all.iter().map(|one| one.folded).sum();
-    assert_eq!(total, 3, "{all:#?}");
+    let least = if mechanism == Mechanism::Procfs { 2 } else { 3 };
+    assert!((least..=3).contains(&total), "{all:#?}");
     let series = fs::read_to_string(done.path("r.series.csv")).unwrap();
     let header = series.lines().next().unwrap();
     assert!(
@@ -242,7 +243,8 @@ fn short_children_are_folded_and_sums_stay(mechanism: Mechanism) {
         .finish();
     done.expect_status(0);
     let all = processes(&fs::read_to_string(done.path("r.processes.jsonl")).unwrap());
-    assert!(all.len() <= 21, "{} lines", all.len());
+    // The bound, and one line for each command line that stands for folded ones.
+    assert!(all.len() <= 24, "{} lines", all.len());
     let total: u64 = all.iter().map(|one| one.folded).sum();
     assert_eq!(total, 201);
     let times = all

@@ -1,0 +1,99 @@
+//! What idle runs cost a fork storm that belongs to none of them.
+
+use super::meter;
+use super::pairs::Line;
+use super::person::Person;
+use super::place::Place;
+use super::table;
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Runs that stand by.
+const IDLE: usize = 64;
+
+/// Measures a storm with and without `IDLE` runs beside it, by turns, and prints the ratio.
+///
+/// # Errors
+/// When a run fails.
+pub(super) fn measure(place: &Place, pairs: u64, json: Option<&Path>) -> Result<()> {
+    let command: [OsString; 4] = [
+        place.file("storm").into(),
+        "2000".into(),
+        "1".into(),
+        "/bin/true".into(),
+    ];
+    let home = place.home(Person::Own);
+    let storm = || meter::run(place, Person::Own, &home, &command);
+    let mut line = Line {
+        person: Person::Own.name(),
+        workload: Some("storm"),
+        way: format!("beside {IDLE} idle runs"),
+        pairs: Vec::new(),
+    };
+    storm()?;
+    for turn in 0..pairs {
+        let bare = storm()?;
+        let idle = Idle::start(place)?;
+        let beside = storm();
+        drop(idle);
+        line.pairs.push((bare, beside?));
+        eprintln!("bystander: pair {} of {pairs}", turn + 1);
+    }
+    let lines = [line];
+    println!("{}\n{}", place.facts(), table::ratios(&lines));
+    table::write_json(&lines, json)
+}
+
+/// Runs that stand by; they end when it is dropped.
+#[derive(Debug)]
+struct Idle(Vec<Child>);
+
+impl Idle {
+    fn start(place: &Place) -> Result<Self> {
+        let mut idle = Self(Vec::with_capacity(IDLE));
+        let marks = place.home(Person::Own).join("idle");
+        std::fs::create_dir_all(&marks)?;
+        for number in 0..IDLE {
+            let mark = marks.join(number.to_string());
+            let script = format!("echo > '{}'; exec sleep 100000", mark.display());
+            let child = Command::new(place.file("plimsoll"))
+                .args(["run", "--quiet", "--", "/bin/sh", "-c", &script])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .context("plimsoll")?;
+            idle.0.push(child);
+        }
+        idle.wait(&marks)?;
+        Ok(idle)
+    }
+
+    /// Waits until each has started its task, so that the storm meets them idle.
+    fn wait(&self, marks: &Path) -> Result<()> {
+        for _ in 0..6000 {
+            if std::fs::read_dir(marks)?.count() == self.0.len() {
+                std::fs::remove_dir_all(marks)?;
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        anyhow::bail!("idle runs do not start")
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        let pids = self.0.iter().map(|child| child.id().to_string());
+        let asked = Command::new("kill").arg("-TERM").args(pids).status();
+        for child in &mut self.0 {
+            if !asked.as_ref().is_ok_and(std::process::ExitStatus::success) {
+                // A child that has ended already needs nothing.
+                let _ = child.kill();
+            }
+            // It was ours and is ending: there is nobody to tell if not.
+            let _ = child.wait();
+        }
+    }
+}

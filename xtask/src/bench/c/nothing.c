@@ -1,0 +1,2 @@
+/* nothing: exits at once. */
+int main(void) { return 0; }

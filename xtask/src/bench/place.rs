@@ -1,0 +1,112 @@
+//! The folder of a benchmark: compiled workloads, a copy of the binary, a home for each user.
+
+use super::person::{NOBODY, Person};
+use crate::step;
+use anyhow::{Context, Result};
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const SOURCES: &[(&str, &str)] = &[
+    ("meter", include_str!("c/meter.c")),
+    ("compute", include_str!("c/compute.c")),
+    ("storm", include_str!("c/storm.c")),
+    ("nothing", include_str!("c/nothing.c")),
+    ("reads", include_str!("c/reads.c")),
+    ("files", include_str!("c/files.c")),
+];
+
+/// A temporary folder that everybody can read.
+#[derive(Debug)]
+pub(super) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// Compiles the workloads and copies `binary` beside them.
+    ///
+    /// # Errors
+    /// When gcc is missing or a file cannot be written.
+    pub(super) fn make(binary: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("plimsoll-bench-")
+            .permissions(Permissions::from_mode(0o755))
+            .tempdir()?;
+        let place = Self { folder };
+        for (name, source) in SOURCES {
+            place.compile(name, source)?;
+        }
+        let copy = place.file("plimsoll");
+        fs::copy(binary, &copy).with_context(|| binary.display().to_string())?;
+        fs::set_permissions(copy, Permissions::from_mode(0o755))?;
+        for person in Person::all() {
+            place.own(person, &place.home(person))?;
+        }
+        Ok(place)
+    }
+
+    /// A file or program in the folder.
+    pub(super) fn file(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A folder that this user can write.
+    pub(super) fn home(&self, person: Person) -> PathBuf {
+        match person {
+            Person::Own => self.file("own"),
+            Person::Nobody => self.file("nobody"),
+        }
+    }
+
+    /// Makes `folder` if need be and gives it to this user.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(super) fn own(&self, person: Person, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)?;
+        if person == Person::Nobody {
+            chown(folder, Some(NOBODY), Some(NOBODY))?;
+        }
+        Ok(())
+    }
+
+    /// The machine in a line: what the figures below it depend on.
+    pub(super) fn facts(&self) -> String {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let cpus = read("/proc/cpuinfo");
+        let model = cpus
+            .lines()
+            .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+            .map_or("unknown processor", |(_, model)| model);
+        let count = cpus
+            .lines()
+            .filter(|line| line.starts_with("processor"))
+            .count();
+        let kernel = read("/proc/sys/kernel/osrelease");
+        let load = read("/proc/loadavg");
+        let load: Vec<_> = load.split(' ').take(3).collect();
+        let kernel = kernel.trim();
+        format!(
+            "Linux {kernel}, {count} x {model}, load {}\n",
+            load.join(" ")
+        )
+    }
+
+    fn compile(&self, name: &str, source: &str) -> Result<()> {
+        let file = self.file(format!("{name}.c"));
+        fs::write(&file, source)?;
+        let output = self.file(name);
+        let words: [&OsStr; 6] = [
+            "-O2".as_ref(),
+            "-w".as_ref(),
+            "-static".as_ref(),
+            "-o".as_ref(),
+            output.as_ref(),
+            file.as_ref(),
+        ];
+        step::read(Command::new("gcc").args(words)).map(drop)
+    }
+}
