@@ -1,6 +1,7 @@
 //! The shared vocabulary of Plimsoll: units, metrics, identities, events, samples, limits, reports.
 //!
-//! This crate has no I/O and no clock: every value in it was read by someone else, who says when and how.
+//! This crate has no I/O and no clock: every value in it was read by someone else, who says when
+//! and how.
 
 pub mod event;
 pub mod identity;

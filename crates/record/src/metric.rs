@@ -1,4 +1,5 @@
-//! The declaration of a metric: one `const METRICS` table beside each source; documents and help are made from it.
+//! The declaration of a metric: one `const METRICS` table beside each source; documents and help
+//! are made from it.
 
 use crate::unit::Unit;
 

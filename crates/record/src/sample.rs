@@ -1,4 +1,5 @@
-//! What is read from the kernel now and then: a process, a control group, the totals of a wait chain.
+//! What is read from the kernel now and then: a process, a control group, the totals of a wait
+//! chain.
 
 use crate::identity::{Ending, ProcessId};
 use crate::unit::{Bytes, Nanos};

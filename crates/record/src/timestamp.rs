@@ -1,4 +1,5 @@
-//! Instants as text: RFC 3339 in UTC with microseconds, from nanoseconds since 1970. Pure arithmetic, no clock.
+//! Instants as text: RFC 3339 in UTC with microseconds, from nanoseconds since 1970. Pure
+//! arithmetic, no clock.
 
 /// The instant `unix_ns` nanoseconds after 1970-01-01T00:00:00Z, as `2026-11-21T01:02:03.000004Z`.
 pub fn rfc3339(unix_ns: u64) -> String {

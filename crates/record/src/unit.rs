@@ -1,4 +1,5 @@
-//! Base units. A quantity that has left its parser is one of these; ticks, pages, sectors and kB never are.
+//! Base units. A quantity that has left its parser is one of these; ticks, pages, sectors and kB
+//! never are.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! A reported value: number, unit, how it was had - or why it is absent. Never a zero that means "unknown".
+//! A reported value: number, unit, how it was had - or why it is absent. Never a zero that means
+//! "unknown".
 
 use crate::unit::{Nanos, Unit};
 use serde::{Deserialize, Serialize};

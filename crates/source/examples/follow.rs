@@ -1,6 +1,7 @@
 //! Runs a command under one event mechanism and prints what it told, one JSON object a line.
 //!
-//! `follow MECHANISM COMMAND [ARG...]`; a mechanism that cannot be used here prints why and exits 77.
+//! `follow MECHANISM COMMAND [ARG...]`; a mechanism that cannot be used here prints why and exits
+//! 77.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -114,7 +115,8 @@ fn watch(name: &str, command: &[std::ffi::OsString]) -> Result<i32, Failure> {
         for event in events.drain(..) {
             tally.add(root, &event);
         }
-        // A wait for any child would take stops from the tracing thread. An error is that no child is left.
+        // A wait for any child would take stops from the tracing thread. An error is that no child
+        // is left.
         while !source.is_tracer()
             && let Ok(Some(waited)) = sys::process::wait_any(false)
         {

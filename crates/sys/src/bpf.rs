@@ -1,9 +1,11 @@
 //! The in-kernel programs: exact process tree and final values of a task (`bpf/task.bpf.c`).
 //!
-//! Loaded once a node and shared by all runs: pinned in bpffs, counted by locks. Each run has a slot,
+//! Loaded once a node and shared by all runs: pinned in bpffs, counted by locks. Each run has a
+//! slot,
 //! a ring buffer for its events and a line of counters that it shares with the kernel.
 //!
-//! The pids in events are those of the initial pid namespace; elsewhere the programs are unavailable.
+//! The pids in events are those of the initial pid namespace; elsewhere the programs are
+//! unavailable.
 
 mod unavailable;
 

@@ -13,7 +13,8 @@ pub enum Clock {
     Process,
 }
 
-/// The time on `clock`, nanoseconds. These clocks always exist, so there is no error; a refused call reads as 0.
+/// The time on `clock`, nanoseconds. These clocks always exist, so there is no error; a refused
+/// call reads as 0.
 pub fn now(clock: Clock) -> u64 {
     let id = match clock {
         Clock::Boot => libc::CLOCK_BOOTTIME,

@@ -14,12 +14,14 @@ pub fn open_now() -> Vec<RawFd> {
         Err(_) => (0..4096).collect(),
     };
     fds.sort_unstable();
-    // SAFETY: F_GETFD only reads a flag; the descriptor of the listing itself is closed and fails here.
+    // SAFETY: F_GETFD only reads a flag; the descriptor of the listing itself is closed and fails
+    // here.
     fds.retain(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } >= 0);
     fds
 }
 
-/// Closes the descriptors `fds`, and points 0, 1 and 2 at `/dev/null` instead so that they stay taken.
+/// Closes the descriptors `fds`, and points 0, 1 and 2 at `/dev/null` instead so that they stay
+/// taken.
 /// For descriptors that nothing in this process owns: those it was started with.
 pub fn close_inherited(fds: &[RawFd]) {
     let null = std::fs::OpenOptions::new()
@@ -110,8 +112,10 @@ pub struct Waiting<'a> {
     pub exceptional: bool,
 }
 
-/// Waits until one of `fds` is ready or `timeout_ns` passed (`ppoll(2)`); `None` waits for ever. Returns which
-/// are ready (readable, ended or in error), in order. An interrupting signal returns early with none ready.
+/// Waits until one of `fds` is ready or `timeout_ns` passed (`ppoll(2)`); `None` waits for ever.
+/// Returns which
+/// are ready (readable, ended or in error), in order. An interrupting signal returns early with
+/// none ready.
 pub fn poll(fds: &[Waiting<'_>], timeout_ns: Option<u64>) -> Result<Vec<bool>, Error> {
     let mut polled: Vec<libc::pollfd> = fds
         .iter()

@@ -1,7 +1,10 @@
-//! The launcher: a freestanding static program of a few pages that is the parent of the task's command.
+//! The launcher: a freestanding static program of a few pages that is the parent of the task's
+//! command.
 //!
-//! It is written to a memfd and executed from there. It waits for every descendant, so the kernel sums up
-//! their use in its `RUSAGE_CHILDREN` and `/proc/self/io`, for any user and without tracing. The C side is
+//! It is written to a memfd and executed from there. It waits for every descendant, so the kernel
+//! sums up
+//! their use in its `RUSAGE_CHILDREN` and `/proc/self/io`, for any user and without tracing. The C
+//! side is
 //! `launcher/launcher.c`; the messages are the structures of `launcher/launcher.h`.
 
 use crate::descriptor::{self, Received};
@@ -86,13 +89,15 @@ pub struct Totals {
     pub own: Usage,
     /// Direct children and adopted orphans waited for.
     pub reaped_total: u64,
-    /// `/proc/self/io` of the waited-for descendants: rchar, wchar, syscr, syscw, read, written, cancelled bytes.
+    /// `/proc/self/io` of the waited-for descendants: rchar, wchar, syscr, syscw, read, written,
+    /// cancelled bytes.
     pub io: Option<[u64; 7]>,
 }
 
 impl Launcher {
     /// Starts the launcher; it forks the command's process, which waits. The first message is
-    /// [`Message::Ready`] or [`Message::Failed`]. Fails with `ENOSYS` where there is no launcher for this
+    /// [`Message::Ready`] or [`Message::Failed`]. Fails with `ENOSYS` where there is no launcher
+    /// for this
     /// architecture, and with the kernel's error where a memfd may not be made or executed.
     pub fn start(plan: &Plan<'_>) -> Result<Self, Error> {
         if IMAGE.is_empty() {
@@ -228,7 +233,8 @@ fn argument_words(plan: &Plan<'_>, control: RawFd, go: RawFd) -> Result<Vec<CStr
         .collect()
 }
 
-/// In the forked child: executes the launcher, or reports the error number over `status`. Never returns.
+/// In the forked child: executes the launcher, or reports the error number over `status`. Never
+/// returns.
 fn become_launcher(
     image: &OwnedFd,
     arguments: &[*const libc::c_char],
@@ -239,7 +245,8 @@ fn become_launcher(
         // SAFETY: clears a flag of a descriptor that we own.
         unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) };
     }
-    // SAFETY: the arguments end with a null pointer and point into live C strings; `environ` is the process's
+    // SAFETY: the arguments end with a null pointer and point into live C strings; `environ` is the
+    // process's
     // own; an empty path with AT_EMPTY_PATH names the descriptor itself.
     unsafe {
         libc::syscall(
@@ -263,7 +270,8 @@ fn environment() -> *const *const libc::c_char {
     unsafe extern "C" {
         static environ: *const *const libc::c_char;
     }
-    // SAFETY: the C library initialised `environ` before main, and this process has one thread here.
+    // SAFETY: the C library initialised `environ` before main, and this process has one thread
+    // here.
     unsafe { environ }
 }
 

@@ -1,4 +1,5 @@
-//! Kernel interfaces: system calls, the launcher, in-kernel programs. The only unsafe code of Plimsoll.
+//! Kernel interfaces: system calls, the launcher, in-kernel programs. The only unsafe code of
+//! Plimsoll.
 //!
 //! One file a kernel interface; what leaves this crate is safe to call.
 

@@ -1,4 +1,5 @@
-//! Netlink sockets (`netlink(7)`): opened without blocking, read many messages a call, lost messages told.
+//! Netlink sockets (`netlink(7)`): opened without blocking, read many messages a call, lost
+//! messages told.
 //!
 //! [`process`] speaks with the proc connector, [`generic`] with families that are found by name.
 
@@ -32,7 +33,8 @@ pub enum Taken {
     Messages(usize),
     /// Nothing is waiting.
     Nothing,
-    /// The receive buffer was full at some time since the last call: the kernel dropped messages (`ENOBUFS`).
+    /// The receive buffer was full at some time since the last call: the kernel dropped messages
+    /// (`ENOBUFS`).
     Overrun,
 }
 
@@ -60,7 +62,8 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// The datagrams of the last call that came from the kernel, in order, netlink headers included.
+    /// The datagrams of the last call that came from the kernel, in order, netlink headers
+    /// included.
     pub fn datagrams(&self) -> impl Iterator<Item = &[u8]> {
         let slots = self.bytes.chunks_exact(SLOT_BYTES);
         slots
@@ -74,7 +77,8 @@ impl Netlink {
     /// Opens a socket for `protocol`, a member of the multicast `groups` (a bit set).
     ///
     /// # Errors
-    /// `EPERM` where this kernel lets only `CAP_NET_ADMIN` join a group; `EPROTONOSUPPORT` without the protocol.
+    /// `EPERM` where this kernel lets only `CAP_NET_ADMIN` join a group; `EPROTONOSUPPORT` without
+    /// the protocol.
     pub fn open(protocol: Protocol, groups: u32) -> Result<Self, Error> {
         let number = match protocol {
             Protocol::Connector => libc::NETLINK_CONNECTOR,
@@ -100,7 +104,8 @@ impl Netlink {
         check("bind(AF_NETLINK)", i64::from(result)).map(drop)
     }
 
-    /// Asks for a receive buffer of `bytes`, past the limit of unprivileged users where we may. Returns the size
+    /// Asks for a receive buffer of `bytes`, past the limit of unprivileged users where we may.
+    /// Returns the size
     /// that the kernel granted (it counts its own overhead, some 800 bytes a message, against it).
     pub fn grow_receive_buffer(&self, bytes: u32) -> Result<u64, Error> {
         if self.set_buffer(libc::SO_RCVBUFFORCE, bytes).is_err() {
@@ -126,7 +131,8 @@ impl Netlink {
         check("setsockopt(SO_RCVBUF)", i64::from(result)).map(drop)
     }
 
-    /// Sends `payload` to the kernel under a header of type `kind` and `flags`; returns the sequence number used.
+    /// Sends `payload` to the kernel under a header of type `kind` and `flags`; returns the
+    /// sequence number used.
     pub fn send(&mut self, kind: u16, flags: u16, payload: &[u8]) -> Result<u32, Error> {
         self.sequence = self.sequence.wrapping_add(1);
         let length = u32::try_from(HEADER + payload.len()).unwrap_or(u32::MAX);
@@ -141,7 +147,8 @@ impl Netlink {
         let to = (&raw const address).cast::<libc::sockaddr>();
         let size = size_of::<libc::sockaddr_nl>() as libc::socklen_t;
         let (fd, data) = (self.fd.as_raw_fd(), message.as_ptr().cast());
-        // SAFETY: data and length are of `message`, the address is a sockaddr_nl; both outlive the call.
+        // SAFETY: data and length are of `message`, the address is a sockaddr_nl; both outlive the
+        // call.
         let sent = unsafe { libc::sendto(fd, data, message.len(), 0, to, size) };
         check("sendto(AF_NETLINK)", sent as i64)?;
         Ok(self.sequence)
@@ -163,7 +170,8 @@ impl Netlink {
             .collect();
         let (list, count) = (headers.as_mut_ptr(), headers.len() as libc::c_uint);
         let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT as _);
-        // SAFETY: each header points to one live vector over its own slot of `batch.bytes` and to one sender.
+        // SAFETY: each header points to one live vector over its own slot of `batch.bytes` and to
+        // one sender.
         let got = unsafe { libc::recvmmsg(fd, list, count, flags, std::ptr::null_mut()) };
         if got < 0 {
             let error = io::Error::last_os_error();

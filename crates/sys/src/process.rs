@@ -1,4 +1,5 @@
-//! Processes: fork, kill, wait, pidfd, resource usage (`fork(2)`, `kill(2)`, `wait4(2)`, `prctl(2)`).
+//! Processes: fork, kill, wait, pidfd, resource usage (`fork(2)`, `kill(2)`, `wait4(2)`,
+//! `prctl(2)`).
 
 use crate::error::{Error, check};
 use std::io;
@@ -13,7 +14,8 @@ pub enum Fork {
     Child,
 }
 
-/// Forks. Only from a process with one thread: another thread's locks would stay locked in the child for ever,
+/// Forks. Only from a process with one thread: another thread's locks would stay locked in the
+/// child for ever,
 /// so with more threads it fails with `EDEADLK`.
 pub fn fork() -> Result<Fork, Error> {
     let threads = std::fs::read_dir("/proc/self/task")
@@ -26,7 +28,8 @@ pub fn fork() -> Result<Fork, Error> {
             source,
         });
     }
-    // SAFETY: one thread only (checked above; without /proc the caller's promise), so the child's memory is
+    // SAFETY: one thread only (checked above; without /proc the caller's promise), so the child's
+    // memory is
     // as consistent as the parent's.
     let pid = check("fork", i64::from(unsafe { libc::fork() }))?;
     Ok(if pid == 0 {
@@ -55,7 +58,8 @@ pub fn raise(signal: i32) {
     unsafe { libc::raise(signal) };
 }
 
-/// A descriptor that names the process `pid` for as long as it is open (`pidfd_open(2)`, Linux 5.3).
+/// A descriptor that names the process `pid` for as long as it is open (`pidfd_open(2)`, Linux
+/// 5.3).
 pub fn pidfd(pid: u32) -> Result<OwnedFd, Error> {
     // SAFETY: integers only.
     let fd = check("pidfd_open", unsafe {
@@ -223,10 +227,12 @@ pub struct Waited {
     pub usage: Usage,
 }
 
-/// Waits for any child of the calling thread that ended, stopped or continued (`wait4(2)`); `None` if nothing
+/// Waits for any child of the calling thread that ended, stopped or continued (`wait4(2)`); `None`
+/// if nothing
 /// happened, and `ECHILD` as an error if there is no child.
 pub fn wait_any(block: bool) -> Result<Option<Waited>, Error> {
-    // Without __WNOTHREAD the kernel would hand us the stops that a tracing thread of this process waits for.
+    // Without __WNOTHREAD the kernel would hand us the stops that a tracing thread of this process
+    // waits for.
     let flags = libc::__WALL | libc::__WNOTHREAD | libc::WUNTRACED | libc::WCONTINUED;
     let flags = if block { flags } else { flags | libc::WNOHANG };
     loop {

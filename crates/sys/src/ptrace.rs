@@ -1,6 +1,8 @@
-//! Tracing processes with `ptrace(2)`, by `PTRACE_SEIZE` only: tracees are never stopped by the attachment itself.
+//! Tracing processes with `ptrace(2)`, by `PTRACE_SEIZE` only: tracees are never stopped by the
+//! attachment itself.
 //!
-//! Every call must come from the thread that seized; [`next`] hears only tracees of the calling thread, and leaves
+//! Every call must come from the thread that seized; [`next`] hears only tracees of the calling
+//! thread, and leaves
 //! other children of the process alone.
 
 use crate::error::{Error, check};
@@ -33,7 +35,8 @@ pub enum Stop {
     Gone(u32),
 }
 
-/// Starts to trace `pid` and all that it will make. With `kill_with_us` the kernel kills them when the calling
+/// Starts to trace `pid` and all that it will make. With `kill_with_us` the kernel kills them when
+/// the calling
 /// thread ends.
 ///
 /// # Errors
@@ -69,8 +72,10 @@ fn message(tid: u32) -> Result<u32, Error> {
     Ok(value as u32)
 }
 
-/// Waits for the next report of a tracee of this thread; the tracee's own thread id beside it. `None` once there is
-/// no tracee left. Calls `before_gone` with the id of a thread that has ended while it can still be read.
+/// Waits for the next report of a tracee of this thread; the tracee's own thread id beside it.
+/// `None` once there is
+/// no tracee left. Calls `before_gone` with the id of a thread that has ended while it can still be
+/// read.
 pub fn next(mut before_gone: impl FnMut(u32)) -> Result<Option<(u32, Stop)>, Error> {
     loop {
         let Some((tid, ended)) = peek()? else {
@@ -119,7 +124,8 @@ fn peek() -> Result<Option<(u32, bool)>, Error> {
     }
 }
 
-/// What a wait status means; `None` if the tracee is gone before it could be asked (its end comes next).
+/// What a wait status means; `None` if the tracee is gone before it could be asked (its end comes
+/// next).
 fn decode(tid: u32, status: i32) -> Option<Stop> {
     if !libc::WIFSTOPPED(status) {
         return Some(Stop::Gone(status.cast_unsigned()));
@@ -153,14 +159,16 @@ fn request(
 ) -> Result<(), Error> {
     let pid = pid as libc::pid_t;
     let address = ptr::null_mut::<libc::c_void>();
-    // SAFETY: each request above either takes `data` as a number or writes one word to it, which is live.
+    // SAFETY: each request above either takes `data` as a number or writes one word to it, which is
+    // live.
     let result = unsafe { libc::ptrace(request, pid, address, data) };
     check(call, result).map(drop)
 }
 
 /// Tries to trace a child that is made for it and waits to be killed.
 pub fn probe() -> Result<(), Error> {
-    // SAFETY: the child of this fork only makes calls that are safe after fork in a process with threads.
+    // SAFETY: the child of this fork only makes calls that are safe after fork in a process with
+    // threads.
     let pid = unsafe { libc::fork() };
     check("fork", i64::from(pid))?;
     if pid == 0 {

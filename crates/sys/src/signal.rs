@@ -1,4 +1,5 @@
-//! Signals: what we were started with, what we wait for, who sent them (`signalfd(2)`, `sigaction(2)`).
+//! Signals: what we were started with, what we wait for, who sent them (`signalfd(2)`,
+//! `sigaction(2)`).
 
 use crate::error::{Error, check};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -29,7 +30,8 @@ extern "C" fn read_dispositions() {
     STARTED_WITH.store(flags, Ordering::Relaxed);
 }
 
-/// Which of the signals that the Rust runtime or we change were ignored when this program was started:
+/// Which of the signals that the Rust runtime or we change were ignored when this program was
+/// started:
 /// [`CHILD_IGNORED`] | [`PIPE_IGNORED`].
 pub fn ignored_at_start() -> u32 {
     STARTED_WITH.load(Ordering::Relaxed)
@@ -47,13 +49,15 @@ pub fn is_ignored(signal: i32) -> bool {
 
 /// Gives `signal` its default action in this process.
 pub fn set_default(signal: i32) {
-    // SAFETY: SIG_DFL is a valid disposition for any signal; an invalid number is refused by the kernel.
+    // SAFETY: SIG_DFL is a valid disposition for any signal; an invalid number is refused by the
+    // kernel.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
 /// Makes this process ignore `signal`.
 pub fn set_ignored(signal: i32) {
-    // SAFETY: SIG_IGN is a valid disposition for any signal; an invalid number is refused by the kernel.
+    // SAFETY: SIG_IGN is a valid disposition for any signal; an invalid number is refused by the
+    // kernel.
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
@@ -79,7 +83,8 @@ pub fn block_all() -> u64 {
 /// Sets the calling thread's signal mask, returns the one before; bit N-1 stands for signal N.
 pub fn set_mask(mask: u64) -> u64 {
     let mut old = 0_u64;
-    // SAFETY: both pointers are to 8 bytes, the size that is passed; the call has no other effect on memory.
+    // SAFETY: both pointers are to 8 bytes, the size that is passed; the call has no other effect
+    // on memory.
     unsafe {
         libc::syscall(
             libc::SYS_rt_sigprocmask,
@@ -97,7 +102,8 @@ pub fn set_mask(mask: u64) -> u64 {
 pub struct Arrived {
     /// Its number.
     pub signal: i32,
-    /// Its `si_code`: above 0 the kernel sent it (the terminal: `SI_KERNEL`), 0 and below a process did.
+    /// Its `si_code`: above 0 the kernel sent it (the terminal: `SI_KERNEL`), 0 and below a process
+    /// did.
     pub code: i32,
     /// The sender's pid, if a process sent it.
     pub pid: u32,

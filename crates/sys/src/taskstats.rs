@@ -1,9 +1,11 @@
 //! What the kernel accounted for a thread (`linux/taskstats.h`), asked for or told at its end.
 //!
-//! Needs `CAP_NET_ADMIN` in the initial user and pid namespaces. Where that is missing some kernels accept the
+//! Needs `CAP_NET_ADMIN` in the initial user and pid namespaces. Where that is missing some kernels
+//! accept the
 //! subscription and tell nothing: [`Taskstats::listen`] makes sure by ending a thread of its own.
 //!
-//! Bytes and calls of reading and writing are left out: the kernel rounds both, calls too, down to whole 1024s.
+//! Bytes and calls of reading and writing are left out: the kernel rounds both, calls too, down to
+//! whole 1024s.
 //! Bytes of storage come in pages or sectors and lose at most half a KiB a thread.
 
 use crate::error::Error;
@@ -82,7 +84,8 @@ impl ThreadUse {
         })
     }
 
-    /// The thread in the attributes of a message. A thread that was never in company is its own process.
+    /// The thread in the attributes of a message. A thread that was never in company is its own
+    /// process.
     fn find(message: &[u8]) -> Option<Self> {
         let mut found = attributes(message);
         let (_, nested) = found.find(|(kind, _)| *kind == TYPE_THREAD)?;
@@ -125,11 +128,13 @@ impl Taskstats {
         ThreadUse::find(&answer).ok_or_else(|| silent("taskstats query"))
     }
 
-    /// Asks to be told of the end of every thread on `cpus` (a list as in `/sys/devices/system/cpu/possible`), with a
+    /// Asks to be told of the end of every thread on `cpus` (a list as in
+    /// `/sys/devices/system/cpu/possible`), with a
     /// receive buffer of up to `buffer_bytes`.
     ///
     /// # Errors
-    /// `EPERM` without `CAP_NET_ADMIN`; `ENODATA` if the kernel took the subscription but tells nothing.
+    /// `EPERM` without `CAP_NET_ADMIN`; `ENODATA` if the kernel took the subscription but tells
+    /// nothing.
     pub fn listen(&mut self, cpus: &str, buffer_bytes: u32) -> Result<(), Error> {
         self.0.grow_receive_buffer(buffer_bytes)?;
         let mut list = cpus.trim().as_bytes().to_vec();

@@ -20,7 +20,8 @@ impl Wake {
     /// Makes it readable.
     pub fn raise(&self) {
         let one = 1u64.to_ne_bytes();
-        // SAFETY: the pointer and length are of `one`. It fails only where it is raised 2^64 times already.
+        // SAFETY: the pointer and length are of `one`. It fails only where it is raised 2^64 times
+        // already.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 

@@ -1,4 +1,5 @@
-//! What the task is seen with: events, samples, the control group, the wait chain; all of it goes to the reducer.
+//! What the task is seen with: events, samples, the control group, the wait chain; all of it goes
+//! to the reducer.
 
 use super::facts::Facts;
 use super::hold::Hold;
@@ -21,7 +22,8 @@ use sys::descriptor::{self, Waiting};
 
 /// The shortest time between two passes: the first ones of a task.
 const PASS_MIN: Nanos = Nanos::from_millis(5);
-/// A pass comes after this fraction of the task's age: short tasks are seen densely, long ones at the interval.
+/// A pass comes after this fraction of the task's age: short tasks are seen densely, long ones at
+/// the interval.
 const AGE_FRACTION: u64 = 8;
 /// Passes take at most one part in this of the time.
 const COST_SHARE: u64 = 100;
@@ -197,7 +199,8 @@ impl Eyes {
         self.found()
     }
 
-    /// Takes the events of the end: the kernel tells some of them a moment after the wait was over. At most for
+    /// Takes the events of the end: the kernel tells some of them a moment after the wait was over.
+    /// At most for
     /// `patience`, and only until nobody but `survivors` is thought alive.
     pub(crate) fn settle(&mut self, patience: Nanos, survivors: usize, facts: &mut Facts) {
         let deadline = sys::clock::boot().saturating_add(patience.0);

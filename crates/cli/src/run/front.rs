@@ -1,6 +1,7 @@
 //! The front: the process that the user or the workflow system started.
 //!
-//! It passes signals to the monitor, stops when the command stops, and exits with the status that the monitor
+//! It passes signals to the monitor, stops when the command stops, and exits with the status that
+//! the monitor
 //! decides. If the monitor dies it adopts what is left and takes the status from the launcher.
 
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
@@ -16,7 +17,8 @@ const PASSED_ON: &[i32] = &[
 const SIGCHLD: i32 = 17;
 const SIGCONT: i32 = 18;
 
-/// Serves as the front until the end; the exit status. `inherited` are the descriptors we were started with.
+/// Serves as the front until the end; the exit status. `inherited` are the descriptors we were
+/// started with.
 pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> u8 {
     let unneeded: Vec<RawFd> = inherited.iter().copied().filter(|fd| *fd != 2).collect();
     descriptor::close_inherited(&unneeded);
@@ -87,7 +89,8 @@ fn stop_with(signal: i32) {
     signal::set_mask(mask);
 }
 
-/// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits with
+/// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
+/// with
 /// the command's status; the monitor itself only if it ended in order.
 fn wait_for(monitor_pid: u32) -> u8 {
     let mut status = None;

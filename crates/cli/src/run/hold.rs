@@ -1,4 +1,5 @@
-//! What the task is held with: its own control group, its limits, and the folders whose footprint is measured.
+//! What the task is held with: its own control group, its limits, and the folders whose footprint
+//! is measured.
 
 use super::eyes::Eyes;
 use super::facts::Facts;

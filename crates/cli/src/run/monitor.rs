@@ -136,7 +136,8 @@ impl<'a> Monitor<'a> {
             readable(Some(self.signals.as_fd())),
         ];
         fds.extend(self.hold.waiting());
-        // A failed wait would make us spin: the limit on it is the shortest pause that the clock gives.
+        // A failed wait would make us spin: the limit on it is the shortest pause that the clock
+        // gives.
         if descriptor::poll(&fds, timeout).is_err() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
@@ -217,7 +218,8 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// A signal reached the front. What the terminal sends has reached the task already, and so has what was
+    /// A signal reached the front. What the terminal sends has reached the task already, and so has
+    /// what was
     /// sent to the whole process group, which we see because it reached us too.
     fn pass_on(&mut self, arrived: Arrived) {
         let from_terminal = arrived.from_kernel();

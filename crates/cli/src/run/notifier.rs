@@ -32,7 +32,8 @@ pub(crate) enum Notifier {
 }
 
 impl Notifier {
-    /// The best that this kernel and this user allow and that leaves the task as it is, or the one asked for
+    /// The best that this kernel and this user allow and that leaves the task as it is, or the one
+    /// asked for
     /// by name.
     pub(crate) fn choose(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
         match (options.level, options.mechanism) {

@@ -1,4 +1,5 @@
-//! When to look at the limits again: before a task that grows as fast as it can would be far past one. Pure.
+//! When to look at the limits again: before a task that grows as fast as it can would be far past
+//! one. Pure.
 
 use record::limit::{Limit, Resource};
 use record::unit::Nanos;

@@ -1,4 +1,5 @@
-//! Where the report goes: its files, the common file, stderr, and the status line while the task runs.
+//! Where the report goes: its files, the common file, stderr, and the status line while the task
+//! runs.
 
 use super::assemble::{self, Assembled};
 use super::eyes::Eyes;

@@ -1,4 +1,5 @@
-//! Who runs the task: a name for a uid, from `/etc/passwd` alone (a static program cannot ask more).
+//! Who runs the task: a name for a uid, from `/etc/passwd` alone (a static program cannot ask
+//! more).
 
 /// The name of `uid` in a passwd file's text, if it is there.
 pub(crate) fn name_in(passwd: &str, uid: u32) -> Option<String> {

@@ -54,7 +54,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<Status> {
     }
 }
 
-/// No process can be made for the monitor: the task comes first, so it runs without one, in our place.
+/// No process can be made for the monitor: the task comes first, so it runs without one, in our
+/// place.
 fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
     if options.output.is_some() || !options.limits.is_empty() {
         return Err(error).context("cannot start the monitor");

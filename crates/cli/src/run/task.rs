@@ -1,4 +1,5 @@
-//! The task's processes as the monitor holds them: through the launcher, or, when that is gone, as their
+//! The task's processes as the monitor holds them: through the launcher, or, when that is gone, as
+//! their
 //! adopting parent itself.
 
 use anyhow::{Context, Result, bail};
@@ -158,7 +159,8 @@ impl Task {
         }
     }
 
-    /// Everything waited for so far, as last told. `None` after the launcher was ended from outside: what the
+    /// Everything waited for so far, as last told. `None` after the launcher was ended from
+    /// outside: what the
     /// kernel had summed up there is incomplete.
     pub(crate) fn waited(&self) -> Option<WaitTotals> {
         (!self.launcher_gone).then(|| wait_totals(&self.totals))

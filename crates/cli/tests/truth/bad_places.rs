@@ -1,4 +1,5 @@
-//! Bad places: the task runs and the report says what is absent; 125 only for what was asked by name.
+//! Bad places: the task runs and the report says what is absent; 125 only for what was asked by
+//! name.
 
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;

@@ -1,7 +1,10 @@
-//! The highest number alive at one instant, when a death may be told after the births that followed it.
+//! The highest number alive at one instant, when a death may be told after the births that followed
+//! it.
 //!
-//! The kernel tells an exit after the parent can already have waited for it and started the next process. Such an
-//! exit says so; it then counts from before its parent's last fork. Recent births are therefore kept a while.
+//! The kernel tells an exit after the parent can already have waited for it and started the next
+//! process. Such an
+//! exit says so; it then counts from before its parent's last fork. Recent births are therefore
+//! kept a while.
 
 use record::unit::Nanos;
 use std::collections::VecDeque;

@@ -1,7 +1,9 @@
-//! The descendants of a process without events: `/proc/PID/task/TID/children` where the kernel keeps it
+//! The descendants of a process without events: `/proc/PID/task/TID/children` where the kernel
+//! keeps it
 //! (`CONFIG_PROC_CHILDREN`), else the parents in every `/proc/PID/stat`.
 //!
-//! A walk is no instant: a process that is born, dies or changes its parent meanwhile may be missed.
+//! A walk is no instant: a process that is born, dies or changes its parent meanwhile may be
+//! missed.
 
 use crate::error::Error;
 use record::unit::Nanos;
@@ -10,7 +12,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Nanoseconds of a tick of `/proc/PID/stat` (`USER_HZ` is 100 on every architecture of Linux but alpha).
+/// Nanoseconds of a tick of `/proc/PID/stat` (`USER_HZ` is 100 on every architecture of Linux but
+/// alpha).
 const TICK: u64 = 10_000_000;
 /// Processes looked at in one walk; the kernel's own bound on pids.
 const PROCESSES_MAX: usize = 1 << 22;
@@ -78,7 +81,8 @@ fn read_stat(proc: &Path, pid: &str, bytes: &mut Vec<u8>) -> Option<Found> {
     Found::parse(bytes)
 }
 
-/// The processes below `ancestors`, which are themselves left out unless they are below another one.
+/// The processes below `ancestors`, which are themselves left out unless they are below another
+/// one.
 ///
 /// # Errors
 /// If `proc` cannot be listed.

@@ -1,8 +1,11 @@
 //! The task's processes, kept from forks and exits as the kernel tells them.
 //!
-//! A process is a member if its parent is one. The *adopter* is the process outside the task that waits for its
-//! orphans (the launcher): a fork that names it as parent, once the task has its root, was made by a member with
-//! `CLONE_PARENT`, so the child is a member too. Dead processes leave the set, so a reused pid is no member.
+//! A process is a member if its parent is one. The *adopter* is the process outside the task that
+//! waits for its
+//! orphans (the launcher): a fork that names it as parent, once the task has its root, was made by
+//! a member with
+//! `CLONE_PARENT`, so the child is a member too. Dead processes leave the set, so a reused pid is
+//! no member.
 
 use super::peak::Peak;
 use super::procfs::Found;
@@ -14,7 +17,8 @@ use std::collections::HashMap;
 /// Processes followed at once; the kernel's own bound on pids.
 const MEMBERS_MAX: usize = 1 << 22;
 
-/// How many processes and threads there are and were. Zombies do not count; main threads count as threads.
+/// How many processes and threads there are and were. Zombies do not count; main threads count as
+/// threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Processes (thread groups) that ever were, the root included.
@@ -207,7 +211,8 @@ impl Tree {
         Some(exit(end.at, end.process, ending))
     }
 
-    /// Makes the set agree with `found`: the members still there and all descendants of members and adopter.
+    /// Makes the set agree with `found`: the members still there and all descendants of members and
+    /// adopter.
     /// Returns what must have happened meanwhile. The numbers are lower bounds from then on.
     pub fn resync(&mut self, now: Nanos, found: &[Found]) -> Vec<Event> {
         self.exact = false;
@@ -247,7 +252,8 @@ impl Tree {
     }
 }
 
-/// `/proc` cuts starts to its step, and the fork event comes a little after the start that `/proc` tells.
+/// `/proc` cuts starts to its step, and the fork event comes a little after the start that `/proc`
+/// tells.
 fn same_start(known: Nanos, read: Nanos) -> bool {
     let read = ProcessId::new(0, read).start_ns;
     let known = ProcessId::new(0, known).start_ns;

@@ -1,10 +1,14 @@
-//! The proc connector: the exact tree of the task, from kernel 6.6 on for any user, without any change to the task.
+//! The proc connector: the exact tree of the task, from kernel 6.6 on for any user, without any
+//! change to the task.
 //!
-//! It tells forks, execs and exits of the whole machine; the ones of the task are picked out here. It gives no final
-//! values. Losses (a full receive buffer) are told by the kernel and counted by the gaps in its sequence numbers;
+//! It tells forks, execs and exits of the whole machine; the ones of the task are picked out here.
+//! It gives no final
+//! values. Losses (a full receive buffer) are told by the kernel and counted by the gaps in its
+//! sequence numbers;
 //! after one the tree is put right from `/proc`.
 //!
-//! Do not read at every wake-up: a pause of some milliseconds between two reads costs nothing (the buffer holds 500
+//! Do not read at every wake-up: a pause of some milliseconds between two reads costs nothing (the
+//! buffer holds 500
 //! events or more) and saves most of the monitor's time.
 
 use super::taskstats::{self, ExitValues};
@@ -34,7 +38,8 @@ pub const MECHANISM: Mechanism = Mechanism {
 };
 
 const NAME: &str = "connector";
-/// Receive buffer asked for: some 20 000 events. Unprivileged users get what `net.core.rmem_max` allows.
+/// Receive buffer asked for: some 20 000 events. Unprivileged users get what `net.core.rmem_max`
+/// allows.
 const BUFFER_BYTES: u32 = 16 << 20;
 /// Messages taken in one read; the rest stays in the socket.
 const MESSAGES_MAX: usize = 16_384;
@@ -145,8 +150,10 @@ impl Connector {
         self.values = Some(values);
     }
 
-    /// Follows the process `root`, which must have one thread and wait for its start, and everything it becomes.
-    /// `adopter` is the process outside the task that its orphans go to: children that `adopter` gets from now on
+    /// Follows the process `root`, which must have one thread and wait for its start, and
+    /// everything it becomes.
+    /// `adopter` is the process outside the task that its orphans go to: children that `adopter`
+    /// gets from now on
     /// are of the task, so it must make none itself.
     pub fn follow(&mut self, root: u32, adopter: u32) {
         let known = procfs::read_process(&self.proc, root).map(|process| process.start);
@@ -230,7 +237,8 @@ impl Connector {
         Ok(())
     }
 
-    /// Puts a fresh subscription in the place of the old one. What both heard is told apart by sequence numbers.
+    /// Puts a fresh subscription in the place of the old one. What both heard is told apart by
+    /// sequence numbers.
     fn renew(&mut self) -> Result<u64, Error> {
         let fresh = self
             .subscription
@@ -300,7 +308,8 @@ impl Connector {
         Ok(())
     }
 
-    /// After a silence: asks whether the subscription stands; true if the last question had no answer.
+    /// After a silence: asks whether the subscription stands; true if the last question had no
+    /// answer.
     fn is_dead(&mut self, answered: bool) -> Result<bool, Error> {
         if self.asked && !answered {
             return Ok(true);

@@ -18,11 +18,13 @@ pub trait Notify {
     /// Readable when there may be events. Ask again for every poll: it may change.
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Appends what happened since the last call, without blocking and not much more than some thousand events; what
+    /// Appends what happened since the last call, without blocking and not much more than some
+    /// thousand events; what
     /// is left stays for the next call.
     ///
     /// # Errors
-    /// When the mechanism has broken down for good. Lost events are no error but an [`Event::Lost`].
+    /// When the mechanism has broken down for good. Lost events are no error but an
+    /// [`Event::Lost`].
     fn read(&mut self, sink: &mut Vec<Event>) -> Result<(), Error>;
 }
 

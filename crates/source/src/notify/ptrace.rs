@@ -1,12 +1,15 @@
 //! ptrace: the exact tree and exact final values for any user, but only when asked for by name.
 //!
-//! It changes the task: without privilege, setuid programs and file capabilities lose their effect; debuggers,
+//! It changes the task: without privilege, setuid programs and file capabilities lose their effect;
+//! debuggers,
 //! strace, rr and LeakSanitizer cannot attach; `SIGSTOP` on the monitor holds every new process up.
 //!
-//! **While it runs, no other thread may wait for any child** (`wait4(-1)` without `__WNOTHREAD`): the kernel would
+//! **While it runs, no other thread may wait for any child** (`wait4(-1)` without `__WNOTHREAD`):
+//! the kernel would
 //! hand it the stops of the tracing thread. Wait for a pid, or with `__WNOTHREAD`.
 //!
-//! One thread of ours traces: every thread of the task stops there at fork, exec and exit, is read, and runs on. If
+//! One thread of ours traces: every thread of the task stops there at fork, exec and exit, is read,
+//! and runs on. If
 //! that thread dies, the kernel lets the task run on untraced (or kills it, if asked).
 
 use super::{Mechanism, Notify, Unusable};
@@ -116,9 +119,12 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Starts to trace `root`, which must have one thread and wait for its start, and everything it makes.
-    /// `adopter` is told as its parent. `proc` is where procfs is mounted. A task's process that is a child of this
-    /// process too is waited for by the tracing thread: its end then is only told by [`Event::Exit`].
+    /// Starts to trace `root`, which must have one thread and wait for its start, and everything it
+    /// makes.
+    /// `adopter` is told as its parent. `proc` is where procfs is mounted. A task's process that is
+    /// a child of this
+    /// process too is waited for by the tracing thread: its end then is only told by
+    /// [`Event::Exit`].
     ///
     /// # Errors
     /// If tracing is forbidden, or `root` is traced by somebody else.
@@ -199,7 +205,8 @@ impl Notify for Tracer {
 }
 
 impl Drop for Tracer {
-    /// The thread lets go of the task when the next process of it stops for us; a task that ends frees it as well.
+    /// The thread lets go of the task when the next process of it stops for us; a task that ends
+    /// frees it as well.
     fn drop(&mut self) {
         self.shared.detach.store(true, Ordering::Relaxed);
     }

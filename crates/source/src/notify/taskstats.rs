@@ -1,8 +1,12 @@
-//! taskstats: final values of every process that ends, for `CAP_NET_ADMIN`, beside the proc connector.
+//! taskstats: final values of every process that ends, for `CAP_NET_ADMIN`, beside the proc
+//! connector.
 //!
-//! It tells the end of every thread of the machine before the connector does; the threads of one process are summed
-//! until the connector tells the end of the process. This is the way to exact values where BPF is missing. Before
-//! Linux 5.19 a thread's record does not name its process, so there processes of several threads have no values.
+//! It tells the end of every thread of the machine before the connector does; the threads of one
+//! process are summed
+//! until the connector tells the end of the process. This is the way to exact values where BPF is
+//! missing. Before
+//! Linux 5.19 a thread's record does not name its process, so there processes of several threads
+//! have no values.
 
 use super::{Mechanism, Unusable};
 use crate::error::Error;
@@ -68,7 +72,8 @@ impl ExitValues {
         Ok(Self { taskstats, sums })
     }
 
-    /// Takes the records that wait. To be called after the messages of the connector were taken, so that each end
+    /// Takes the records that wait. To be called after the messages of the connector were taken, so
+    /// that each end
     /// told there has its records here.
     pub(super) fn drain(&mut self) -> Result<(), Error> {
         for _ in 0..RECORDS_MAX {
@@ -162,7 +167,8 @@ impl Sums {
         Some((sum.counters, sum.peaks))
     }
 
-    /// A process that began and ended since the connector was read is known there in the next round only.
+    /// A process that began and ended since the connector was read is known there in the next round
+    /// only.
     fn keep(&mut self, alive: HashSet<u32>) {
         let round = self.round;
         self.round += 1;
@@ -176,8 +182,10 @@ impl Sums {
     }
 }
 
-/// A record in our units. Without delay accounting `io_wait` would be a zero that means nothing, so it is left out,
-/// as are the user and system parts of the CPU time, which come in steps of a tick, and what is read and written by
+/// A record in our units. Without delay accounting `io_wait` would be a zero that means nothing, so
+/// it is left out,
+/// as are the user and system parts of the CPU time, which come in steps of a tick, and what is
+/// read and written by
 /// calls, which the kernel tells in whole 1024s.
 fn values(thread: &ThreadUse) -> (Counters, MemoryPeaks) {
     let counters = Counters {

@@ -1,4 +1,5 @@
-//! Proportional set sizes on a budget: they tell shared pages apart, but cost the reader and, through the lock
+//! Proportional set sizes on a budget: they tell shared pages apart, but cost the reader and,
+//! through the lock
 //! on the address space, the read process about 9 ms for each GiB of small pages.
 
 use super::proc_pid_smaps_rollup;
@@ -7,7 +8,8 @@ use record::sample::ProcessSample;
 use record::unit::{Bytes, Nanos};
 use std::time::Instant;
 
-/// What a reading costs for each byte resident, nanoseconds per MiB (8.8 ms per GiB, measured on Linux 6.18).
+/// What a reading costs for each byte resident, nanoseconds per MiB (8.8 ms per GiB, measured on
+/// Linux 6.18).
 const NS_PER_MIB: u64 = 8600;
 /// What a reading costs in any case.
 const NS_PER_PROCESS: u64 = 25_000;
@@ -45,7 +47,8 @@ impl Scales {
         self.forced = true;
     }
 
-    /// Fills in the proportional set sizes of `samples` if that is worth its cost and affordable at `age`.
+    /// Fills in the proportional set sizes of `samples` if that is worth its cost and affordable at
+    /// `age`.
     pub fn weigh(&mut self, samples: &mut [ProcessSample], age: Nanos) {
         let forced = std::mem::take(&mut self.forced);
         let rss = |sample: &ProcessSample| sample.memory.rss.map_or(0, |bytes| bytes.0);

@@ -56,10 +56,12 @@ impl Family {
         self.socket.grow_receive_buffer(bytes)
     }
 
-    /// Sends `command` with `attributes` and returns the attributes of the answer, empty if it was a bare
+    /// Sends `command` with `attributes` and returns the attributes of the answer, empty if it was
+    /// a bare
     /// acknowledgement.
     pub fn ask(&mut self, command: u8, attributes: &[u8]) -> Result<Vec<u8>, Error> {
-        // The kernel answers within the call: with data, or with an error, or with an acknowledgement.
+        // The kernel answers within the call: with data, or with an error, or with an
+        // acknowledgement.
         let control = self.id == CONTROL_FAMILY;
         let flags = if control {
             REQUEST
@@ -97,7 +99,8 @@ impl Family {
         found.ok_or_else(|| failed(libc::ENODATA))
     }
 
-    /// Takes what the kernel sent by itself; calls `each` with the attributes of every message of the family.
+    /// Takes what the kernel sent by itself; calls `each` with the attributes of every message of
+    /// the family.
     pub fn receive(&mut self, mut each: impl FnMut(&[u8])) -> Result<Taken, Error> {
         let taken = self.socket.receive(&mut self.batch)?;
         for datagram in self.batch.datagrams() {

@@ -1,11 +1,16 @@
-//! The proc connector (`linux/cn_proc.h`): the kernel tells every fork, exec and exit of the machine.
+//! The proc connector (`linux/cn_proc.h`): the kernel tells every fork, exec and exit of the
+//! machine.
 //!
-//! Only listeners in the initial pid and user namespaces are heard; elsewhere the subscription is dropped without
+//! Only listeners in the initial pid and user namespaces are heard; elsewhere the subscription is
+//! dropped without
 //! an answer, so an acknowledgement is asked for. Since about 6.6 any user may listen.
 //!
-//! No event mask and no socket filter is set. Kernels from 6.6 on, until it was repaired, turn the connector off
-//! for the whole machine when a message was delivered to nobody, and a masked, filtered or overrun message counts
-//! as delivered to nobody. For the same reason an overrun asks for a new socket: see [`Subscription::renew`].
+//! No event mask and no socket filter is set. Kernels from 6.6 on, until it was repaired, turn the
+//! connector off
+//! for the whole machine when a message was delivered to nobody, and a masked, filtered or overrun
+//! message counts
+//! as delivered to nobody. For the same reason an overrun asks for a new socket: see
+//! [`Subscription::renew`].
 
 use super::{Batch, HEADER, Netlink, Protocol, Taken, long, word};
 use crate::error::Error;
@@ -27,7 +32,8 @@ pub enum What {
     Acknowledged(u32),
     /// A new thread, or a new process if `thread == process`.
     Fork {
-        /// Its parent process: for a thread the parent of its process; after `CLONE_PARENT` the forker's parent.
+        /// Its parent process: for a thread the parent of its process; after `CLONE_PARENT` the
+        /// forker's parent.
         parent: u32,
         /// Its process (thread group).
         process: u32,
@@ -90,7 +96,8 @@ impl Message {
                 thread: field(0)?,
                 process: field(1)?,
                 status: field(2)?,
-                // Kernels before 4.18 send no parent and zeros: then nothing says that it was reaped.
+                // Kernels before 4.18 send no parent and zeros: then nothing says that it was
+                // reaped.
                 reaped: field(5) == Some(0),
             },
             _ => What::Other,
@@ -135,7 +142,8 @@ pub enum Refusal {
 }
 
 impl Subscription {
-    /// Subscribes with a receive buffer of up to `buffer_bytes`. `token` marks our acknowledgements among those of
+    /// Subscribes with a receive buffer of up to `buffer_bytes`. `token` marks our acknowledgements
+    /// among those of
     /// other listeners: any number that others hardly use.
     pub fn open(buffer_bytes: u32, token: u32) -> Result<Self, Refusal> {
         let socket = Netlink::open(Protocol::Connector, PROC_INDEX).map_err(Refusal::Failed)?;
@@ -161,13 +169,15 @@ impl Subscription {
         }
     }
 
-    /// Opens a subscription to take the place of this one after an overrun; the caller drains this one first and
+    /// Opens a subscription to take the place of this one after an overrun; the caller drains this
+    /// one first and
     /// after, and tells doubles by their sequence numbers.
     pub fn renew(&self) -> Result<Self, Refusal> {
         Self::open(self.buffer_bytes, self.token)
     }
 
-    /// Asks for one more acknowledgement to see whether the subscription still stands; it comes among the messages.
+    /// Asks for one more acknowledgement to see whether the subscription still stands; it comes
+    /// among the messages.
     /// Returns false where that cannot be asked without harm (before 6.6).
     pub fn ask(&mut self) -> Result<bool, Error> {
         if self.style == Style::Counter {

@@ -1,4 +1,5 @@
-//! The mechanisms a test runs with, whether this user and kernel have them, and how exact they must be.
+//! The mechanisms a test runs with, whether this user and kernel have them, and how exact they must
+//! be.
 
 use super::expect::Rigour;
 use super::process;

@@ -1,4 +1,5 @@
-//! What the tests of the truth stand on: programs whose use is known, runs of `plimsoll`, judgement.
+//! What the tests of the truth stand on: programs whose use is known, runs of `plimsoll`,
+//! judgement.
 
 pub(crate) mod expect;
 pub(crate) mod mechanism;

@@ -74,7 +74,8 @@ impl Trace {
         trace
     }
 
-    /// Traces until nothing is left to trace, or until told to let go: the end of this thread detaches all.
+    /// Traces until nothing is left to trace, or until told to let go: the end of this thread
+    /// detaches all.
     pub(super) fn run(mut self) {
         let failure = loop {
             let counts = self.tree.counts();
@@ -127,7 +128,8 @@ impl Trace {
         }
     }
 
-    /// A tracee nobody told of yet: its parent's stop comes later, or never if its parent was killed.
+    /// A tracee nobody told of yet: its parent's stop comes later, or never if its parent was
+    /// killed.
     fn adopt(&mut self, at: Nanos, tid: u32) {
         if self.threads.contains_key(&tid) {
             return;
@@ -160,7 +162,8 @@ impl Trace {
         }
     }
 
-    /// All other threads are gone and told, but a main thread that did not call exec itself vanishes silently, and
+    /// All other threads are gone and told, but a main thread that did not call exec itself
+    /// vanishes silently, and
     /// the caller goes on under its id.
     fn exec(&mut self, at: Nanos, pid: u32, former: u32) {
         if former != pid {

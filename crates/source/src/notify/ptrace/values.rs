@@ -1,6 +1,8 @@
-//! The final values of a traced thread, from `/proc/TID/{io,schedstat,stat,status}` at its stop before its end.
+//! The final values of a traced thread, from `/proc/TID/{io,schedstat,stat,status}` at its stop
+//! before its end.
 //!
-//! `/proc/TID/task/TID/io` is the thread's own; `/proc/PID/io` would hold dead threads and waited-for children too.
+//! `/proc/TID/task/TID/io` is the thread's own; `/proc/PID/io` would hold dead threads and
+//! waited-for children too.
 
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
@@ -11,7 +13,8 @@ use std::path::Path;
 /// No file read here is longer; `status` has the longest with some 1500 bytes and a list of CPUs.
 const FILE_BYTES: u64 = 65_536;
 
-/// Reads the counters of the thread `tid` itself, and the memory peaks of its process if it has memory.
+/// Reads the counters of the thread `tid` itself, and the memory peaks of its process if it has
+/// memory.
 /// CPU time by user and system is left out: `/proc` has it in steps of 10 ms.
 pub(super) fn read(proc: &Path, tid: u32, text: &mut String) -> (Counters, Option<MemoryPeaks>) {
     let mut counters = Counters::default();
@@ -101,7 +104,8 @@ fn parse_schedstat(text: &str, counters: &mut Counters) {
 }
 
 fn parse_stat(text: &str, counters: &mut Counters) {
-    // The name may hold blanks and parentheses: the last one ends it. Then: state is field 3, minflt 10, majflt 12.
+    // The name may hold blanks and parentheses: the last one ends it. Then: state is field 3,
+    // minflt 10, majflt 12.
     let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
     let field = |number: usize| {
         let mut fields = rest.split_ascii_whitespace();
