@@ -16,7 +16,7 @@ each_mechanism!(
 
 const CLIENTS: &[(&str, &[&str])] = &[
     ("docker", &["run", "image", "work"]),
-    ("podman", &["run", "image", "work"]),
+    ("podman", &["--remote", "run", "image"]),
     ("ssh", &["localhost", "work"]),
     ("srun", &["-n", "4", "work"]),
     ("mpirun", &["-np", "4", "work"]),
