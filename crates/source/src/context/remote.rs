@@ -115,9 +115,13 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["podman"],
-        what: "runs its containers under a service",
+        what: "runs its containers in control groups of their own, or under a service",
         rule: |all| {
-            yes_if(all.before_subcommand(&["--remote", "-r", "--url", "--connection", "-c"]))
+            let remote = &["--remote", "-r", "--url", "--connection", "-c"];
+            let verbs = &[
+                "run", "exec", "start", "restart", "build", "compose", "kube", "play",
+            ];
+            yes_if(all.before_subcommand(remote) || all.subcommand_is(verbs))
         },
     },
     Program {
@@ -364,6 +368,7 @@ mod tests {
             "docker-compose up",
             "nerdctl run alpine",
             "podman --remote run alpine",
+            "podman run alpine true",
             "podman --url=ssh://h run alpine",
             "kubectl exec pod -- true",
             "kubectl -n space apply -f job.yaml",
@@ -392,8 +397,8 @@ mod tests {
             "srun --help",
             "docker ps",
             "docker -H tcp://h:2375 images",
-            "podman run alpine true",
-            "podman run alpine --remote",
+            "podman images",
+            "podman ps --remote",
             "apptainer exec x.sif true",
             "kubectl get pods",
             "systemd-run --scope ./a.out",
