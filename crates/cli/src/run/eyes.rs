@@ -233,7 +233,7 @@ impl Eyes {
 
     /// One pass over all living processes and the group.
     pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
-        let begun = sys::clock::boot();
+        let (begun, weighed) = (sys::clock::boot(), self.scales.spent());
         let pids = self.members();
         self.sampler.sample(&pids, &mut self.samples);
         if !hold.has_memory() {
@@ -248,7 +248,11 @@ impl Eyes {
             self.tree.waited(&waited);
         }
         task.ask_totals();
-        let cost = sys::clock::boot().saturating_sub(begun);
+        // Weighing has a budget of its own.
+        let weighing = self.scales.spent().since(weighed).0;
+        let cost = sys::clock::boot()
+            .saturating_sub(begun)
+            .saturating_sub(weighing);
         (self.last_pass, self.last_cost) = (now, cost);
         let age = now.since(self.start).0 / AGE_FRACTION;
         let pause = age.clamp(PASS_MIN.0, self.settings.interval.0.max(PASS_MIN.0));

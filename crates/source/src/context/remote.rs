@@ -115,13 +115,9 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["podman"],
-        what: "runs its containers in control groups of their own, or under a service",
+        what: "runs its containers under a service",
         rule: |all| {
-            let remote = &["--remote", "-r", "--url", "--connection", "-c"];
-            let verbs = &[
-                "run", "exec", "start", "restart", "build", "compose", "kube", "play",
-            ];
-            yes_if(all.before_subcommand(remote) || all.subcommand_is(verbs))
+            yes_if(all.before_subcommand(&["--remote", "-r", "--url", "--connection", "-c"]))
         },
     },
     Program {
@@ -368,7 +364,6 @@ mod tests {
             "docker-compose up",
             "nerdctl run alpine",
             "podman --remote run alpine",
-            "podman run alpine true",
             "podman --url=ssh://h run alpine",
             "kubectl exec pod -- true",
             "kubectl -n space apply -f job.yaml",
@@ -397,8 +392,8 @@ mod tests {
             "srun --help",
             "docker ps",
             "docker -H tcp://h:2375 images",
-            "podman images",
-            "podman ps --remote",
+            "podman run alpine true",
+            "podman run alpine --remote",
             "apptainer exec x.sif true",
             "kubectl get pods",
             "systemd-run --scope ./a.out",
