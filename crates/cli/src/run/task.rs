@@ -73,11 +73,6 @@ impl Task {
         }
     }
 
-    /// The launcher's pid, also when it is gone.
-    pub(crate) fn launcher_pid(&self) -> u32 {
-        self.launcher.pid()
-    }
-
     /// Executes the command; an error number if its program cannot be executed.
     pub(crate) fn go(&mut self) -> Result<Option<i32>> {
         self.launcher.go().context("the launcher is gone")
