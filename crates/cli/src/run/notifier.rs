@@ -15,8 +15,9 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 /// What the reader of a report by ptrace must know.
-const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without privilege setuid programs run \
-    without theirs, and debuggers, strace and leak checkers do not work within the task";
+const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without privilege setuid \
+    programs run without theirs, and debuggers, strace and leak checkers do not work \
+    within the task";
 
 /// The mechanism of one run.
 pub(crate) enum Notifier {

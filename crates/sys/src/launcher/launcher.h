@@ -45,7 +45,8 @@ struct message {
 	u32 io_valid;        /* whether io[] could be read */
 	u64 at_boot_ns;      /* CLOCK_BOOTTIME */
 	u64 reaped_total;    /* children waited for */
-	u64 io[7];           /* rchar wchar syscr syscw read write cancelled bytes, of waited-for descendants */
+	/* rchar wchar syscr syscw read write cancelled bytes, of waited-for descendants */
+	u64 io[7];
 	struct rusage_words children; /* RUSAGE_CHILDREN */
 	struct rusage_words self;     /* RUSAGE_SELF: the launcher's own cost */
 };
