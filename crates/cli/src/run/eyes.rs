@@ -2,6 +2,7 @@
 //! to the reducer.
 
 use super::facts::Facts;
+use super::gpu::Gpus;
 use super::hold::Hold;
 use super::notifier::Notifier;
 use super::task::Task;
@@ -49,6 +50,7 @@ pub(crate) struct Eyes {
     samples: Vec<ProcessSample>,
     events: Vec<Event>,
     scales: Scales,
+    gpus: Gpus,
     /// The command as it was asked for: its process's first command line.
     command: Vec<u8>,
     root: u32,
@@ -93,6 +95,7 @@ impl Eyes {
             samples: Vec::new(),
             events: Vec::new(),
             scales: Scales::new(Root::default()),
+            gpus: Gpus::open(),
             command: command_line(&options.command),
             root: task.pid(),
             root_end: None,
@@ -110,6 +113,7 @@ impl Eyes {
     pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task) {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
+        self.tree.gpu(self.gpus.totals(Nanos(0)));
         self.next_pass = facts.start.plus(PASS_MIN);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             let command = self.command.clone();
@@ -243,6 +247,8 @@ impl Eyes {
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             self.introduce(now, facts);
         }
+        self.gpus.collect(now, &pids);
+        self.tree.gpu(self.gpus.totals(now.since(self.start)));
         hold.sample(now, &mut self.tree);
         if let Some(waited) = task.waited() {
             self.tree.waited(&waited);
