@@ -191,6 +191,7 @@ fn exit(
             source: broken.source.to_owned(),
         });
     }
+    evidence.extend(throttled(hold));
     let cause = enforced
         .map(limit_cause)
         .or_else(|| reason_cause(outcome, signal));
