@@ -19,10 +19,10 @@ pub(super) const OBJECT_HASH: &str = env!("PLIMSOLL_TASK_OBJECT_HASH");
 #[cfg(test)]
 pub(super) const OBJECT_HASH: &str = concat!(env!("PLIMSOLL_TASK_OBJECT_HASH"), "_test");
 
-/// The program that reads memory before it is dropped, on kernels that drop it before `on_exit`.
-const MEMORY_PROGRAM: &str = "on_memory_end";
 /// Since this version `on_exit` still sees the memory.
 const MEMORY_AT_EXIT: (u32, u32) = (6, 16);
+/// Since this version an mm counts its pages on each CPU.
+const SPLIT_COUNTERS: (u32, u32) = (6, 2);
 /// Since this version hash maps may allocate and free in any context.
 const ALLOCATION_ANYWHERE: (u32, u32) = (6, 1);
 /// Processes at once, where their memory is set aside beforehand.
@@ -104,7 +104,7 @@ fn prepare(
     memory_program: bool,
 ) -> Result<(), libbpf_rs::Error> {
     for mut program in open.progs_mut() {
-        let wanted = memory_program || program.name() != OsStr::new(MEMORY_PROGRAM);
+        let wanted = is_wanted(program.name(), version, memory_program);
         program.set_autoload(wanted);
     }
     for mut map in open.maps_mut() {
@@ -114,6 +114,18 @@ fn prepare(
         }
     }
     Ok(())
+}
+
+/// Whether a kernel takes a program; `memory_program`: one that reads memory before it is
+/// dropped, where that is before `sched_process_exit`.
+fn is_wanted(name: &OsStr, version: (u32, u32), memory_program: bool) -> bool {
+    match name.as_encoded_bytes() {
+        b"on_exit" => version >= MEMORY_AT_EXIT,
+        b"on_exit_old" => version < MEMORY_AT_EXIT,
+        b"on_memory_end" => memory_program && version >= SPLIT_COUNTERS,
+        b"on_memory_end_old" => memory_program && version < SPLIT_COUNTERS,
+        _ => true,
+    }
 }
 
 fn programs(object: &Object) -> Result<Vec<Program>, Error> {
@@ -203,6 +215,31 @@ mod tests {
         assert_eq!(parse_version("6.1.0-56-amd64\n"), Some((6, 1)));
         assert_eq!(parse_version("6.18-rc1"), Some((6, 18)));
         assert_eq!(parse_version("x"), None);
+    }
+
+    #[test]
+    fn each_kernel_gets_one_program_for_an_end() {
+        for (version, memory, wanted) in [
+            (
+                (5, 10),
+                true,
+                ["on_exit_old", "on_memory_end_old"].as_slice(),
+            ),
+            ((6, 1), false, &["on_exit_old"]),
+            ((6, 12), true, &["on_exit_old", "on_memory_end"]),
+            ((6, 16), false, &["on_exit"]),
+        ] {
+            let names = [
+                "on_exit",
+                "on_exit_old",
+                "on_memory_end",
+                "on_memory_end_old",
+            ];
+            let taken = names
+                .into_iter()
+                .filter(|name| is_wanted(OsStr::new(name), version, memory));
+            assert_eq!(taken.collect::<Vec<_>>(), wanted, "{version:?}");
+        }
     }
 
     #[test]

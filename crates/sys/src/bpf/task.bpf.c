@@ -256,24 +256,23 @@ int on_exec(__u64 *ctx)
 	return 0;
 }
 
-static __always_inline __s64 rss_pages(struct mm_struct *mm, int slot)
+/* Resident pages by kind, as the kernel counts them. */
+struct resident {
+	__s64 file;
+	__s64 anon;
+	__s64 shmem;
+};
+
+static __always_inline __u64 positive(__s64 pages)
 {
-	__s64 pages;
-
-	if (bpf_core_field_exists(mm->rss_stat[0].count)) {
-		pages = BPF_CORE_READ(mm, rss_stat[slot].count);
-	} else {
-		struct mm_struct___old *old = (void *)mm;
-
-		pages = BPF_CORE_READ(old, rss_stat.count[slot].counter);
-	}
 	return pages > 0 ? pages : 0;
 }
 
-static __always_inline void read_peaks(struct process *process, struct mm_struct *mm)
+static __always_inline void read_peaks(struct process *process, struct mm_struct *mm,
+				       const struct resident *resident)
 {
-	__u64 anon = rss_pages(mm, MM_ANONPAGES);
-	__u64 rss = anon + rss_pages(mm, MM_FILEPAGES) + rss_pages(mm, MM_SHMEMPAGES);
+	__u64 anon = positive(resident->anon);
+	__u64 rss = anon + positive(resident->file) + positive(resident->shmem);
 	__u64 hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
 	__u64 hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
 	__u64 total_vm = BPF_CORE_READ(mm, total_vm);
@@ -284,6 +283,85 @@ static __always_inline void read_peaks(struct process *process, struct mm_struct
 	process->anon_pages = anon;
 }
 
+/* The counters of an mm since 6.2: a count, and on each CPU what is not yet added to it. */
+struct split_counters {
+	struct resident sum;
+	__u64 file_at; /* of the parts, before the offset of a CPU is added */
+	__u64 anon_at;
+	__u64 shmem_at;
+	__u64 scratch_at;
+};
+
+static __always_inline __s64 part_at(__u64 address)
+{
+	__s32 part = 0;
+
+	return bpf_probe_read_kernel(&part, sizeof(part), (void *)address) ? 0 : part;
+}
+
+/*
+ * The verifier lets nobody calculate with its pointers. Read back from the stack it is a number.
+ */
+static __always_inline __u64 address_of(void *pointer)
+{
+	void *volatile kept = pointer;
+	__u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), (void *)&kept);
+	return address;
+}
+
+/*
+ * The offset of a CPU is how far its copy of `scratch` lies from where the map's per-CPU pointer
+ * points.
+ */
+static long add_parts(__u32 cpu, struct split_counters *counters)
+{
+	__u32 zero = 0;
+	void *scratch_there = bpf_map_lookup_percpu_elem(&scratch, &zero, cpu);
+	__u64 offset;
+
+	if (!scratch_there)
+		return 1;
+	offset = address_of(scratch_there) - counters->scratch_at;
+	counters->sum.file += part_at(counters->file_at + offset);
+	counters->sum.anon += part_at(counters->anon_at + offset);
+	counters->sum.shmem += part_at(counters->shmem_at + offset);
+	return 0;
+}
+
+/* Each part may hold 64 pages, and 2 for each CPU on large machines: megabytes in all. */
+static __always_inline void read_peaks_of_split(struct process *process, struct mm_struct *mm)
+{
+	struct bpf_array *array = (void *)address_of(&scratch);
+	struct split_counters counters = {
+		.sum = {.file = BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count),
+			.anon = BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count),
+			.shmem = BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count)},
+		.file_at = (__u64)BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].counters),
+		.anon_at = (__u64)BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].counters),
+		.shmem_at = (__u64)BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].counters),
+		.scratch_at = (__u64)BPF_CORE_READ(array, pptrs[0])};
+
+	bpf_loop(CPUS_MAX, add_parts, &counters, 0);
+	read_peaks(process, mm, &counters.sum);
+}
+
+/* The process whose last thread this is, and its memory. */
+static __always_inline struct process *memory_end(__u64 *ctx, struct mm_struct **mm)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process_key *key;
+
+	if (!(__u32)ctx[1])
+		return NULL;
+	key = key_of(task);
+	if (!key)
+		return NULL;
+	*mm = BPF_CORE_READ(task, mm);
+	return *mm ? bpf_map_lookup_elem(&processes, key) : NULL;
+}
+
 /*
  * (task, group_dead), just before the memory of an ending task is dropped: only for kernels where
  * it is gone at sched_process_exit (before 6.16). Optional: without it signal->maxrss stands in.
@@ -291,20 +369,29 @@ static __always_inline void read_peaks(struct process *process, struct mm_struct
 SEC("fentry/taskstats_exit")
 int on_memory_end(__u64 *ctx)
 {
-	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct process_key *key;
-	struct process *process;
 	struct mm_struct *mm;
+	struct process *process = memory_end(ctx, &mm);
 
-	if (!(__u32)ctx[1])
+	if (process)
+		read_peaks_of_split(process, mm);
+	return 0;
+}
+
+/* The same before 6.2. A program of its own: its searches for types would cost the others. */
+SEC("fentry/taskstats_exit")
+int on_memory_end_old(__u64 *ctx)
+{
+	struct mm_struct *mm;
+	struct process *process = memory_end(ctx, &mm);
+	struct mm_struct___old *old = (void *)mm;
+	struct resident resident;
+
+	if (!process)
 		return 0;
-	key = key_of(task);
-	if (!key)
-		return 0;
-	process = bpf_map_lookup_elem(&processes, key);
-	mm = BPF_CORE_READ(task, mm);
-	if (process && mm)
-		read_peaks(process, mm);
+	resident.file = BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter);
+	resident.anon = BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter);
+	resident.shmem = BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter);
+	read_peaks(process, mm, &resident);
 	return 0;
 }
 
@@ -351,12 +438,9 @@ static __always_inline void add_counters(struct counters *sum, struct task_struc
 static __always_inline void emit_exit(struct process *process, struct task_struct *task)
 {
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct event_exit event = {
 		.head = {EVENT_EXIT, task->tgid, bpf_ktime_get_boot_ns(), process->start_ns}};
 
-	if (mm)
-		read_peaks(process, mm);
 	event.own = process->counters;
 	/* What wait(2) would say. */
 	event.wait_status = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
@@ -382,21 +466,29 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 	emit(process, &event, sizeof(event));
 }
 
-/* (task, ...), once a thread. The last one to come by speaks for the process. */
-SEC("tp_btf/sched_process_exit")
-int on_exit(__u64 *ctx)
+/*
+ * What goes through an io_uring is in no counter of the task. Its context is freed long after the
+ * end; an exec frees it too, so a program that the process left behind is missed.
+ */
+static __always_inline bool had_io_uring(struct task_struct *task)
 {
-	struct task_struct *task = (struct task_struct *)ctx[0];
+	return bpf_core_field_exists(task->io_uring) && BPF_CORE_READ(task, io_uring);
+}
+
+/* Counts the end of a thread. Returns its process if it was the last one. */
+static __always_inline struct process *end_thread(struct task_struct *task)
+{
 	struct process_key *key = key_of(task);
 	struct process *process;
-	bool last;
+	bool last, ring;
 
 	if (!key)
-		return 0;
+		return NULL;
 	process = bpf_map_lookup_elem(&processes, key);
 	if (!process)
-		return 0;
+		return NULL;
 	add_counters(&process->counters, task);
+	ring = had_io_uring(task);
 	last = __sync_fetch_and_add(&process->threads_alive, -1) == 1;
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct run *run = live_run(process->runs[i]);
@@ -404,10 +496,39 @@ int on_exit(__u64 *ctx)
 		if (!run)
 			continue;
 		__sync_fetch_and_add(&run->threads_alive, -1);
+		if (ring)
+			__sync_fetch_and_add(&run->io_uring_tasks, 1);
 		if (last)
 			__sync_fetch_and_add(&run->processes_alive, -1);
 	}
-	if (last)
+	return last ? process : NULL;
+}
+
+/* (task, ...), once a thread. The last one to come by speaks for the process. */
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process *process = end_thread(task);
+	struct mm_struct *mm;
+
+	if (!process)
+		return 0;
+	mm = BPF_CORE_READ(task, mm);
+	if (mm)
+		read_peaks_of_split(process, mm);
+	emit_exit(process, task);
+	return 0;
+}
+
+/* The same before 6.16, where the memory is gone by then. */
+SEC("tp_btf/sched_process_exit")
+int on_exit_old(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process *process = end_thread(task);
+
+	if (process)
 		emit_exit(process, task);
 	return 0;
 }
@@ -416,7 +537,7 @@ static __always_inline bool is_dead(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
 		return task->__state & TASK_DEAD;
-	return ((struct task_struct___old *)task)->state & TASK_DEAD;
+	return task->state & TASK_DEAD;
 }
 
 /*
