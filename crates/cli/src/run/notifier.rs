@@ -145,7 +145,10 @@ impl Notifier {
             Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
             #[cfg(feature = "bpf")]
             Notifier::Bpf(bpf) => Some(kernel_counts(&bpf.counts())),
-            Notifier::Ptrace(tracer) => tracer.as_ref().map(|one| kernel_counts(&one.counts())),
+            Notifier::Ptrace(tracer) => tracer.as_ref().map(|one| KernelCounts {
+                io_uring_tasks: Some(one.io_uring_tasks()),
+                ..kernel_counts(&one.counts())
+            }),
         }
     }
 
@@ -177,6 +180,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         processes_peak: Some(counts.processes_peak),
         threads_alive: Some(counts.threads_alive),
         threads_peak: Some(counts.threads_peak),
+        io_uring_tasks: None,
         events_lost: 0,
         exact: counts.exact,
     }
