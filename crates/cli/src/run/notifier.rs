@@ -131,8 +131,15 @@ impl Notifier {
             Notifier::Procfs => None,
             Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
             #[cfg(feature = "bpf")]
-            Notifier::Bpf(bpf) => Some(kernel_counts(&bpf.counts())),
-            Notifier::Ptrace(tracer) => Some(kernel_counts(&tracer.counts())),
+            Notifier::Bpf(bpf) => Some(KernelCounts {
+                io_uring_tasks: Some(bpf.io_uring_tasks()),
+                events_lost: bpf.totals().events_lost,
+                ..kernel_counts(&bpf.counts())
+            }),
+            Notifier::Ptrace(tracer) => Some(KernelCounts {
+                io_uring_tasks: Some(tracer.io_uring_tasks()),
+                ..kernel_counts(&tracer.counts())
+            }),
         }
     }
 
@@ -164,6 +171,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         processes_peak: Some(counts.processes_peak),
         threads_alive: Some(counts.threads_alive),
         threads_peak: Some(counts.threads_peak),
+        io_uring_tasks: None,
         events_lost: 0,
         exact: counts.exact,
     }
