@@ -302,11 +302,6 @@ impl Done {
         }
     }
 
-    /// Whether there is a report at all.
-    pub(crate) fn has_report(&self) -> bool {
-        self.report.is_ok()
-    }
-
     /// The path of a file in the folder of the run.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
