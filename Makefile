@@ -2,6 +2,8 @@
 CARGO ?= cargo
 XTASK = $(CARGO) run --quiet --package xtask --
 PREFIX ?=
+KERNEL ?=
+FILTER ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test install dist bench test-vm docs clean linker
@@ -25,8 +27,8 @@ dist: linker ## One static file in dist/
 bench: linker ## Ratios against the bare task
 	@$(XTASK) bench
 
-test-vm: linker ## The truth tests on Debian's 6.1 and 6.12 under emulation
-	@$(XTASK) test-vm
+test-vm: linker ## The truth tests on Debian's 6.1 and 6.12, emulated (KERNEL=6.12 FILTER=memory)
+	@$(XTASK) test-vm $(KERNEL) $(addprefix --filter ,$(FILTER))
 
 docs: linker ## Write METRICS.md
 	@$(XTASK) docs

@@ -124,7 +124,7 @@ pub(crate) fn tidy(workspace: &Workspace, metrics: Option<&Path>) -> Result<Exit
 }
 
 fn fresh_tidy(workspace: &Workspace) -> Result<()> {
-    let program = workspace.build_plimsoll(&[])?;
+    let program = workspace.build_debug()?;
     let faults = faults(workspace, Some(docs::metrics(&program)?))?;
     anyhow::ensure!(faults == 0, "{faults} faults");
     Ok(())

@@ -36,12 +36,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 /// # Errors
 /// When packages that every build needs are missing, or the build fails.
 pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
-    let release = ["--release", "--locked"];
     match setup::ensure(Purpose::Build) {
-        Ok(()) => workspace.build_plimsoll(&release),
+        Ok(()) => workspace.build_release(&[]),
         Err(error) if setup::missing(Purpose::Plain).is_empty() => {
             eprintln!("{error:#}\nbuilding without the in-kernel programs");
-            workspace.build_plimsoll(&[&release[..], &["--no-default-features"]].concat())
+            workspace.build_release(&["--no-default-features"])
         }
         Err(error) => Err(error),
     }

@@ -29,7 +29,7 @@ const SHARED: &[(&[&str], &str)] = &[
 /// # Errors
 /// When the program cannot be built or fails, or a file cannot be written.
 pub(crate) fn write(workspace: &Workspace, into: Option<&Path>) -> Result<()> {
-    let program = workspace.build_plimsoll(&[])?;
+    let program = workspace.build_debug()?;
     let path = workspace.root.join("METRICS.md");
     let text = metrics(&program)?;
     if fs::read_to_string(&path).is_ok_and(|old| old == text) {

@@ -70,6 +70,9 @@ enum Task {
     TestVm {
         /// The kernels; all that are known if none is named.
         kernels: Vec<vm::Kernel>,
+        /// Only tests whose name has this in it (repeatable).
+        #[arg(long = "filter", value_name = "TEXT")]
+        filters: Vec<String>,
     },
     /// The rules of the house that no other tool checks.
     Tidy {
@@ -107,7 +110,7 @@ fn run(task: Task) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     match task {
         Task::Ci => return ci::run(&workspace),
-        Task::TestVm { kernels } => return truth::run_on(&workspace, &kernels),
+        Task::TestVm { kernels, filters } => return truth::run_on(&workspace, &kernels, &filters),
         Task::Tidy { rules: true, .. } => tidy_rules(),
         Task::Tidy { metrics, .. } => return ci::tidy(&workspace, metrics.as_deref()),
         Task::Vm(words) => return vm::run(&words),
@@ -116,7 +119,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Dist => dist::run(&workspace)?,
         Task::Docs { into } => docs::write(&workspace, into.as_deref())?,
         Task::Install { prefix } => install::run(&workspace, prefix)?,
-        Task::Setup { purpose } => setup::ensure(purpose)?,
+        Task::Setup { purpose } => setup::prepare(purpose)?,
         // Done above, before a workspace is looked for.
         Task::InVm { .. } => {}
     }

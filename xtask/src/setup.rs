@@ -27,6 +27,8 @@ enum Sign {
     Program(&'static str),
     /// A file.
     File(&'static str),
+    /// The compiler that `CLANG` names, else one of those that the build looks for.
+    Clang,
 }
 
 /// A package, its sign, and what it is for first.
@@ -39,8 +41,7 @@ const PACKAGES: &[(&str, Sign, Purpose)] = &[
     ),
     ("make", Sign::Program("make"), Purpose::Plain),
     ("pkg-config", Sign::Program("pkg-config"), Purpose::Build),
-    ("clang", Sign::Program("clang"), Purpose::Build),
-    ("llvm", Sign::Program("llvm-strip"), Purpose::Build),
+    ("clang", Sign::Clang, Purpose::Build),
     (
         "libelf-dev",
         Sign::File("/usr/include/libelf.h"),
@@ -72,6 +73,9 @@ const PACKAGES: &[(&str, Sign, Purpose)] = &[
     ("python3-venv", Sign::Program("python3"), Purpose::Vm),
 ];
 
+/// As in the build script of `sys`.
+const CLANGS: &[&str] = &["clang", "clang-19", "clang-18", "clang-16", "clang-14"];
+
 impl Purpose {
     fn includes(self, other: Purpose) -> bool {
         match self {
@@ -88,6 +92,11 @@ impl Sign {
         match self {
             Sign::Program(name) => step::find_program(name).is_some(),
             Sign::File(path) => Path::new(path).exists(),
+            Sign::Clang => match std::env::var("CLANG") {
+                Ok(named) if named.contains('/') => Path::new(&named).exists(),
+                Ok(named) => step::find_program(&named).is_some(),
+                Err(_) => CLANGS.iter().any(|name| step::find_program(name).is_some()),
+            },
         }
     }
 }
@@ -116,8 +125,7 @@ pub(crate) fn apt_command(packages: &[&str]) -> String {
 }
 
 /// Sees to it that the packages for this purpose are there: root installs them (asked first on a
-/// terminal, unless
-/// `CI=true`), others are told.
+/// terminal, unless `CI=true`), others are told.
 ///
 /// # Errors
 /// When some stay missing; the text names them and the command.
@@ -140,7 +148,28 @@ pub(crate) fn ensure(purpose: Purpose) -> Result<()> {
             packages.join(", ")
         );
     }
-    install(&packages)
+    install(&packages)?;
+    let packages = missing(purpose);
+    anyhow::ensure!(
+        packages.is_empty(),
+        "still missing: {}",
+        packages.join(", ")
+    );
+    Ok(())
+}
+
+/// As [`ensure`]; but what the tests alone want, and skip without, is only told.
+///
+/// # Errors
+/// When packages stay missing that nothing can be built without.
+pub(crate) fn prepare(purpose: Purpose) -> Result<()> {
+    match ensure(purpose) {
+        Err(error) if purpose == Purpose::Test && missing(Purpose::Build).is_empty() => {
+            eprintln!("{error:#}\ntests that need them are skipped");
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 fn agrees(command: &str) -> Result<bool> {

@@ -1,15 +1,15 @@
 //! The truth tests once more where cargo does not run: as an unprivileged user, and on other
 //! kernels.
 //!
-//! They are the integration tests of the package `plimsoll`. Their compiled programs, and the
-//! binary that they test
-//! (named to them in `PLIMSOLL_BIN`), are copied to a folder that everybody can read.
+//! They are the integration tests of the package `plimsoll`. They, the binary that they test (named
+//! to them in `PLIMSOLL_BIN`) and the programs that they watch (`PLIMSOLL_WORKLOADS`) are put into a
+//! folder that everybody can read.
 
 use crate::ci;
 use crate::outcome::Outcome;
 use crate::step;
 use crate::vm::{Kernel, Machine};
-use crate::workspace::{Built, Workspace};
+use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use std::fs::{self, Permissions};
@@ -20,6 +20,10 @@ use tempfile::TempDir;
 
 /// User and group of the unprivileged run: nobody's.
 const NOBODY: u32 = 65534;
+/// Where the truth tests are.
+const TESTS: &str = "crates/cli/tests";
+/// The test that compiles the programs to be watched.
+const COMPILES: &str = "harness::workload::tests::every_program_is_compiled";
 /// Emulation is some twenty times slower than the machine.
 const VM_SECONDS: u64 = 3600;
 
@@ -63,11 +67,16 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs the truth tests on these kernels (all if none is named) and prints the sum.
+/// Runs the truth tests on these kernels (all if none is named), or those of them whose name has one
+/// of the `filters`, and prints the sum.
 ///
 /// # Errors
 /// When the tests cannot be built, or a machine cannot be started.
-pub(crate) fn run_on(workspace: &Workspace, kernels: &[Kernel]) -> Result<ExitCode> {
+pub(crate) fn run_on(
+    workspace: &Workspace,
+    kernels: &[Kernel],
+    filters: &[String],
+) -> Result<ExitCode> {
     let all: Vec<Kernel>;
     let kernels = if kernels.is_empty() {
         all = Kernel::value_variants().to_vec();
@@ -81,7 +90,7 @@ pub(crate) fn run_on(workspace: &Workspace, kernels: &[Kernel]) -> Result<ExitCo
         let machine = Machine::prepare(*kernel)?.seconds(VM_SECONDS);
         for (name, program) in &stage.tests {
             let label = format!("{kernel}: {name}: ");
-            outcome.add(stage.on(&machine, program, &label)?);
+            outcome.add(stage.on(&machine, program, filters, &label)?);
         }
     }
     if outcome.seen() == 0 {
@@ -92,13 +101,9 @@ pub(crate) fn run_on(workspace: &Workspace, kernels: &[Kernel]) -> Result<ExitCo
 
 impl Stage {
     fn new(workspace: &Workspace) -> Result<Self> {
-        let words = ["test", "--package", "plimsoll", "--test", "*", "--no-run"];
-        let built = if has_tests(workspace) {
-            workspace.build(&words)?
-        } else {
-            Vec::new()
-        };
-        let plimsoll = workspace.build_plimsoll(&[])?;
+        let built = workspace.build(&["test", "--workspace", "--test", "*", "--no-run"])?;
+        let tests = workspace.root.join(TESTS);
+        let plimsoll = workspace.build_debug()?;
         let folder = tempfile::Builder::new()
             .prefix("plimsoll-truth-")
             .tempdir_in("/tmp")?;
@@ -106,17 +111,43 @@ impl Stage {
         let plimsoll = copy(&plimsoll, folder.path(), "plimsoll")?;
         let tests = built
             .iter()
-            .filter(|built| is_truth(built))
+            .filter(|built| built.test && built.source.starts_with(&tests))
             .map(|built| {
                 let name = format!("test-{}", built.name);
                 Ok((built.name.clone(), copy(&built.file, folder.path(), &name)?))
             })
             .collect::<Result<_>>()?;
-        Ok(Self {
+        let stage = Self {
             folder,
             tests,
             plimsoll,
-        })
+        };
+        stage.compile()?;
+        Ok(stage)
+    }
+
+    /// Compiles the programs to be watched while there is a compiler, and the right to make one of
+    /// them setuid.
+    fn compile(&self) -> Result<()> {
+        for (_, program) in &self.tests {
+            let mut command = self.command(program);
+            step::run(command.args(["--quiet", "--exact", COMPILES]))?;
+        }
+        Ok(())
+    }
+
+    /// A test program that knows where the others are.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        self.tell(&mut command);
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    fn tell(&self, command: &mut Command) {
+        command
+            .env("PLIMSOLL_BIN", &self.plimsoll)
+            .env("PLIMSOLL_WORKLOADS", self.folder.path());
     }
 
     /// A home with a folder for temporary files, owned by this user.
@@ -142,8 +173,8 @@ impl Stage {
             .envs([("USER", "nobody"), ("LOGNAME", "nobody")])
             .env("HOME", home)
             .env("TMPDIR", home.join("tmp"))
-            .env("PLIMSOLL_BIN", &self.plimsoll)
             .current_dir(home);
+        self.tell(&mut command);
         for (name, _) in std::env::vars_os() {
             let name_text = name.to_string_lossy();
             if name_text.starts_with("XDG_") || name_text.starts_with("CARGO") {
@@ -153,12 +184,15 @@ impl Stage {
         command
     }
 
-    fn on(&self, machine: &Machine, program: &Path, label: &str) -> Result<Outcome> {
-        let mut command = Command::new(program);
-        command
-            .arg("--show-output")
-            .env("PLIMSOLL_BIN", &self.plimsoll)
-            .current_dir(self.folder.path());
+    fn on(
+        &self,
+        machine: &Machine,
+        program: &Path,
+        filters: &[String],
+        label: &str,
+    ) -> Result<Outcome> {
+        let mut command = self.command(program);
+        command.arg("--show-output").args(filters);
         let run = machine.run(&command, &[self.folder.path().to_owned()])?;
         let mut reader = crate::outcome::Reader::new(label);
         for line in run.output.lines() {
@@ -168,21 +202,6 @@ impl Stage {
         }
         Ok(reader.end(run.status == 0))
     }
-}
-
-fn is_truth(built: &Built) -> bool {
-    built.test && built.kind == "test"
-}
-
-/// Whether the package `plimsoll` has integration tests: cargo refuses `--test '*'` where it has
-/// none.
-fn has_tests(workspace: &Workspace) -> bool {
-    fs::read_dir(workspace.root.join("crates/cli/tests")).is_ok_and(|entries| {
-        entries.flatten().any(|entry| {
-            let path = entry.path();
-            path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").is_file()
-        })
-    })
 }
 
 fn copy(from: &Path, folder: &Path, name: &str) -> Result<PathBuf> {

@@ -25,6 +25,8 @@ pub(crate) struct Built {
     pub(crate) test: bool,
     /// Its file.
     pub(crate) file: PathBuf,
+    /// The source that it starts with.
+    pub(crate) source: PathBuf,
 }
 
 impl Workspace {
@@ -87,17 +89,26 @@ impl Workspace {
         Ok(programs(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// Builds the binary `plimsoll` with these further words and gives back its file.
+    /// Builds a release of the binary `plimsoll` with these further words and gives back its file.
     ///
     /// # Errors
     /// When it cannot be built.
-    pub(crate) fn build_plimsoll(&self, words: &[&str]) -> Result<PathBuf> {
-        let words = [
-            &["build", "--package", "plimsoll", "--bin", "plimsoll"],
-            words,
-        ]
-        .concat();
-        self.build(&words)?
+    pub(crate) fn build_release(&self, words: &[&str]) -> Result<PathBuf> {
+        let release = ["build", "--package", "plimsoll", "--release", "--locked"];
+        self.build_plimsoll(&[&release, words].concat())
+    }
+
+    /// Builds the binary `plimsoll` as the tests of the workspace do (the same features of the same
+    /// packages, so that nothing is compiled twice) and gives back its file.
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    pub(crate) fn build_debug(&self) -> Result<PathBuf> {
+        self.build_plimsoll(&["build", "--workspace", "--bin", "plimsoll"])
+    }
+
+    fn build_plimsoll(&self, words: &[&str]) -> Result<PathBuf> {
+        self.build(words)?
             .into_iter()
             .find(|built| built.kind == "bin" && built.name == "plimsoll")
             .map(|built| built.file)
@@ -134,6 +145,7 @@ fn built(message: &Value) -> Option<Built> {
     let target = message.get("target")?;
     Some(Built {
         file: PathBuf::from(message.get("executable")?.as_str()?),
+        source: PathBuf::from(target.get("src_path")?.as_str()?),
         name: target.get("name")?.as_str()?.to_owned(),
         kind: target.get("kind")?.get(0)?.as_str()?.to_owned(),
         test: message.get("profile")?.get("test")?.as_bool()?,
@@ -149,7 +161,7 @@ mod tests {
         let messages = [
             r#"{"target":{"kind":["lib"],"name":"a"},"profile":{"test":false},"executable":null}"#,
             "no json",
-            r#"{"target":{"kind":["test"],"name":"truth"},"profile":{"test":true},"#,
+            r#"{"target":{"kind":["test"],"name":"truth","src_path":"/s/t.rs"},"profile":{"test":true},"#,
             r#"{"reason":"build-finished","success":true}"#,
         ];
         let messages = messages
@@ -163,6 +175,7 @@ mod tests {
             ("truth", "test", true)
         );
         assert_eq!(truth.file, Path::new("/t/truth-1"));
+        assert_eq!(truth.source, Path::new("/s/t.rs"));
     }
 
     #[test]

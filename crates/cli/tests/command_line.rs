@@ -1,13 +1,20 @@
 //! What a user sees of the command line: exit statuses, where texts go, what a closed pipe does.
-#![allow(missing_docs, reason = "tests")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "a test that meets what it did not expect fails by panicking"
+)]
 
+use std::ffi::OsString;
 use std::process::{Command, Output, Stdio};
 
+/// The binary under test: `PLIMSOLL_BIN`, or the one that cargo built.
+fn binary() -> OsString {
+    std::env::var_os("PLIMSOLL_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_plimsoll").into())
+}
+
 fn plimsoll(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .args(words)
-        .output()
-        .unwrap()
+    Command::new(binary()).args(words).output().unwrap()
 }
 
 fn status(words: &[&str]) -> i32 {
@@ -53,7 +60,7 @@ fn help_and_version_go_to_stdout() {
 
 #[test]
 fn a_reader_that_has_gone_is_no_failure() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+    let mut child = Command::new(binary())
         .args(["completions", "bash"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -71,7 +78,7 @@ fn a_full_disk_is_a_failure() {
         .write(true)
         .open("/dev/full")
         .unwrap();
-    let status = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+    let status = Command::new(binary())
         .arg("doctor")
         .stdout(full)
         .stderr(Stdio::null())

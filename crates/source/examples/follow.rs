@@ -186,9 +186,10 @@ impl Tally {
     fn print(&self, name: &str, counts: &Counts, cost_ns: u64) {
         let root = self.root_ending.map_or(-1, Ending::shell_status);
         println!(
-            "{{\"mechanism\":\"{name}\",\"forks\":{},\"execs\":{},\"exits\":{},\"lost\":{},\"root\":{root},\
-             \"endings\":{:?},\"total\":{},\"peak\":{},\"alive\":{},\"threads_peak\":{},\"threads_alive\":{},\
-             \"exact\":{},\"valued\":{},\"cpu_ns\":{},\"bytes_read\":{},\"reads\":{},\"rss_peak\":{},\
+            "{{\"mechanism\":\"{name}\",\"forks\":{},\"execs\":{},\"exits\":{},\"lost\":{},\
+             \"root\":{root},\"endings\":{:?},\"total\":{},\"peak\":{},\"alive\":{},\
+             \"threads_peak\":{},\"threads_alive\":{},\"exact\":{},\"valued\":{},\
+             \"cpu_ns\":{},\"bytes_read\":{},\"reads\":{},\"rss_peak\":{},\
              \"monitor_ns\":{cost_ns}}}",
             self.forks,
             self.execs,

@@ -92,7 +92,7 @@ fn measure(what: What) -> Result<()> {
 fn place(words: &PairWords) -> Result<Place> {
     let binary = match &words.binary {
         Some(binary) => binary.clone(),
-        None => Workspace::find()?.build_plimsoll(&["--release"])?,
+        None => Workspace::find()?.build_release(&[])?,
     };
     Place::make(&binary)
 }

@@ -99,11 +99,6 @@ impl Folders {
             self.sample(now, tree);
         }
     }
-
-    /// Whether somebody asked for a footprint.
-    pub(crate) const fn asked(&self) -> bool {
-        self.asked
-    }
 }
 
 fn working_directory(asked: bool, facts: &mut Facts) -> Option<PathBuf> {

@@ -73,9 +73,9 @@ impl Task {
         }
     }
 
-    /// The launcher's pid, also when it is gone.
-    pub(crate) fn launcher_pid(&self) -> u32 {
-        self.launcher.pid()
+    /// Whether the launcher is gone and its children are ours.
+    pub(crate) const fn is_adopted(&self) -> bool {
+        self.launcher_gone
     }
 
     /// Executes the command; an error number if its program cannot be executed.

@@ -86,6 +86,40 @@ fn a_prefix_with_json_means_the_same_file() {
     }
 }
 
+/// What the schema promises under `usage`.
+const USAGE: &[&str] = &[
+    "wall_time",
+    "cpu_time",
+    "cpu_user",
+    "cpu_system",
+    "cores_mean",
+    "cores_peak",
+    "cpu_wait",
+    "io_wait",
+    "rss_peak",
+    "rss_peak_process",
+    "memory_peak",
+    "cgroup_peak",
+    "virtual_peak",
+    "swap_peak",
+    "processes_total",
+    "processes_peak",
+    "threads_peak",
+    "bytes_read",
+    "bytes_written",
+    "reads",
+    "writes",
+    "disk_read",
+    "disk_written",
+    "faults_minor",
+    "faults_major",
+    "switches_voluntary",
+    "switches_involuntary",
+    "footprint_peak",
+    "files_peak",
+    "gpu_time",
+];
+
 /// The fields of the schema, absent ones with their reason and never 0.
 #[test]
 fn the_schema_is_complete() {
@@ -103,40 +137,8 @@ fn the_schema_is_complete() {
         .options(["--inputs-bytes", "5MiB", "--limit", "memory=4GiB,wall=1h"])
         .finish();
     done.expect_status(0);
-    let fields = [
-        "wall_time",
-        "cpu_time",
-        "cpu_user",
-        "cpu_system",
-        "cores_mean",
-        "cores_peak",
-        "cpu_wait",
-        "io_wait",
-        "rss_peak",
-        "rss_peak_process",
-        "memory_peak",
-        "cgroup_peak",
-        "virtual_peak",
-        "swap_peak",
-        "processes_total",
-        "processes_peak",
-        "threads_peak",
-        "bytes_read",
-        "bytes_written",
-        "reads",
-        "writes",
-        "disk_read",
-        "disk_written",
-        "faults_minor",
-        "faults_major",
-        "switches_voluntary",
-        "switches_involuntary",
-        "footprint_peak",
-        "files_peak",
-        "gpu_time",
-    ];
     let report = done.report();
-    for name in fields {
+    for name in USAGE {
         assert!(
             report.usage.get(name).is_some(),
             "no {name}\n{}",
@@ -287,8 +289,8 @@ fn one_create_and_one_rename_a_task() {
     }
     let run = Run::watched(Mechanism::Default, words!["sleep", "0.1"]);
     let log = run.path("trace");
-    let calls = "trace=open,openat,creat,mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,\
-                 renameat2,unlink,unlinkat,rmdir,mknod,mknodat,truncate";
+    let calls = "trace=open,openat,creat,mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,\
+                 renameat,renameat2,unlink,unlinkat,rmdir,mknod,mknodat,truncate";
     let done = run
         .wrapped(words!["strace", "-f", "-qq", "-e", calls, "-o", log])
         .finish();

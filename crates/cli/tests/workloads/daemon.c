@@ -1,4 +1,4 @@
-/* daemon gone|linger MS MIB FILE: a double-forked child in a session of its own fills MIB MiB, uses
+/* daemon gone|linger MS MIB FILE: a double-forked child with its own session fills MIB MiB, uses
  * MS milliseconds of CPU time, then ends (linger), or writes its pid to FILE and waits for a signal
  * (gone). `linger`: the first process ends after the daemon, with status 4. `gone`: it ends
  * with status 4 when FILE is written.

@@ -80,7 +80,8 @@ static void kernel_side(void) {
         die("oom_score_adj");
     printf("death_signal %d subreaper %d dumpable %d keepcaps %d securebits %d slack %d thp %d\n",
            death, reaper, prctl(PR_GET_DUMPABLE), prctl(PR_GET_KEEPCAPS),
-           prctl(PR_GET_SECUREBITS), prctl(PR_GET_TIMERSLACK), prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0));
+           prctl(PR_GET_SECUREBITS), prctl(PR_GET_TIMERSLACK),
+           prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0));
     printf("personality %x policy %d nice %d cpus %d oom_score_adj %s", personality(0xffffffff),
            sched_getscheduler(0), getpriority(PRIO_PROCESS, 0), CPU_COUNT(&cpus), score);
 }

@@ -1,5 +1,5 @@
-/* fat MIB COMMAND [ARG...]: has MIB MiB resident while it starts COMMAND (by fork), waits for it and
- * ends as it did. Truth: COMMAND itself is as small as ever. */
+/* fat MIB COMMAND [ARG...]: has MIB MiB resident while it starts COMMAND (by fork), waits for it
+ * and ends as it did. Truth: COMMAND itself is as small as ever. */
 #include "truth.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
-/* hold FILE: writes its pid to FILE and waits for a signal. Truth: it lives until someone ends it. */
+/* hold FILE: writes its pid to FILE and waits for a signal. Truth: it lives until it is
+ * ended. */
 #include "truth.h"
 
 int main(int argc, char **argv) {

@@ -64,7 +64,8 @@ fn subscribe(buffer_bytes: u32) -> Result<Subscription, Refusal> {
 }
 
 fn unusable(refusal: Refusal) -> Unusable {
-    let older = "before Linux 6.6 the proc connector needs CAP_NET_ADMIN: run as root, or use a newer kernel";
+    let older = "before Linux 6.6 the proc connector needs CAP_NET_ADMIN: run as root, or use a \
+                 newer kernel";
     match refusal {
         Refusal::Failed(error) if error.errno() == Some(EPERM) => {
             (Absent::NoPermission, older.to_owned())
@@ -75,7 +76,8 @@ fn unusable(refusal: Refusal) -> Unusable {
         ),
         Refusal::Silent => (
             Absent::NotApplicable,
-            "the kernel gives process events only in the initial pid and user namespaces: not in a container"
+            "the kernel gives process events only in the initial pid and user namespaces: not in \
+             a container"
                 .to_owned(),
         ),
         Refusal::Denied(_) => (Absent::NoPermission, older.to_owned()),

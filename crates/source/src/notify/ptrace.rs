@@ -50,8 +50,8 @@ const STACK_BYTES: usize = 256 * 1024;
 pub fn probe() -> Result<(), Unusable> {
     sys::ptrace::probe().map_err(|error| {
         let why = format!(
-            "{error}: tracing is forbidden here; kernel.yama.ptrace_scope above 1, a container's seccomp profile \
-             or another tracer can be the reason"
+            "{error}: tracing is forbidden here; kernel.yama.ptrace_scope above 1, a container's \
+             seccomp profile or another tracer can be the reason"
         );
         (Absent::NoPermission, why)
     })

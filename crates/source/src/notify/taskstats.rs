@@ -39,7 +39,8 @@ pub fn probe() -> Result<(), Unusable> {
     super::connector::probe()?;
     subscribe().map(drop).map_err(|error| {
         let why = format!(
-            "{error}: taskstats needs CAP_NET_ADMIN in the initial namespaces and CONFIG_TASKSTATS: run as root"
+            "{error}: taskstats needs CAP_NET_ADMIN in the initial namespaces and \
+             CONFIG_TASKSTATS: run as root"
         );
         (Absent::NoPermission, why)
     })

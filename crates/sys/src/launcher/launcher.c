@@ -118,8 +118,8 @@ static long read_file(const char *path)
 	return used;
 }
 
-/* Fills the seven counters of /proc/self/io, in the order of the file. The reads that this makes are not in
- * the text that they return, so the caller subtracts the reads made before. */
+/* Fills the seven counters of /proc/self/io, in the order of the file. The reads that this makes
+ * are not in the text that they return, so the caller subtracts the reads made before. */
 static int read_io(u64 io[7])
 {
 	int field = 0;
@@ -203,6 +203,9 @@ static void become(int go_fd, u64 mask, char **argv, char **environment)
 		leave(125);
 	set_action(SIG_CHLD, flags & FLAG_CHLD_IGNORED ? (void *)1 : 0);
 	set_action(SIG_PIPE, flags & FLAG_PIPE_IGNORED ? (void *)1 : 0);
+	for (int fd = 0; fd < 3; fd++)
+		if (flags & FLAG_STDIN_CLOSED << fd)
+			SYS1(NR_close, fd);
 	set_mask(mask);
 	error = SYS3(NR_execve, argv[0], argv + 1, environment);
 	if (error == ERR_NOEXEC) {
@@ -291,7 +294,8 @@ static int shell_status(int status)
 	return status & 0x7f ? 128 + (status & 0x7f) : (status >> 8) & 0xff;
 }
 
-/* The monitor is gone: end the tree, or see the task through, and tell its status to whoever waits. */
+/* The monitor is gone: end the tree, or see the task through, and tell its status to whoever
+ * waits. */
 static void monitor_died(void)
 {
 	u64 all_but_child = ~(1ull << (SIG_CHLD - 1));

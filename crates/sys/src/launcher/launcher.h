@@ -30,6 +30,7 @@ enum {
 	FLAG_LEAVE = 1,         /* when the monitor dies, leave the task alone */
 	FLAG_CHLD_IGNORED = 2,  /* SIGCHLD was ignored when plimsoll was started */
 	FLAG_PIPE_IGNORED = 4,  /* SIGPIPE was ignored when plimsoll was started */
+	FLAG_STDIN_CLOSED = 8,  /* descriptor 0 was closed then; 16 and 32: 1 and 2 */
 };
 
 /* struct rusage of a 64-bit kernel: 2 timevals and 14 longs. */
@@ -44,7 +45,8 @@ struct message {
 	u32 io_valid;        /* whether io[] could be read */
 	u64 at_boot_ns;      /* CLOCK_BOOTTIME */
 	u64 reaped_total;    /* children waited for */
-	u64 io[7];           /* rchar wchar syscr syscw read write cancelled bytes, of waited-for descendants */
+	/* rchar wchar syscr syscw read write cancelled bytes, of waited-for descendants */
+	u64 io[7];
 	struct rusage_words children; /* RUSAGE_CHILDREN */
 	struct rusage_words self;     /* RUSAGE_SELF: the launcher's own cost */
 };

@@ -1,4 +1,5 @@
-/* files FOLDER N TIMES: opens, reads, asks the size of and closes N files FOLDER/0.., TIMES over. */
+/* files FOLDER N TIMES: opens, reads, asks the size of and closes N files FOLDER/0..,
+ * TIMES over. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* meter FILE COMMAND [ARG...]: runs COMMAND, waits for it and for everything that it leaves behind
- * (child subreaper), and writes to FILE: wall ns until COMMAND ended, CPU us of all of them, largest
- * resident set of one in KiB. Exits as COMMAND did. */
+ * (child subreaper), and writes to FILE: wall ns until COMMAND ended, CPU us of all of them,
+ * largest resident set of one in KiB. Exits as COMMAND did. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

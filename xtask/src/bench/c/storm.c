@@ -1,4 +1,5 @@
-/* storm COUNT PARALLEL PROGRAM [ARG...]: starts PROGRAM COUNT times by vfork, PARALLEL at a time. */
+/* storm COUNT PARALLEL PROGRAM [ARG...]: starts PROGRAM COUNT times by vfork, PARALLEL at a
+ * time. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
