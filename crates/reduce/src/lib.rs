@@ -6,6 +6,7 @@
 
 mod ceiling;
 mod counters;
+mod course;
 mod fold;
 mod life;
 pub mod limit;

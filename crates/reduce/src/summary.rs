@@ -1,9 +1,10 @@
 //! The end of a task: everything the report needs, in one value.
 
+use crate::course::candidate;
 use crate::series::Series;
 use crate::settings::End;
 use crate::top::TopProcess;
-use crate::tree::{Tree, candidate};
+use crate::tree::Tree;
 use record::report::{Process, Usage};
 
 /// A process that outlived the task.

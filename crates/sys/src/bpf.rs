@@ -1,8 +1,7 @@
 //! The in-kernel programs: exact process tree and final values of a task (`bpf/task.bpf.c`).
 //!
-//! Loaded once a node and shared by all runs: pinned in bpffs, counted by locks. Each run has a
-//! slot,
-//! a ring buffer for its events and a line of counters that it shares with the kernel.
+//! Loaded once a node and shared by all runs: pinned in bpffs, attached while there are users,
+//! which locks count. Each run has a slot, a ring buffer for its events and a line of counters that it shares with the kernel.
 //!
 //! The pids in events are those of the initial pid namespace; elsewhere the programs are
 //! unavailable.
@@ -20,6 +19,8 @@ mod lock;
 #[cfg(feature = "bpf")]
 mod mapping;
 #[cfg(feature = "bpf")]
+mod pinned;
+#[cfg(feature = "bpf")]
 mod programs;
 #[cfg(feature = "bpf")]
 mod ring;
@@ -27,6 +28,8 @@ mod ring;
 mod run;
 #[cfg(feature = "bpf")]
 mod share;
+#[cfg(feature = "bpf")]
+mod state;
 
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
@@ -34,6 +37,8 @@ pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
 pub use programs::TaskPrograms;
 #[cfg(feature = "bpf")]
 pub use run::{Run, RunTotals};
+#[cfg(feature = "bpf")]
+pub use share::unload;
 
 #[cfg(test)]
 #[cfg(feature = "bpf")]

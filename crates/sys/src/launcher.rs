@@ -17,9 +17,8 @@ use std::os::unix::ffi::OsStrExt;
 
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
 
+/// The flag that stands below those of [`crate::start::facts`], which are passed on as they are.
 const FLAG_LEAVE: u32 = 1;
-const FLAG_CHLD_IGNORED: u32 = 2;
-const FLAG_PIPE_IGNORED: u32 = 4;
 /// `sizeof(struct message)`.
 const MESSAGE_BYTES: usize = 376;
 
@@ -32,8 +31,8 @@ pub struct Plan<'a> {
     pub arguments: &'a [std::ffi::OsString],
     /// The signal mask to give back to it.
     pub signal_mask: u64,
-    /// Signals that were ignored at our start ([`crate::signal::ignored_at_start`]).
-    pub ignored: u32,
+    /// What we were started with ([`crate::start::facts`]), to be given back.
+    pub started_with: u32,
     /// Whether the task is left alone when the monitor dies.
     pub leave: bool,
 }
@@ -207,13 +206,7 @@ fn write_image() -> Result<OwnedFd, Error> {
 }
 
 fn argument_words(plan: &Plan<'_>, control: RawFd, go: RawFd) -> Result<Vec<CString>, Error> {
-    let mut flags = if plan.leave { FLAG_LEAVE } else { 0 };
-    if plan.ignored & crate::signal::CHILD_IGNORED != 0 {
-        flags |= FLAG_CHLD_IGNORED;
-    }
-    if plan.ignored & crate::signal::PIPE_IGNORED != 0 {
-        flags |= FLAG_PIPE_IGNORED;
-    }
+    let flags = plan.started_with << 1 | if plan.leave { FLAG_LEAVE } else { 0 };
     let mut words: Vec<Vec<u8>> = vec![
         b"plimsoll-launcher".to_vec(),
         control.to_string().into_bytes(),
@@ -333,7 +326,7 @@ mod tests {
             path: &path,
             arguments: &arguments,
             signal_mask: 0,
-            ignored: 0,
+            started_with: 0,
             leave: false,
         };
         let launcher = Launcher::start(&plan).unwrap();

@@ -15,6 +15,7 @@ pub mod probe;
 pub mod process;
 pub mod ptrace;
 pub mod signal;
+pub mod start;
 pub mod taskstats;
 pub mod wake;
 

@@ -3,39 +3,6 @@
 
 use crate::error::{Error, check};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// `SIGCHLD` was ignored when we were started.
-pub const CHILD_IGNORED: u32 = 1;
-/// `SIGPIPE` was ignored when we were started.
-pub const PIPE_IGNORED: u32 = 2;
-
-/// Read before `main`, because the Rust runtime ignores `SIGPIPE` there and forgets what was.
-static STARTED_WITH: AtomicU32 = AtomicU32::new(0);
-
-#[used]
-#[unsafe(link_section = ".init_array")]
-static READ_DISPOSITIONS: extern "C" fn() = read_dispositions;
-
-extern "C" fn read_dispositions() {
-    let mut flags = 0;
-    for (signal, flag) in [
-        (libc::SIGCHLD, CHILD_IGNORED),
-        (libc::SIGPIPE, PIPE_IGNORED),
-    ] {
-        if is_ignored(signal) {
-            flags |= flag;
-        }
-    }
-    STARTED_WITH.store(flags, Ordering::Relaxed);
-}
-
-/// Which of the signals that the Rust runtime or we change were ignored when this program was
-/// started:
-/// [`CHILD_IGNORED`] | [`PIPE_IGNORED`].
-pub fn ignored_at_start() -> u32 {
-    STARTED_WITH.load(Ordering::Relaxed)
-}
 
 /// Whether this process ignores `signal` now (`sigaction(2)`).
 pub fn is_ignored(signal: i32) -> bool {
@@ -59,20 +26,6 @@ pub fn set_ignored(signal: i32) {
     // SAFETY: SIG_IGN is a valid disposition for any signal; an invalid number is refused by the
     // kernel.
     unsafe { libc::signal(signal, libc::SIG_IGN) };
-}
-
-/// Gives the signals that the Rust runtime changes back as they were at our start, before an exec.
-pub fn restore(ignored: u32) {
-    for (signal, flag) in [
-        (libc::SIGCHLD, CHILD_IGNORED),
-        (libc::SIGPIPE, PIPE_IGNORED),
-    ] {
-        if ignored & flag != 0 {
-            set_ignored(signal)
-        } else {
-            set_default(signal)
-        }
-    }
 }
 
 /// Blocks every signal of the calling thread and returns the mask as it was, bit N-1 for signal N.

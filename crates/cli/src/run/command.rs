@@ -33,12 +33,19 @@ pub(crate) fn find(word: &OsStr, search: Option<&OsStr>) -> Found {
             folder
         };
         match look_at(&folder.join(word)) {
+            // A folder that may not be searched holds nothing for us.
+            Found::NotExecutable(_) if !is_searchable(&folder) => {}
             Found::Missing => {}
             Found::NotExecutable(path) => refused = Found::NotExecutable(path),
             found @ Found::At(_) => return found,
         }
     }
     refused
+}
+
+fn is_searchable(folder: &Path) -> bool {
+    !matches!(std::fs::metadata(folder.join(".")),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 fn look_at(path: &Path) -> Found {

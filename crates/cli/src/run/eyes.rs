@@ -8,15 +8,19 @@ use super::task::Task;
 use crate::cmd::run::{Level, RunOptions, Series};
 use anyhow::Result;
 use record::event::Event;
-use record::sample::ProcessSample;
+use record::sample::{MainEnd, ProcessSample};
 use record::unit::Nanos;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
 use source::follow::procfs;
+use source::query::proc_pid_cmdline;
 use source::query::pss::Scales;
 use source::query::sampler::{self, Sampler};
 use source::root::Root;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use sys::descriptor::{self, Waiting};
 
@@ -28,6 +32,13 @@ const AGE_FRACTION: u64 = 8;
 /// Passes take at most one part in this of the time.
 const COST_SHARE: u64 = 100;
 
+/// The share for passes that an event asked for, while the task is young.
+const YOUNG_SHARE: u64 = 20;
+/// How long a task is young.
+const YOUNG: Nanos = Nanos::from_secs(1);
+/// Processes whose introduction is remembered before the dead ones are forgotten.
+const INTRODUCED_MAX: usize = 4096;
+
 /// Everything that looks at the task.
 pub(crate) struct Eyes {
     notifier: Notifier,
@@ -38,16 +49,25 @@ pub(crate) struct Eyes {
     samples: Vec<ProcessSample>,
     events: Vec<Event>,
     scales: Scales,
+    /// The command as it was asked for: its process's first command line.
+    command: Vec<u8>,
+    root: u32,
+    /// How the command's process ended, as events told it.
+    root_end: Option<MainEnd>,
+    /// Starts and names of the processes whose command line was read, where no event tells it.
+    introduced: HashMap<u32, (Nanos, Vec<u8>)>,
     adopter: u32,
     start: Nanos,
+    last_pass: Nanos,
+    last_cost: u64,
     next_pass: Nanos,
     broken: bool,
 }
 
 impl Eyes {
-    /// Chooses the mechanism; an error is what was asked for by name and cannot be had.
-    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
-        let notifier = Notifier::choose(options, facts)?;
+    /// Chooses the mechanism and follows the command's process, which waits; an error is what was asked for by name and cannot be had.
+    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
+        let notifier = Notifier::choose(options, facts, task)?;
         let settings = Settings {
             interval: options.interval,
             max_processes: usize::try_from(options.processes_max).unwrap_or(usize::MAX),
@@ -73,24 +93,36 @@ impl Eyes {
             samples: Vec::new(),
             events: Vec::new(),
             scales: Scales::new(Root::default()),
-            adopter: 0,
+            command: command_line(&options.command),
+            root: task.pid(),
+            root_end: None,
+            introduced: HashMap::new(),
+            adopter: task.adopter(),
             start: facts.start,
+            last_pass: Nanos(0),
+            last_cost: 0,
             next_pass: Nanos(0),
             broken: false,
         })
     }
 
-    /// Follows the command's process, which waits for its exec.
-    pub(crate) fn follow(&mut self, task: &Task) -> Result<()> {
-        self.adopter = task.adopter();
-        self.notifier.follow(task)
-    }
-
     /// The command is about to execute: measuring begins.
-    pub(crate) fn started(&mut self, facts: &Facts, task: &Task) {
+    pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task) {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
         self.next_pass = facts.start.plus(PASS_MIN);
+        if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
+            let command = self.command.clone();
+            let at = facts.start;
+            let event = Event::Exec {
+                at,
+                pid: task.pid(),
+                command,
+                truncated: false,
+                path: None,
+            };
+            self.take(event, facts);
+        }
     }
 
     /// The launcher is gone: the monitor is the one that adopts.
@@ -102,7 +134,7 @@ impl Eyes {
     pub(crate) fn look(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
         self.listen(facts);
         if now >= self.next_pass {
-            self.pass(now, task, hold);
+            self.pass(now, task, hold, facts);
         }
     }
 
@@ -114,30 +146,114 @@ impl Eyes {
             facts.note(format!("process events stopped: {error:#}"));
             self.broken = true;
         }
-        for event in self.events.drain(..) {
-            facts.event(&event, &mut self.tree);
-            self.tree.event(&event);
+        for event in std::mem::take(&mut self.events) {
+            self.take(event, facts);
         }
         if let Some(counts) = self.notifier.counts() {
             self.tree.counts(&counts);
         }
     }
 
+    fn take(&mut self, mut event: Event, facts: &mut Facts) {
+        match &mut event {
+            // The process ended before its command line could be read; of the first one we know it.
+            Event::Exec { pid, command, .. } if *pid == self.root && command.is_empty() => {
+                command.clone_from(&self.command);
+            }
+            Event::Exit {
+                pid,
+                at,
+                ending: Some(ending),
+                ..
+            } if *pid == self.root => {
+                self.root_end = Some(MainEnd {
+                    at: *at,
+                    ending: *ending,
+                });
+            }
+            _ => {}
+        }
+        if matches!(event, Event::Exec { .. } | Event::Exit { .. }) {
+            self.hurry();
+        }
+        facts.event(&event, &mut self.tree);
+        self.tree.event(&event);
+    }
+
+    /// What lives on now, its peak included, is known best right after another process ended or began: where
+    /// exits carry no values, look as soon as that costs no more than its share of the time.
+    fn hurry(&mut self) {
+        if self.notifier.kind() == reduce::settings::Mechanism::Connector {
+            let share = if self.last_pass.since(self.start) < YOUNG {
+                YOUNG_SHARE
+            } else {
+                COST_SHARE
+            };
+            let soon = self
+                .last_pass
+                .plus(Nanos(self.last_cost.saturating_mul(share)));
+            self.next_pass = self.next_pass.min(soon);
+        }
+    }
+
+    /// How the command's process ended, if events told it.
+    pub(crate) const fn root_end(&self) -> Option<MainEnd> {
+        self.root_end
+    }
+
+    /// Where no event tells of an exec: reads the command lines of processes that are new or have another name.
+    fn introduce(&mut self, at: Nanos, facts: &mut Facts) {
+        let mut met = Vec::new();
+        for sample in &self.samples {
+            let known = self.introduced.get(&sample.id.pid);
+            if known
+                .is_none_or(|(start, name)| *start != sample.id.start_ns || *name != sample.comm)
+            {
+                met.push((sample.id, sample.comm.clone()));
+            }
+        }
+        if self.introduced.len() > INTRODUCED_MAX {
+            let living: HashSet<u32> = self.samples.iter().map(|sample| sample.id.pid).collect();
+            self.introduced.retain(|pid, _| living.contains(pid));
+        }
+        for (id, name) in met {
+            // One that ended meanwhile stays without a command line.
+            let command = proc_pid_cmdline::read(&Root::default(), id.pid).unwrap_or_default();
+            self.introduced.insert(id.pid, (id.start_ns, name));
+            let event = Event::Exec {
+                at,
+                pid: id.pid,
+                command,
+                truncated: false,
+                path: None,
+            };
+            self.take(event, facts);
+        }
+    }
+
     /// One pass over all living processes and the group.
-    pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold) {
-        let begun = sys::clock::boot();
+    pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
+        let (begun, weighed) = (sys::clock::boot(), self.scales.spent());
         let pids = self.members();
         self.sampler.sample(&pids, &mut self.samples);
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
         }
         self.tree.sample(now, &self.samples);
+        if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
+            self.introduce(now, facts);
+        }
         hold.sample(now, &mut self.tree);
         if let Some(waited) = task.waited() {
             self.tree.waited(&waited);
         }
         task.ask_totals();
-        let cost = sys::clock::boot().saturating_sub(begun);
+        // Weighing has a budget of its own.
+        let weighing = self.scales.spent().since(weighed).0;
+        let cost = sys::clock::boot()
+            .saturating_sub(begun)
+            .saturating_sub(weighing);
+        (self.last_pass, self.last_cost) = (now, cost);
         let age = now.since(self.start).0 / AGE_FRACTION;
         let pause = age.clamp(PASS_MIN.0, self.settings.interval.0.max(PASS_MIN.0));
         self.next_pass = now.plus(Nanos(pause.max(cost.saturating_mul(COST_SHARE))));
@@ -224,4 +340,12 @@ impl Eyes {
             }
         }
     }
+}
+
+/// A command as the kernel keeps it: each word ended by a NUL.
+fn command_line(words: &[OsString]) -> Vec<u8> {
+    words
+        .iter()
+        .flat_map(|word| [word.as_bytes(), b"\0"].concat())
+        .collect()
 }

@@ -162,6 +162,7 @@ impl Hold {
         now: Nanos,
         eyes: &mut Eyes,
         task: &mut Task,
+        facts: &mut Facts,
         options: &RunOptions,
     ) -> Option<Nanos> {
         if let Some(grace) = self.check_oom(now, eyes, options) {
@@ -170,7 +171,7 @@ impl Hold {
         if self.limits.list().is_empty() || now < self.next_look {
             return None;
         }
-        eyes.pass(now, task, self);
+        eyes.pass(now, task, self, facts);
         let live = eyes.tree.live(now);
         let mut grace = None;
         for verdict in self.limits.check(&live) {

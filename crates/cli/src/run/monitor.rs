@@ -98,6 +98,7 @@ impl<'a> Monitor<'a> {
             let now = Nanos(sys::clock::boot());
             self.eyes
                 .look(now, &mut self.task, &mut self.hold, &mut self.facts);
+            self.hear_of_adopted();
             self.enforce(now);
             self.paper
                 .running_state(now, &self.facts, &self.eyes, &self.hold);
@@ -147,21 +148,15 @@ impl<'a> Monitor<'a> {
         self.hear_own();
         self.hear_front();
         while let Some(happened) = self.task.next() {
-            let now = Nanos(sys::clock::boot());
             match happened {
                 Happened::Stopped(signal) => {
                     self.stopped = true;
                     self.tell_front(ToFront::Stopped(signal));
                 }
                 Happened::Continued => self.stopped = false,
-                Happened::Ended(end) => {
-                    self.main_end = Some(end);
-                    let action = self.ending.main_ended(now);
-                    self.act(action);
-                    self.end_descendants(now);
-                }
+                Happened::Ended(end) => self.main_ended(end),
                 Happened::Empty => {
-                    self.empty = true;
+                    self.empty = !self.task.is_adopted() || self.eyes.survivors().is_empty();
                     break;
                 }
                 Happened::Adopted => {
@@ -171,6 +166,25 @@ impl<'a> Monitor<'a> {
                 }
             }
         }
+    }
+
+    /// Under ptrace the tracing thread waits for the children that a dead launcher left us: an event tells the
+    /// end of the command.
+    fn hear_of_adopted(&mut self) {
+        if self.main_end.is_none()
+            && self.task.is_adopted()
+            && let Some(end) = self.eyes.root_end()
+        {
+            self.main_ended(end);
+        }
+    }
+
+    fn main_ended(&mut self, end: MainEnd) {
+        let now = Nanos(sys::clock::boot());
+        self.main_end = Some(end);
+        let action = self.ending.main_ended(now);
+        self.act(action);
+        self.end_descendants(now);
     }
 
     fn end_descendants(&mut self, now: Nanos) {
@@ -265,10 +279,13 @@ impl<'a> Monitor<'a> {
     }
 
     fn enforce(&mut self, now: Nanos) {
-        if let Some(grace) = self
-            .hold
-            .check(now, &mut self.eyes, &mut self.task, self.options)
-        {
+        if let Some(grace) = self.hold.check(
+            now,
+            &mut self.eyes,
+            &mut self.task,
+            &mut self.facts,
+            self.options,
+        ) {
             let action = self.ending.end(Reason::Limit, now, grace);
             self.act(action);
         }
@@ -308,7 +325,8 @@ impl<'a> Monitor<'a> {
         self.eyes
             .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
         if !survivors.is_empty() {
-            self.eyes.pass(now, &mut self.task, &mut self.hold);
+            self.eyes
+                .pass(now, &mut self.task, &mut self.hold, &mut self.facts);
         }
         self.hold.last_look(now, &mut self.eyes, self.options);
         self.facts.launcher = self.task.launcher_usage();

@@ -28,62 +28,65 @@ pub(crate) enum Notifier {
     /// Programs in the kernel.
     #[cfg(feature = "bpf")]
     Bpf(Box<source::notify::bpf::Bpf>),
-    /// Stops at every fork, exec and exit; `None` until the command's process exists.
-    Ptrace(Option<Tracer>),
+    /// Stops at every fork, exec and exit.
+    Ptrace(Tracer),
 }
 
 impl Notifier {
-    /// The best that this kernel and this user allow and that leaves the task as it is, or the one
-    /// asked for
-    /// by name.
-    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
+    /// Follows the command's process, which waits for its exec, with the mechanism asked for by name, else
+    /// with the best that this kernel and this user allow and that leaves the task as it is.
+    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         match (options.level, options.mechanism) {
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
-            (_, Some(Mechanism::Connector)) => Self::connector(),
-            (_, Some(Mechanism::Bpf)) => Self::bpf(),
-            (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts),
-            (_, None) => Ok(Self::best(facts)),
+            (_, Some(Mechanism::Connector)) => {
+                Self::connector(task).context("--mechanism connector")
+            }
+            (_, Some(Mechanism::Bpf)) => Self::bpf(task).context("--mechanism bpf"),
+            (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts, task).context("--mechanism ptrace"),
+            (Some(Level::Events), None) => Self::best(task).context("--level events"),
+            (None, None) => Ok(Self::best(task).unwrap_or_else(|error| {
+                facts.note(format!("no process events, so /proc is read: {error:#}"));
+                Notifier::Procfs
+            })),
         }
     }
 
-    /// Programs in the kernel where they may be loaded, else process events, else `/proc` alone.
-    fn best(facts: &mut Facts) -> Self {
+    /// Programs in the kernel where they may be loaded, else process events.
+    fn best(task: &Task) -> Result<Self> {
         if sys::process::effective_uid() == 0
-            && let Ok(notifier) = Self::bpf()
+            && let Ok(notifier) = Self::bpf(task)
         {
-            return notifier;
+            return Ok(notifier);
         }
-        match Self::connector() {
-            Ok(notifier) => notifier,
-            Err(error) => {
-                facts.note(format!("no process events, so /proc is read: {error:#}"));
-                Notifier::Procfs
-            }
-        }
+        Self::connector(task)
     }
 
     #[cfg(feature = "bpf")]
-    fn bpf() -> Result<Self> {
-        let bpf = source::notify::bpf::Bpf::open().context("--mechanism bpf")?;
+    fn bpf(task: &Task) -> Result<Self> {
+        let mut bpf = source::notify::bpf::Bpf::open()?;
+        bpf.follow(task.pid(), task.adopter())?;
         Ok(Notifier::Bpf(Box::new(bpf)))
     }
 
     #[cfg(not(feature = "bpf"))]
-    fn bpf() -> Result<Self> {
-        bail!("--mechanism bpf: this build has no in-kernel programs (feature `bpf`)")
+    fn bpf(_: &Task) -> Result<Self> {
+        bail!("this build has no in-kernel programs (feature `bpf`)")
     }
 
-    fn connector() -> Result<Self> {
-        let connector = Connector::open(Path::new("/proc")).context("--mechanism connector")?;
+    fn connector(task: &Task) -> Result<Self> {
+        let mut connector = Connector::open(Path::new("/proc"))?;
+        connector.follow(task.pid(), task.adopter());
         Ok(Notifier::Connector(Box::new(connector)))
     }
 
-    fn ptrace(facts: &mut Facts) -> Result<Self> {
+    fn ptrace(facts: &mut Facts, task: &Task) -> Result<Self> {
         if let Err((_, why)) = ptrace::probe() {
-            bail!("--mechanism ptrace: {why}");
+            bail!("{why}");
         }
         facts.note(PTRACE_CHANGES);
-        Ok(Notifier::Ptrace(None))
+        let options = ptrace::Options::default();
+        let tracer = Tracer::start(Path::new("/proc"), task.pid(), task.adopter(), options)?;
+        Ok(Notifier::Ptrace(tracer))
     }
 
     /// Its name in reports.
@@ -108,23 +111,6 @@ impl Notifier {
         }
     }
 
-    /// Follows the command's process, which waits for its exec.
-    pub(crate) fn follow(&mut self, task: &Task) -> Result<()> {
-        match self {
-            Notifier::Procfs => {}
-            Notifier::Connector(connector) => connector.follow(task.pid(), task.adopter()),
-            #[cfg(feature = "bpf")]
-            Notifier::Bpf(bpf) => bpf.follow(task.pid(), task.adopter())?,
-            Notifier::Ptrace(tracer) => {
-                let options = ptrace::Options::default();
-                let proc = Path::new("/proc");
-                let started = Tracer::start(proc, task.pid(), task.adopter(), options);
-                *tracer = Some(started.context("--mechanism ptrace")?);
-            }
-        }
-        Ok(())
-    }
-
     /// Takes what happened.
     pub(crate) fn read(&mut self, sink: &mut Vec<Event>) -> Result<()> {
         match self {
@@ -135,7 +121,7 @@ impl Notifier {
                 bpf.read(sink);
                 Ok(())
             }
-            Notifier::Ptrace(tracer) => tracer.as_mut().map_or(Ok(()), |one| Ok(one.read(sink)?)),
+            Notifier::Ptrace(tracer) => Ok(tracer.read(sink)?),
         }
     }
 
@@ -146,7 +132,7 @@ impl Notifier {
             Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
             #[cfg(feature = "bpf")]
             Notifier::Bpf(bpf) => Some(kernel_counts(&bpf.counts())),
-            Notifier::Ptrace(tracer) => tracer.as_ref().map(|one| kernel_counts(&one.counts())),
+            Notifier::Ptrace(tracer) => Some(kernel_counts(&tracer.counts())),
         }
     }
 
@@ -157,7 +143,7 @@ impl Notifier {
             Notifier::Connector(connector) => Some(connector.fd()),
             #[cfg(feature = "bpf")]
             Notifier::Bpf(_) => None,
-            Notifier::Ptrace(tracer) => tracer.as_ref().map(Notify::fd),
+            Notifier::Ptrace(tracer) => Some(tracer.fd()),
         }
     }
 

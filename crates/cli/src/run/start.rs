@@ -28,27 +28,18 @@ const STATUS_NOT_EXECUTABLE: Status = 126;
 const ENOENT: i32 = 2;
 const SIGCHLD: i32 = 17;
 
-/// What we were started with, read before anything is changed.
-struct Inheritance {
-    descriptors: Vec<RawFd>,
-    ignored: u32,
-}
-
 /// Runs the task; the exit status.
 pub(crate) fn run(options: &RunOptions) -> Result<Status> {
-    let inheritance = Inheritance {
-        descriptors: descriptor::open_now(),
-        ignored: signal::ignored_at_start(),
-    };
+    let inherited = descriptor::open_now();
     let (ours, theirs) = descriptor::channel()?;
     match process::fork() {
         Ok(Fork::Parent(monitor)) => {
             drop(theirs);
-            Ok(front::serve(ours, monitor, &inheritance.descriptors))
+            Ok(front::serve(ours, monitor, &inherited))
         }
         Ok(Fork::Child) => {
             drop(ours);
-            process::exit_now(i32::from(monitor(options, theirs, &inheritance)))
+            process::exit_now(i32::from(monitor(options, theirs, &inherited)))
         }
         Err(error) => run_bare(options, error),
     }
@@ -67,7 +58,7 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
     let Found::At(path) = command::find(word, std::env::var_os("PATH").as_deref()) else {
         return Ok(STATUS_MISSING);
     };
-    signal::restore(signal::ignored_at_start());
+    sys::start::restore_signals();
     let refusal = process::execute(&path, &options.command);
     warn(&format!("{}: {refusal}", path.display()));
     Ok(STATUS_NOT_EXECUTABLE)
@@ -78,10 +69,10 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
     clippy::print_stderr,
     reason = "a refusal before the task started goes to the user"
 )]
-fn monitor(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Status {
+fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status {
     // Without a second descriptor the front takes the status from our exit.
     let channel = front.as_fd().try_clone_to_owned();
-    let status = match watch(options, front, inheritance) {
+    let status = match watch(options, front, inherited) {
         Ok(status) => status,
         Err(error) => {
             eprintln!("plimsoll: {error:#}");
@@ -98,7 +89,7 @@ fn monitor(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> S
     status
 }
 
-fn watch(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Result<Status> {
+fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<Status> {
     process::become_subreaper()?;
     signal::set_default(SIGCHLD);
     let mask = signal::block_all();
@@ -109,28 +100,24 @@ fn watch(options: &RunOptions, front: OwnedFd, inheritance: &Inheritance) -> Res
         Ok(path) => path,
         Err((status, cause)) => return Ok(refuse(facts, paper, options, status, &cause)),
     };
-    let mut eyes = Eyes::choose(options, &mut facts)?;
-    let mut hold = Hold::prepare(options, &mut facts)?;
+    // The command's process comes first, waiting: whatever else cannot be opened, it can run.
     let mut task = Task::start(&Plan {
         path: path.as_os_str(),
         arguments: &options.command,
         signal_mask: mask,
-        ignored: inheritance.ignored,
+        started_with: sys::start::facts(),
         leave: options.on_monitor_death == MonitorDeath::Leave,
     })?;
-    let others = inheritance
-        .descriptors
-        .iter()
-        .copied()
-        .filter(|fd| *fd != 2);
+    let others = inherited.iter().copied().filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
+    let mut hold = Hold::prepare(options, &mut facts)?;
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {error:#}"));
     }
-    eyes.follow(&task)?;
+    let mut eyes = Eyes::choose(options, &mut facts, &task)?;
     facts.started();
     paper.started(facts.start);
-    eyes.started(&facts, &task);
+    eyes.started(&mut facts, &task);
     if let Some(errno) = task.go()? {
         let status = if errno == ENOENT {
             STATUS_MISSING

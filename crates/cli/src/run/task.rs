@@ -73,6 +73,11 @@ impl Task {
         }
     }
 
+    /// Whether the launcher is gone and its children are ours.
+    pub(crate) const fn is_adopted(&self) -> bool {
+        self.launcher_gone
+    }
+
     /// Executes the command; an error number if its program cannot be executed.
     pub(crate) fn go(&mut self) -> Result<Option<i32>> {
         self.launcher.go().context("the launcher is gone")

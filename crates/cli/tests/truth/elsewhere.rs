@@ -16,10 +16,10 @@ each_mechanism!(
 
 const CLIENTS: &[(&str, &[&str])] = &[
     ("docker", &["run", "image", "work"]),
-    ("podman", &["run", "image", "work"]),
+    ("podman", &["--remote", "run", "image"]),
     ("ssh", &["localhost", "work"]),
     ("srun", &["-n", "4", "work"]),
-    ("mpirun", &["-np", "4", "work"]),
+    ("mpirun", &["--host", "other1,other2", "work"]),
     ("sbatch", &["script"]),
     ("systemd-run", &["--wait", "work"]),
 ];

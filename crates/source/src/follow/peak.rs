@@ -12,6 +12,10 @@ use std::collections::VecDeque;
 /// Births kept for correction.
 const RECENT: usize = 64;
 
+/// The longest that a death is thought to be told late. The dying thread may be preempted between its
+/// parent's wake-up and the telling, on a busy machine for some time slices.
+const LATE_MAX: Nanos = Nanos::from_millis(50);
+
 #[derive(Debug, Clone, Copy)]
 struct Birth {
     at: Nanos,
@@ -62,10 +66,11 @@ impl Peak {
         self.alive = self.alive.saturating_sub(count);
     }
 
-    /// One fewer, and its parent knew before it last forked.
-    pub(crate) fn late_death(&mut self, parent: u32) {
+    /// One fewer, told at `at`; its parent may have known before it last forked, a moment earlier.
+    pub(crate) fn late_death(&mut self, at: Nanos, parent: u32) {
         self.deaths(1);
-        let last = self.recent.iter().rposition(|birth| birth.parent == parent);
+        let mut births = self.recent.iter();
+        let last = births.rposition(|b| b.parent == parent && at.since(b.at) <= LATE_MAX);
         for birth in self.recent.iter_mut().skip(last.unwrap_or(RECENT)) {
             birth.alive = birth.alive.saturating_sub(1);
         }
@@ -105,7 +110,10 @@ mod tests {
         peak.birth(Nanos(2), 7);
         peak.birth(Nanos(3), 7);
         assert_eq!(peak.highest().0, 3);
-        peak.late_death(7);
+        peak.late_death(Nanos(4), 7);
         assert_eq!((peak.alive(), peak.highest()), (2, (2, Nanos(2))));
+        peak.birth(Nanos(5), 7);
+        peak.late_death(Nanos(5).plus(LATE_MAX).plus(Nanos(1)), 7);
+        assert_eq!((peak.alive(), peak.highest().0), (2, 3));
     }
 }

@@ -202,7 +202,7 @@ impl Tree {
         self.members.remove(&end.process);
         for peak in [&mut self.processes, &mut self.threads] {
             if end.reaped && end.thread == end.process {
-                peak.late_death(parent);
+                peak.late_death(end.at, parent);
             } else {
                 peak.deaths(1);
             }

@@ -2,7 +2,8 @@
 //! through the lock
 //! on the address space, the read process about 9 ms for each GiB of small pages.
 
-use super::proc_pid_smaps_rollup;
+use super::proc_pid_smaps_rollup::{self, SmapsRollup};
+use super::proc_pid_status;
 use crate::root::Root;
 use record::sample::ProcessSample;
 use record::unit::{Bytes, Nanos};
@@ -22,6 +23,9 @@ const FIRST_MAX: u64 = 60_000_000;
 const PROCESS_MAX: Bytes = Bytes(4 << 30);
 /// A new reading is worth it when the sum of resident sets has grown by this, in percent.
 const GROWTH_PERCENT: u64 = 10;
+
+/// A reading during which the sum of resident sets changed by more than this, in percent, is none.
+const CHANGE_PERCENT: u64 = 3;
 
 /// The budget and what was spent of it.
 #[derive(Debug, Default)]
@@ -47,32 +51,57 @@ impl Scales {
         self.forced = true;
     }
 
-    /// Fills in the proportional set sizes of `samples` if that is worth its cost and affordable at
-    /// `age`.
+    /// Fills in the proportional set sizes of `samples` if that is worth its cost and affordable at `age`.
+    ///
+    /// A reading of several processes is no instant. If their resident sets changed meanwhile, pages may have
+    /// been divided by another number of users in each: then the reading is thrown away.
     pub fn weigh(&mut self, samples: &mut [ProcessSample], age: Nanos) {
         let forced = std::mem::take(&mut self.forced);
-        let rss = |sample: &ProcessSample| sample.memory.rss.map_or(0, |bytes| bytes.0);
-        let sum: u64 = samples.iter().map(rss).sum();
-        let several = samples.iter().filter(|sample| rss(sample) > 0).count() > 1;
+        let sum: u64 = samples.iter().map(resident).sum();
+        let several = samples.iter().filter(|sample| resident(sample) > 0).count() > 1;
         let grown = sum.saturating_mul(100) > self.heaviest.saturating_mul(100 + GROWTH_PERCENT);
-        if !several || !(forced || grown && self.affords(sum, samples.len() as u64, age)) {
+        let worth = several && grown && self.affords(sum, samples.len() as u64, age);
+        if !forced && !worth {
+            return;
+        }
+        self.readings += 1;
+        let begun = Instant::now();
+        let weights = self.read(samples, forced);
+        let after: u64 = samples.iter().map(|sample| self.resident_now(sample)).sum();
+        let spent = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.spent_ns = self.spent_ns.saturating_add(spent);
+        if sum.abs_diff(after).saturating_mul(100) > sum.saturating_mul(CHANGE_PERCENT) {
             return;
         }
         self.heaviest = self.heaviest.max(sum);
-        self.readings += 1;
-        let begun = Instant::now();
-        for sample in samples.iter_mut() {
-            if !forced && sample.memory.rss.is_some_and(|rss| rss > PROCESS_MAX) {
-                continue;
-            }
-            // One that ended meanwhile, or that we may not read, stays unweighed.
-            if let Ok(weight) = proc_pid_smaps_rollup::read(&self.root, sample.id.pid) {
-                sample.memory.pss = weight.pss;
-                sample.memory.pss_unreclaimable = weight.unreclaimable();
-            }
+        for (sample, weight) in samples.iter_mut().zip(weights) {
+            sample.memory.pss = weight.pss;
+            sample.memory.pss_unreclaimable = weight.unreclaimable();
         }
-        let spent = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.spent_ns = self.spent_ns.saturating_add(spent);
+    }
+
+    /// Time spent reading so far.
+    pub fn spent(&self) -> Nanos {
+        Nanos(self.spent_ns)
+    }
+
+    /// The weights in the order of `samples`; empty for one that ended meanwhile, may not be read or is too large.
+    fn read(&self, samples: &[ProcessSample], forced: bool) -> Vec<SmapsRollup> {
+        let weigh = |sample: &ProcessSample| {
+            if !forced && resident(sample) > PROCESS_MAX.0 {
+                return SmapsRollup::default();
+            }
+            proc_pid_smaps_rollup::read(&self.root, sample.id.pid).unwrap_or_default()
+        };
+        samples.iter().map(weigh).collect()
+    }
+
+    fn resident_now(&self, sample: &ProcessSample) -> u64 {
+        // One that ended holds nothing any more.
+        let status = proc_pid_status::read(&self.root, Some(sample.id.pid)).ok();
+        status
+            .and_then(|status| status.memory.rss)
+            .map_or(0, |rss| rss.0)
     }
 
     fn affords(&self, sum: u64, processes: u64, age: Nanos) -> bool {
@@ -80,6 +109,10 @@ impl Scales {
         let first = self.readings == 0 && age >= FIRST_AGE && cost <= FIRST_MAX;
         first || cost <= (age.0 / SHARE).saturating_sub(self.spent_ns)
     }
+}
+
+fn resident(sample: &ProcessSample) -> u64 {
+    sample.memory.rss.map_or(0, |bytes| bytes.0)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Loads and attaches the programs of `task.bpf.c`, embedded as an object file.
+//! Loads the programs of `task.bpf.c`, embedded as an object file.
 
 use super::unavailable::{after_trying, check_beforehand};
 use crate::error::Error;
-use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenObject};
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// An ELF file must be aligned as its headers are.
 #[repr(align(8))]
@@ -13,7 +13,11 @@ struct Aligned<T: ?Sized>(T);
 
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/task.bpf.o")));
 /// Names this build of the programs among the pinned ones.
+#[cfg(not(test))]
 pub(super) const OBJECT_HASH: &str = env!("PLIMSOLL_TASK_OBJECT_HASH");
+/// Tests look at their own pins, whatever runs beside them.
+#[cfg(test)]
+pub(super) const OBJECT_HASH: &str = concat!(env!("PLIMSOLL_TASK_OBJECT_HASH"), "_test");
 
 /// The program that reads memory before it is dropped, on kernels that drop it before `on_exit`.
 const MEMORY_PROGRAM: &str = "on_memory_end";
@@ -55,14 +59,19 @@ impl Maps {
     }
 }
 
-/// The programs, attached; they stay so as long as their links live or are pinned.
-pub(super) struct Loaded {
-    pub(super) maps: Maps,
-    /// Link and name of its program.
-    pub(super) links: Vec<(String, Link)>,
+/// A program in the kernel, by its name in `task.bpf.c`.
+pub(super) struct Program {
+    pub(super) name: String,
+    pub(super) fd: OwnedFd,
 }
 
-/// Loads and attaches the programs.
+/// The programs, verified and attached to nothing yet.
+pub(super) struct Loaded {
+    pub(super) maps: Maps,
+    pub(super) programs: Vec<Program>,
+}
+
+/// Loads the programs.
 pub(super) fn load() -> Result<Loaded, Error> {
     check_beforehand()?;
     // libbpf writes to stderr by itself; its words come back in the error.
@@ -84,7 +93,7 @@ fn load_with(version: (u32, u32), memory_program: bool) -> Result<Loaded, Error>
     prepare(&mut open, version, memory_program).map_err(|error| unavailable("prepare", &error))?;
     let object = open.load().map_err(|error| unavailable("load", &error))?;
     Ok(Loaded {
-        links: attach(&object)?,
+        programs: programs(&object)?,
         maps: Maps::find(|name| find_map(&object, name))?,
     })
 }
@@ -107,15 +116,16 @@ fn prepare(
     Ok(())
 }
 
-fn attach(object: &Object) -> Result<Vec<(String, Link)>, Error> {
+fn programs(object: &Object) -> Result<Vec<Program>, Error> {
     object
-        .progs_mut()
+        .progs()
         .filter(|program| program.autoload())
         .map(|program| {
-            let link = program
-                .attach()
-                .map_err(|error| unavailable("attach", &error))?;
-            Ok((program.name().to_string_lossy().into_owned(), link))
+            let fd = program.as_fd().try_clone_to_owned();
+            Ok(Program {
+                name: program.name().to_string_lossy().into_owned(),
+                fd: fd.map_err(|source| failed("duplicate of a program's descriptor", source))?,
+            })
         })
         .collect()
 }

@@ -1,17 +1,17 @@
 //! The programs in use by this process: the node's shared copy, or a private one.
 
 use super::layout::RUN_SLOTS;
-use super::load::{Maps, load};
+use super::load::load;
 use super::lock::Lock;
-use super::mapping::Mapping;
-use super::run::{RUN_BYTES, Run};
+use super::pinned::attach;
+use super::run::Run;
 use super::share::Share;
+use super::state::State;
 use super::unavailable::check_beforehand;
 use crate::error::Error;
-use libbpf_rs::Link;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// The in-kernel programs, attached as long as this or one of its runs lives.
 #[derive(Debug, Clone)]
@@ -19,35 +19,32 @@ pub struct TaskPrograms(Arc<Shared>);
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) maps: Maps,
-    /// The map `runs`, as memory.
-    pub(super) table: Mapping,
+    pub(super) state: State,
     holder: Holder,
 }
 
-/// What keeps the programs in the kernel.
+/// What keeps the programs attached.
 #[derive(Debug)]
 enum Holder {
     /// Pins, counted by locks.
     Node(Share),
-    /// Our own links. (A mutex because links are not `Sync`.)
+    /// Our own links.
     Private {
-        _links: Mutex<Vec<(String, Link)>>,
+        _links: Vec<OwnedFd>,
         slots_taken: AtomicU32,
     },
 }
 
 impl TaskPrograms {
     /// Uses the node's copy of the programs, loading it if there is none; where nothing can be
-    /// pinned
-    /// (no bpffs, `/run` not writable), loads a copy of our own.
+    /// pinned (no bpffs, `/run` not writable), loads a copy of our own.
     ///
     /// # Errors
     /// [`Error::Unavailable`] with the reason if this user or kernel cannot have them.
     pub fn open() -> Result<Self, Error> {
         check_beforehand()?;
         match Share::enter() {
-            Ok((share, maps)) => Self::new(maps, Holder::Node(share)),
+            Ok((share, state)) => Ok(Self::new(state, Holder::Node(share))),
             Err(Error::Unavailable(reason)) => Err(Error::Unavailable(reason)),
             Err(_) => Self::open_private(),
         }
@@ -59,21 +56,16 @@ impl TaskPrograms {
     /// As [`TaskPrograms::open`].
     pub fn open_private() -> Result<Self, Error> {
         let loaded = load()?;
+        let links = loaded.programs.iter().map(|it| attach(it.fd.as_fd()));
         let holder = Holder::Private {
-            _links: Mutex::new(loaded.links),
+            _links: links.collect::<Result<_, _>>()?,
             slots_taken: AtomicU32::new(0),
         };
-        Self::new(loaded.maps, holder)
+        Ok(Self::new(State::new(loaded.maps)?, holder))
     }
 
-    fn new(maps: Maps, holder: Holder) -> Result<Self, Error> {
-        let bytes = usize::try_from(RUN_SLOTS).unwrap_or(0) * RUN_BYTES;
-        let table = Mapping::new(maps.runs.as_fd(), 0, bytes, true)?;
-        Ok(Self(Arc::new(Shared {
-            maps,
-            table,
-            holder,
-        })))
+    fn new(state: State, holder: Holder) -> Self {
+        Self(Arc::new(Shared { state, holder }))
     }
 
     /// Whether other runs of this node can use the same copy.
@@ -81,9 +73,14 @@ impl TaskPrograms {
         matches!(self.0.holder, Holder::Node(_))
     }
 
+    #[cfg(test)]
+    pub(super) fn state(&self) -> &State {
+        &self.0.state
+    }
+
     /// Starts a run: from now on it can take processes in. A child forked while it lives must
-    /// close the
-    /// descriptors it inherits (they are close-on-exec), or the run's slot outlives the run.
+    /// close the descriptors it inherits (they are close-on-exec), or the run's slot outlives the
+    /// run.
     ///
     /// # Errors
     /// All 1024 slots are taken, or the kernel has no memory for the ring buffer.
@@ -107,6 +104,14 @@ impl Shared {
                 }
                 Err(Error::TooManyRuns)
             }
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Holder::Node(share) = &self.holder {
+            share.leave(&self.state);
         }
     }
 }

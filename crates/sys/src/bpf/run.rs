@@ -12,12 +12,9 @@ use libbpf_rs::{MapCore, MapHandle, MapType};
 use std::fs;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-/// `sizeof(struct run)`.
-pub(super) const RUN_BYTES: usize = 64;
-/// The words of `struct run`, in its order.
-const ID: usize = 0;
+/// The words of `struct run` behind its id, in its order.
 const PROCESSES_TOTAL: usize = 1;
 const PROCESSES_ALIVE: usize = 2;
 const PROCESSES_PEAK: usize = 3;
@@ -65,19 +62,12 @@ impl Run {
         slot: u32,
         lock: Option<Lock>,
     ) -> Result<Self, Error> {
-        // A dead run may have left its id here: end it before its ring is replaced.
-        for word in (0..RUN_BYTES / 8).filter_map(|word| word_of(&programs, slot, word)) {
-            word.store(0, Ordering::SeqCst);
-        }
         let bytes = ring_bytes();
         let map = create_ring(bytes)?;
         let ring = Ring::new(map.as_fd(), bytes)?;
-        update(&programs.maps.rings, &slot.to_ne_bytes(), &fd_bytes(&map))?;
         // Never the id of an earlier run in this slot: the clock has moved on.
         let id = (clock::boot() << 10) | u64::from(slot);
-        if let Some(word) = word_of(&programs, slot, ID) {
-            word.store(id, Ordering::SeqCst);
-        }
+        programs.state.begin_run(slot, id, &map)?;
         Ok(Self {
             programs,
             slot,
@@ -111,12 +101,12 @@ impl Run {
     }
 
     fn mark(&self, pidfd: [u8; 4], pid: u32, start_ns: u64) -> Result<u64, Error> {
-        let maps = &self.programs.maps;
+        let maps = &self.programs.state.maps;
         // A member of an outer run has a mark and a process already.
         if let Some(key) = lookup(&maps.members, &pidfd)?
             && let Some(mut process) = lookup(&maps.processes, &key)?
         {
-            if !add_run(&mut process, self.id, |id| self.is_live(id)) {
+            if !add_run(&mut process, self.id, |id| self.programs.state.is_live(id)) {
                 return Err(Error::TooManyRuns);
             }
             update(&maps.processes, &key, &process)?;
@@ -133,18 +123,13 @@ impl Run {
         Ok(start_ns)
     }
 
-    fn is_live(&self, id: u64) -> bool {
-        let slot = (id % 1024) as u32;
-        word_of(&self.programs, slot, ID).is_some_and(|word| word.load(Ordering::Relaxed) == id)
-    }
-
     /// Adds one, as the kernel does, and raises the peak.
     fn count(&self, word: usize, peak: Option<usize>) {
-        let Some(word) = word_of(&self.programs, self.slot, word) else {
+        let Some(word) = self.programs.state.word(self.slot, word) else {
             return;
         };
         let now = word.fetch_add(1, Ordering::Relaxed) + 1;
-        if let Some(peak) = peak.and_then(|peak| word_of(&self.programs, self.slot, peak)) {
+        if let Some(peak) = peak.and_then(|peak| self.programs.state.word(self.slot, peak)) {
             peak.fetch_max(now, Ordering::Relaxed);
         }
     }
@@ -174,7 +159,10 @@ impl Run {
     /// What the kernel has counted for this run; read from shared memory, no system call.
     pub fn totals(&self) -> RunTotals {
         let read = |word| {
-            word_of(&self.programs, self.slot, word).map_or(0, |word| word.load(Ordering::Relaxed))
+            self.programs
+                .state
+                .word(self.slot, word)
+                .map_or(0, |word| word.load(Ordering::Relaxed))
         };
         RunTotals {
             processes_total: read(PROCESSES_TOTAL),
@@ -189,17 +177,8 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if let Some(word) = word_of(&self.programs, self.slot, ID) {
-            word.store(0, Ordering::SeqCst);
-        }
-        // Fails only if the ring is gone already.
-        let _ = self.programs.maps.rings.delete(&self.slot.to_ne_bytes());
+        self.programs.state.end_run(self.slot);
     }
-}
-
-fn word_of(programs: &Shared, slot: u32, word: usize) -> Option<&AtomicU64> {
-    let slot = usize::try_from(slot).ok()?;
-    programs.table.word(slot * RUN_BYTES + word * 8)
 }
 
 fn create_ring(bytes: usize) -> Result<MapHandle, Error> {

@@ -1,41 +1,62 @@
-//! One copy of the programs a node: pinned in bpffs while somebody uses it.
+//! One copy of the programs a node: pinned in bpffs, attached while somebody uses it.
 //!
-//! `/sys/fs/bpf/plimsoll/HASH/` holds the maps and links, `/run/plimsoll/bpf-HASH.lock` counts
-//! the users.
-//! Every change happens under the lock's change byte; the last user to leave removes the pins, and
-//! with them the programs. What a killed run leaves behind is used or removed by the next one.
+//! `/sys/fs/bpf/plimsoll/HASH/` holds the maps, the programs (`program_NAME`) and, while there are
+//! users, the links that attach them (`link_NAME`). `/run/plimsoll/bpf-HASH.lock` counts the
+//! users. Every change happens under the lock's change byte.
+//!
+//! The last user to leave forgets the state of its runs and removes the links: nothing is attached
+//! then and nobody pays. Maps and programs stay, about 1.3 MB of kernel memory, so that the next
+//! run attaches them in well under a millisecond; to verify them takes ten and more. They go with
+//! [`unload`], with the first load by another build, or with the machine. What a killed run leaves
+//! behind is cleared by the next user or the next to leave.
 
-use super::load::{Loaded, MAP_NAMES, Maps, OBJECT_HASH, bpf_error, load};
+use super::load::{Loaded, MAP_NAMES, Maps, OBJECT_HASH, Program, bpf_error, load};
 use super::lock::{Lock, make_folder};
+use super::pinned;
+use super::state::State;
 use crate::error::{Error, check};
 use libbpf_rs::MapHandle;
 use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 const BPFFS: &CStr = c"/sys/fs/bpf";
 const BPFFS_MAGIC: u64 = 0xcafe_4a11;
 const PINS: &str = "/sys/fs/bpf/plimsoll";
 const LOCKS: &str = "/run/plimsoll";
+const PROGRAM: &str = "program_";
+const LINK: &str = "link_";
+/// The programs; those that this kernel does without have no pin. The last one is pinned and
+/// attached after all others: where its pin is, the set is whole.
+const PROGRAM_NAMES: [&str; 5] = [
+    "on_newtask",
+    "on_exec",
+    "on_exit",
+    "on_memory_end",
+    LAST_PROGRAM,
+];
+const LAST_PROGRAM: &str = "on_switch";
 
-/// A use of the shared programs; ends when dropped.
+/// A use of the shared programs; [`Share::leave`] ends it.
 #[derive(Debug)]
 pub(super) struct Share {
     lock: Lock,
 }
 
 impl Share {
-    /// Finds the shared programs or loads and pins them, and counts as their user from now on.
-    pub(super) fn enter() -> Result<(Self, Maps), Error> {
+    /// Finds the shared programs or loads and pins them, attaches them if nobody has, and counts
+    /// as their user from now on.
+    pub(super) fn enter() -> Result<(Self, State), Error> {
         mount_bpffs()?;
         let path = lock_path(OBJECT_HASH);
         make_folder(&path).map_err(io_error("mkdir of the lock's folder"))?;
         let lock = Lock::open(&path)?;
         let change = lock.begin_change()?;
-        let maps = match find_pinned() {
-            Some(maps) => maps,
+        let state = match attach_pinned(&lock) {
+            Some(state) => state,
             None => {
                 sweep();
                 load_and_pin()?
@@ -43,26 +64,47 @@ impl Share {
         };
         lock.enter()?;
         drop(change);
-        Ok((Self { lock }, maps))
+        Ok((Self { lock }, state))
     }
 
     /// A lock for one run: its slot is held as long as it lives.
     pub(super) fn run_lock(&self) -> Result<Lock, Error> {
         Lock::open(&lock_path(OBJECT_HASH))
     }
-}
 
-impl Drop for Share {
-    fn drop(&mut self) {
+    /// Ends this use; the last one detaches the programs.
+    pub(super) fn leave(&self, state: &State) {
         // If the change lock cannot be had, our use ends with the descriptor all the same, and the
         // next user or leaver finds and removes what is left.
         let Ok(_change) = self.lock.begin_change() else {
             return;
         };
         if self.lock.leave().is_ok() && matches!(self.lock.others(), Ok(false)) {
-            unpin(&pin_folder(OBJECT_HASH));
+            // In this order: links without users tell that the state is not cleared.
+            state.clear();
+            remove_pins(&pin_folder(OBJECT_HASH), LINK);
         }
     }
+}
+
+/// Removes the node's copy of the programs, and those of other builds, from the kernel. Returns
+/// whether ours is gone: it stays while a run uses it.
+///
+/// # Errors
+/// The lock cannot be had.
+pub fn unload() -> Result<bool, Error> {
+    let folder = pin_folder(OBJECT_HASH);
+    sweep();
+    if !folder.exists() {
+        return Ok(true);
+    }
+    let lock = Lock::open(&lock_path(OBJECT_HASH))?;
+    let _change = lock.begin_change()?;
+    if lock.others()? {
+        return Ok(false);
+    }
+    unpin(&folder);
+    Ok(!folder.exists())
 }
 
 fn pin_folder(hash: &str) -> PathBuf {
@@ -73,70 +115,108 @@ fn lock_path(hash: &str) -> PathBuf {
     Path::new(LOCKS).join(format!("bpf-{hash}.lock"))
 }
 
-/// The pinned programs, if the set is whole.
-fn find_pinned() -> Option<Maps> {
+/// The pinned programs, attached; nothing if the set is not whole, or if this kernel does not
+/// attach a program twice.
+fn attach_pinned(lock: &Lock) -> Option<State> {
     let folder = pin_folder(OBJECT_HASH);
-    if !folder.join(LAST_PIN).exists() {
+    if !folder.join(format!("{PROGRAM}{LAST_PROGRAM}")).exists() {
         return None;
     }
-    Maps::find(|name| {
+    let maps = Maps::find(|name| {
         MapHandle::from_pinned_path(folder.join(name))
             .map_err(|error| bpf_error("open of a pinned map", &error))
-    })
-    .ok()
+    });
+    let state = State::new(maps.ok()?).ok()?;
+    let attached = folder.join(format!("{LINK}{LAST_PROGRAM}")).exists();
+    if !attached {
+        remove_pins(&folder, LINK);
+        attach_and_pin(&pinned_programs(&folder).ok()?, &folder).ok()?;
+    } else if !lock.others().ok()? {
+        state.clear();
+    }
+    Some(state)
 }
 
-/// The link that is pinned after everything else.
-const LAST_PIN: &str = "on_switch";
+fn pinned_programs(folder: &Path) -> Result<Vec<Program>, Error> {
+    let names = PROGRAM_NAMES.iter().filter_map(|name| {
+        let path = folder.join(format!("{PROGRAM}{name}"));
+        path.exists().then_some((*name, path))
+    });
+    names
+        .map(|(name, path)| {
+            Ok(Program {
+                name: name.to_owned(),
+                fd: pinned::open(&path)?,
+            })
+        })
+        .collect()
+}
 
-fn load_and_pin() -> Result<Maps, Error> {
+fn load_and_pin() -> Result<State, Error> {
     let folder = pin_folder(OBJECT_HASH);
     unpin(&folder);
     let mut loaded = load()?;
     fs::create_dir_all(&folder).map_err(io_error("mkdir in bpffs"))?;
-    match pin(&mut loaded, &folder) {
-        Ok(()) => Ok(loaded.maps),
-        Err(error) => {
-            unpin(&folder);
-            Err(error)
-        }
+    loaded
+        .programs
+        .sort_by_key(|program| program.name == LAST_PROGRAM);
+    let pinned = pin(&mut loaded, &folder);
+    if let Err(error) = pinned.and_then(|()| attach_and_pin(&loaded.programs, &folder)) {
+        unpin(&folder);
+        return Err(error);
     }
+    State::new(loaded.maps)
 }
 
 fn pin(loaded: &mut Loaded, folder: &Path) -> Result<(), Error> {
-    let maps = &mut loaded.maps;
-    let maps = [
-        &mut maps.members,
-        &mut maps.processes,
-        &mut maps.runs,
-        &mut maps.rings,
-    ];
+    let maps = &loaded.maps;
+    let maps = [&maps.members, &maps.processes, &maps.runs, &maps.rings];
     for (map, name) in maps.into_iter().zip(MAP_NAMES) {
-        map.pin(folder.join(name))
-            .map_err(|error| bpf_error("pin of a map", &error))?;
+        pinned::pin(map.as_fd(), &folder.join(name))?;
     }
-    loaded.links.sort_by_key(|(name, _)| name == LAST_PIN);
-    for (name, link) in &mut loaded.links {
-        link.pin(folder.join(name))
-            .map_err(|error| bpf_error("pin of a link", &error))?;
+    for program in &loaded.programs {
+        let path = folder.join(format!("{PROGRAM}{}", program.name));
+        pinned::pin(program.fd.as_fd(), &path)?;
+    }
+    Ok(())
+}
+
+/// Attaches the programs, the last one last, and pins what holds them so.
+fn attach_and_pin(programs: &[Program], folder: &Path) -> Result<(), Error> {
+    for program in programs {
+        let link = pinned::attach(program.fd.as_fd())?;
+        pinned::pin(
+            link.as_fd(),
+            &folder.join(format!("{LINK}{}", program.name)),
+        )?;
     }
     Ok(())
 }
 
 /// Removes the pins of one build; the kernel detaches and frees what nobody else holds.
 fn unpin(folder: &Path) {
+    remove_pins(folder, "");
+    // What is not empty is found by the next user.
+    let _ = fs::remove_dir(folder);
+}
+
+fn remove_pins(folder: &Path, prefix: &str) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten() {
-        // What cannot be removed now is found by the next user.
-        let _ = fs::remove_file(entry.path());
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(prefix.as_bytes())
+        {
+            // What cannot be removed now is found by the next user.
+            let _ = fs::remove_file(entry.path());
+        }
     }
-    // As above.
-    let _ = fs::remove_dir(folder);
 }
 
-/// Removes what killed runs of other builds left behind.
+/// Removes the pins of other builds that nobody uses.
 fn sweep() {
     let Ok(entries) = fs::read_dir(PINS) else {
         return;

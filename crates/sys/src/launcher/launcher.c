@@ -203,6 +203,9 @@ static void become(int go_fd, u64 mask, char **argv, char **environment)
 		leave(125);
 	set_action(SIG_CHLD, flags & FLAG_CHLD_IGNORED ? (void *)1 : 0);
 	set_action(SIG_PIPE, flags & FLAG_PIPE_IGNORED ? (void *)1 : 0);
+	for (int fd = 0; fd < 3; fd++)
+		if (flags & FLAG_STDIN_CLOSED << fd)
+			SYS1(NR_close, fd);
 	set_mask(mask);
 	error = SYS3(NR_execve, argv[0], argv + 1, environment);
 	if (error == ERR_NOEXEC) {

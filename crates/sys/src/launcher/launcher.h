@@ -30,6 +30,7 @@ enum {
 	FLAG_LEAVE = 1,         /* when the monitor dies, leave the task alone */
 	FLAG_CHLD_IGNORED = 2,  /* SIGCHLD was ignored when plimsoll was started */
 	FLAG_PIPE_IGNORED = 4,  /* SIGPIPE was ignored when plimsoll was started */
+	FLAG_STDIN_CLOSED = 8,  /* descriptor 0 was closed then; 16 and 32: 1 and 2 */
 };
 
 /* struct rusage of a 64-bit kernel: 2 timevals and 14 longs. */

@@ -1,9 +1,13 @@
 //! Several runs at once, and what is left of them.
 
 use super::*;
-use crate::bpf::load::OBJECT_HASH;
+use crate::bpf::load::{Maps, OBJECT_HASH, lookup};
+use crate::bpf::state::State;
+use crate::bpf::unload;
+use libbpf_rs::MapCore;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::RwLockWriteGuard;
 
 #[test]
 fn bpf_root_nested_runs_both_see_everything() {
@@ -79,8 +83,9 @@ fn bpf_root_a_private_copy_works_too() {
     assert_eq!((seen.exits.len(), totals.processes_total), (2, 2));
 }
 
-#[test]
-#[ignore = "the other side of the test below"]
+/// Set in the process that plays the run to be killed.
+const HOLDER: &str = "PLIMSOLL_TEST_HOLDS_A_RUN";
+
 fn hold_a_run() {
     let programs = TaskPrograms::open().unwrap();
     let _run = programs.start_run().unwrap();
@@ -88,41 +93,104 @@ fn hold_a_run() {
     std::thread::park();
 }
 
-#[test]
-fn bpf_root_a_killed_run_leaves_nothing_after_the_next() {
-    let _alone = PINS
-        .write()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let Some(first) = programs() else { return };
-    if !first.is_shared() {
-        println!("skipped: nothing can be pinned here");
-        return;
-    }
-    drop(first);
-    let pins = Path::new("/sys/fs/bpf/plimsoll").join(OBJECT_HASH);
-    assert!(!pins.exists(), "a run that ended well left pins");
+/// This test once more, in a process that holds a run.
+fn holder() -> Child {
+    let name = "bpf::tests::sharing::bpf_root_a_killed_run_is_cleared_by_the_next";
     let mut holder = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "bpf::tests::sharing::hold_a_run",
-            "--ignored",
-            "--nocapture",
-        ])
+        .args(["--exact", name, "--nocapture"])
+        .env(HOLDER, "1")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
-    assert!(
-        lines
-            .map_while(Result::ok)
-            .any(|line| line.contains("holding"))
-    );
+    let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.is_ok_and(|line| line.contains("holding"))));
+    holder
+}
+
+fn pins() -> PathBuf {
+    Path::new("/sys/fs/bpf/plimsoll").join(OBJECT_HASH)
+}
+
+fn is_attached() -> bool {
+    pins().join("link_on_switch").exists()
+}
+
+/// The programs with nobody else about; nothing where none can be pinned.
+fn alone() -> Option<(RwLockWriteGuard<'static, ()>, TaskPrograms)> {
+    let guard = PINS
+        .write()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let programs = programs()?;
+    if !programs.is_shared() {
+        println!("skipped: nothing can be pinned here");
+        return None;
+    }
+    Some((guard, programs))
+}
+
+#[test]
+fn bpf_root_a_killed_run_is_cleared_by_the_next() {
+    if std::env::var_os(HOLDER).is_some() {
+        return hold_a_run();
+    }
+    let Some((_guard, first)) = alone() else {
+        return;
+    };
+    drop(first);
+    assert!(!is_attached(), "a run that ended well left its links");
+    let mut holder = holder();
     holder.kill().unwrap();
     holder.wait().unwrap();
-    assert!(pins.exists());
+    assert!(is_attached());
     let next = TaskPrograms::open().unwrap();
+    let State { maps, .. } = next.state();
+    assert_eq!(maps.rings.keys().filter(|key| has(maps, key)).count(), 0);
     let (_, seen, _, _) = watch(&next, "/bin/true; :");
     assert_eq!(seen.exits.len(), 2);
     drop(next);
-    assert!(!pins.exists(), "the next run left pins");
+    assert!(!is_attached(), "the next run left its links");
+}
+
+fn has(maps: &Maps, slot: &[u8]) -> bool {
+    matches!(lookup(&maps.rings, slot), Ok(Some(_)))
+}
+
+#[test]
+fn bpf_root_programs_stay_for_the_next_run_and_their_state_does_not() {
+    let Some((_guard, first)) = alone() else {
+        return;
+    };
+    let id = first.state().maps.processes.info().unwrap().info.id;
+    let mut daemon = Gated::new(":");
+    first.start_run().unwrap().add(daemon.pid()).unwrap();
+    assert_eq!(first.state().maps.processes.keys().count(), 1);
+    drop(first);
+    assert!(!is_attached() && pins().join("program_on_switch").exists());
+    let second = TaskPrograms::open().unwrap();
+    assert_eq!(
+        second.state().maps.processes.info().unwrap().info.id,
+        id,
+        "the programs were loaded anew"
+    );
+    assert_eq!(second.state().maps.processes.keys().count(), 0);
+    // Its mark is of a run that is over: a new run takes it in all the same.
+    let (mut run, mut seen) = (second.start_run().unwrap(), Seen::default());
+    run.add(daemon.pid()).unwrap();
+    daemon.open();
+    daemon.finish(&mut [(&mut run, &mut seen)]);
+    seen.settle(&mut run);
+    assert_eq!(seen.exits.len(), 1);
+}
+
+#[test]
+fn bpf_root_unload_spares_programs_in_use() {
+    let Some((_guard, programs)) = alone() else {
+        return;
+    };
+    assert!(!unload().unwrap());
+    assert!(is_attached());
+    drop(programs);
+    assert!(unload().unwrap());
+    assert!(!pins().exists());
+    assert!(unload().unwrap(), "nothing to unload is no failure");
 }
