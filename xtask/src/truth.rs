@@ -2,8 +2,8 @@
 //! kernels.
 //!
 //! They are the integration tests of the package `plimsoll`. They, the binary that they test (named
-//! to them in `PLIMSOLL_BIN`) and the programs that they watch (`PLIMSOLL_WORKLOADS`) are put into a
-//! folder that everybody can read.
+//! to them in `PLIMSOLL_BIN`) and the programs that they watch (`PLIMSOLL_WORKLOADS`) are put into
+//! a folder that everybody can read.
 
 use crate::ci;
 use crate::outcome::Outcome;
@@ -67,8 +67,8 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs the truth tests on these kernels (all if none is named), or those of them whose name has one
-/// of the `filters`, and prints the sum.
+/// Runs the truth tests on these kernels (all if none is named), or those of them whose name has
+/// one of the `filters`, and prints the sum.
 ///
 /// # Errors
 /// When the tests cannot be built, or a machine cannot be started.
