@@ -67,7 +67,8 @@ pub(crate) struct Eyes {
 }
 
 impl Eyes {
-    /// Chooses the mechanism and follows the command's process, which waits; an error is what was asked for by name and cannot be had.
+    /// Chooses the mechanism and follows the command's process, which waits; an error is what was
+    /// asked for by name and cannot be had.
     pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         let notifier = Notifier::choose(options, facts, task)?;
         let settings = Settings {
@@ -184,8 +185,9 @@ impl Eyes {
         self.tree.event(&event);
     }
 
-    /// What lives on now, its peak included, is known best right after another process ended or began: where
-    /// exits carry no values, look as soon as that costs no more than its share of the time.
+    /// What lives on now, its peak included, is known best right after another process ended or
+    /// began: where exits carry no values, look as soon as that costs no more than its share of
+    /// the time.
     fn hurry(&mut self) {
         if self.notifier.kind() == reduce::settings::Mechanism::Connector {
             let share = if self.last_pass.since(self.start) < YOUNG {
@@ -205,7 +207,8 @@ impl Eyes {
         self.root_end
     }
 
-    /// Where no event tells of an exec: reads the command lines of processes that are new or have another name.
+    /// Where no event tells of an exec: reads the command lines of processes that are new or have
+    /// another name.
     fn introduce(&mut self, at: Nanos, facts: &mut Facts) {
         let mut met = Vec::new();
         for sample in &self.samples {

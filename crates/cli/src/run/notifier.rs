@@ -33,8 +33,9 @@ pub(crate) enum Notifier {
 }
 
 impl Notifier {
-    /// Follows the command's process, which waits for its exec, with the mechanism asked for by name, else
-    /// with the best that this kernel and this user allow and that leaves the task as it is.
+    /// Follows the command's process, which waits for its exec, with the mechanism asked for by
+    /// name, else with the best that this kernel and this user allow and that leaves the task as
+    /// it is.
     pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         match (options.level, options.mechanism) {
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
