@@ -79,7 +79,8 @@ impl Tree {
         self.auto_reaped = true;
     }
 
-    /// The task reads and writes by `what` (such as `io_uring`), past the kernel's `rchar`, `wchar`,
+    /// The task reads and writes by `what` (such as `io_uring`), past the kernel's `rchar`,
+    /// `wchar`,
     /// `syscr` and `syscw`: those four become lower bounds. The bytes of storage hold it all.
     pub fn unseen_io(&mut self, what: &str) {
         self.io_unseen.get_or_insert_with(|| what.to_owned());

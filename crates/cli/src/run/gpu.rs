@@ -1,4 +1,5 @@
-//! The task's use of graphics processors, sampled in a thread of its own: a driver may take its time, and
+//! The task's use of graphics processors, sampled in a thread of its own: a driver may take its
+//! time, and
 //! nothing of the task may wait for it.
 
 use record::unit::{Bytes, Nanos};

@@ -17,7 +17,8 @@
 //! dead threads as last seen) and `utime + stime` (dead threads included, each cut to 10 ms). For a
 //! process of one thread it is exact up to the running tick.
 //!
-//! Descriptors are looked at for an `io_uring` in the first 48 passes of a process and in every 16th
+//! Descriptors are looked at for an `io_uring` in the first 48 passes of a process and in every
+//! 16th
 //! later: what goes through one is in no count of calls.
 //!
 //! `own` I/O: `/proc/PID/io` while no child was waited for (then it is the process alone, dead
