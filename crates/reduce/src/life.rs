@@ -6,6 +6,7 @@ use record::identity::Ending;
 use record::report::Process;
 use record::sample::{Counters, Memory, MemoryPeaks, ProcessSample};
 use record::unit::Nanos;
+use record::value::Method;
 use std::sync::Arc;
 
 /// Earlier command lines kept a process.
@@ -51,6 +52,11 @@ pub(crate) struct Life {
     pub(crate) missed: u32,
     pub(crate) zombie: bool,
     pub(crate) end: Option<Nanos>,
+    /// Whether the end is the instant itself; else it ended at some time before.
+    pub(crate) end_told: bool,
+    /// Forks of its own that were told.
+    pub(crate) children: u64,
+    pub(crate) sigchld_ignored: bool,
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
     pub(crate) peaks: MemoryPeaks,
@@ -78,6 +84,9 @@ impl Life {
             missed: 0,
             zombie: false,
             end: None,
+            end_told: false,
+            children: 0,
+            sigchld_ignored: false,
             ending: None,
             finals: None,
             peaks: MemoryPeaks::default(),
@@ -103,6 +112,8 @@ impl Life {
     pub(crate) fn read(&mut self, at: Nanos, sample: &ProcessSample) {
         self.missed = 0;
         self.zombie = matches!(sample.state, 'Z' | 'X');
+        self.sigchld_ignored |= sample.sigchld_ignored;
+        self.parent = self.parent.or(Some(sample.ppid).filter(|ppid| *ppid > 0));
         if self.command.is_empty() {
             self.command = Arc::from(sample.comm.as_slice());
         }
@@ -173,6 +184,12 @@ impl Life {
     /// Its line of the process table, times counted from `zero`.
     pub(crate) fn process(&self, zero: Nanos, now: Nanos, late_cpu: bool) -> Process {
         let lived = self.end.unwrap_or(now).since(self.start);
+        let method = match (self.end, self.end_told) {
+            (None, _) => Method::LowerBound { upper: None },
+            (Some(_), true) => Method::Exact,
+            // It was missed at `end`: it had ended by then.
+            (Some(_), false) => Method::UpperBound,
+        };
         Process {
             pid: self.pid,
             ppid: self.parent,
@@ -189,7 +206,7 @@ impl Life {
                 _ => None,
             },
             folded: 1,
-            usage: self.spent(late_cpu).usage(lived, self.end.is_none()),
+            usage: self.spent(late_cpu).usage(lived, method),
         }
     }
 }

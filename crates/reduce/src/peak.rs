@@ -256,10 +256,10 @@ impl<'a> MemoryPeak<'a> {
     /// Why a metric is absent.
     pub(crate) fn why(&self, metric: &str) -> Absent {
         let told = self.tree.reasons.get(metric).copied();
-        told.unwrap_or(if self.tree.passes == 0 {
-            Absent::Gone
-        } else {
+        told.unwrap_or(if self.tree.read_any {
             Absent::NoKernelSupport
+        } else {
+            Absent::Gone
         })
     }
 }
