@@ -203,7 +203,8 @@ impl Eyes {
         }
     }
 
-    /// The process that holds most memory, as far as seen: the command's own before anything else was.
+    /// The process that holds most memory, as far as seen: the command's own before anything else
+    /// was.
     pub(crate) fn largest(&self, now: Nanos) -> Holder {
         let named = |one: &Holder| !one.command.is_empty();
         self.tree
