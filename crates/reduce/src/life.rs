@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Earlier command lines kept a process.
 const EARLIER_MAX: usize = 16;
 
+/// A child that has not executed a program this long after its fork lives by itself.
+const BORROWS_FOR: Nanos = Nanos::from_millis(50);
+
 /// The last time a process was read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
@@ -139,6 +142,13 @@ impl Life {
                 *memory
             },
         });
+    }
+
+    /// Whether what it holds at `at`, read for the first time, is likely its parent's: it was just
+    /// forked, and its first exec may be next. With `vfork` it is even the same memory.
+    pub(crate) fn borrows(&self, at: Nanos) -> bool {
+        let young = at.since(self.start) < BORROWS_FOR;
+        self.announced && self.execs == 0 && self.parent.is_some() && young && self.last.is_none()
     }
 
     /// The largest resident set known of it.

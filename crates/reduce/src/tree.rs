@@ -138,6 +138,7 @@ impl Tree {
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
+        let borrows = life.borrows(at);
         life.read(at, sample);
         self.read_any = true;
         self.auto_reaped |= life.sigchld_ignored && life.children > 0;
@@ -153,7 +154,7 @@ impl Tree {
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
         self.peaks.process(life, at);
-        pass.add(sample, life);
+        pass.add(sample, life, borrows);
     }
 
     /// Processes that the pass did not see: gone, where no event would have told.
