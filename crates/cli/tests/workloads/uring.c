@@ -1,5 +1,5 @@
-/* uring FILE [HOLD_MS]: reads FILE to its end through io_uring, 64 KiB a request, which /proc/PID/io does
- * not see. Truth: `uring_bytes N`. Skips where io_uring is not to be had. */
+/* uring FILE [HOLD_MS]: reads FILE to its end through io_uring, 64 KiB a request, which
+ * /proc/PID/io does not see. Truth: `uring_bytes N`. Skips where io_uring is not to be had. */
 #include "truth.h"
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
