@@ -167,7 +167,9 @@ fn io_uring_is_said_to_be_unseen(mechanism: Mechanism) {
     // Only what tells of an exit sees the ring of a process that is gone before the first look.
     let told = matches!(mechanism, Mechanism::Bpf | Mechanism::Ptrace);
     let hold_ms = if told { "0" } else { "700" };
-    let done = run.command(words![program("uring.static"), file, hold_ms]).finish();
+    let done = run
+        .command(words![program("uring.static"), file, hold_ms])
+        .finish();
     if let Some(reason) = done.skipped() {
         skip!("{reason}");
     }
