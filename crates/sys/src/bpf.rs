@@ -31,6 +31,8 @@ mod run;
 mod share;
 #[cfg(feature = "bpf")]
 mod state;
+#[cfg(feature = "bpf")]
+mod types;
 
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};

@@ -11,6 +11,7 @@ use anyhow::Result;
 use record::event::Event;
 use record::sample::{MainEnd, ProcessSample};
 use record::unit::Nanos;
+use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
 use source::follow::procfs;
@@ -203,6 +204,23 @@ impl Eyes {
                 .plus(Nanos(self.last_cost.saturating_mul(share)));
             self.next_pass = self.next_pass.min(soon);
         }
+    }
+
+    /// The process that holds most memory, as far as seen: the command's own before anything else
+    /// was.
+    pub(crate) fn largest(&self, now: Nanos) -> Holder {
+        let named = |one: &Holder| !one.command.is_empty();
+        self.tree
+            .live(now)
+            .largest
+            .filter(named)
+            .unwrap_or_else(|| Holder {
+                pid: self.root,
+                command: String::from_utf8_lossy(&self.command)
+                    .replace('\0', " ")
+                    .trim_end()
+                    .to_owned(),
+            })
     }
 
     /// How the command's process ended, if events told it.

@@ -214,7 +214,7 @@ impl Hold {
             .as_mut()
             .and_then(|reader| reader.read().peak)
             .unwrap_or(Bytes(limit));
-        let largest = eyes.tree.live(now).largest;
+        let largest = eyes.largest(now);
         let limit = Limit {
             resource: Resource::Memory,
             value: limit,
@@ -223,8 +223,8 @@ impl Hold {
             limit,
             value: peak.0.max(limit.value) as f64,
             at: now,
-            pid: largest.as_ref().map(|one| one.pid),
-            process: largest.map(|one| one.command),
+            pid: Some(largest.pid),
+            process: Some(largest.command),
             certainty: Certainty::Broken,
             basis: Some(Basis::Group),
         };

@@ -1,9 +1,11 @@
 //! Loads the programs of `task.bpf.c`, embedded as an object file.
 
+use super::types;
 use super::unavailable::{after_trying, check_beforehand};
 use crate::error::Error;
 use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenObject};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -77,17 +79,34 @@ pub(super) fn load() -> Result<Loaded, Error> {
     // libbpf writes to stderr by itself; its words come back in the error.
     libbpf_rs::set_print(None);
     let version = kernel_version();
+    // Where the part of the type information cannot be had, libbpf searches the whole.
+    let part = types::of_kernel().ok();
+    let load = |memory_program| {
+        if let Ok(loaded) = load_with(version, memory_program, part.as_ref()) {
+            return Ok(loaded);
+        }
+        load_with(version, memory_program, None)
+    };
     if version < MEMORY_AT_EXIT {
         // Without fentry (lockdown, another architecture) the resident peak is `signal->maxrss`.
-        if let Ok(loaded) = load_with(version, true) {
+        if let Ok(loaded) = load(true) {
             return Ok(loaded);
         }
     }
-    load_with(version, false)
+    load(false)
 }
 
-fn load_with(version: (u32, u32), memory_program: bool) -> Result<Loaded, Error> {
-    let mut open = ObjectBuilder::default()
+fn load_with(
+    version: (u32, u32),
+    memory_program: bool,
+    part: Option<&File>,
+) -> Result<Loaded, Error> {
+    let mut builder = ObjectBuilder::default();
+    if let Some(part) = part {
+        let named = builder.btf_custom_path(types::path_of(part));
+        named.map_err(|error| unavailable("open", &error))?;
+    }
+    let mut open = builder
         .open_memory(&OBJECT.0)
         .map_err(|error| unavailable("open", &error))?;
     prepare(&mut open, version, memory_program).map_err(|error| unavailable("prepare", &error))?;
@@ -240,6 +259,15 @@ mod tests {
                 .filter(|name| is_wanted(OsStr::new(name), version, memory));
             assert_eq!(taken.collect::<Vec<_>>(), wanted, "{version:?}");
         }
+    }
+
+    #[test]
+    fn bpf_root_the_part_of_the_types_suffices() {
+        if let Err(error) = load() {
+            return println!("skipped: {error}");
+        }
+        let part = types::of_kernel().unwrap();
+        load_with(kernel_version(), false, Some(&part)).unwrap();
     }
 
     #[test]

@@ -61,10 +61,10 @@ fn bpf_root_threads_are_counted_once() {
     let cpu = seen.cpu_ns();
     println!("20 threads: final {cpu} wait4 {waited} ns");
     assert!(cpu >= 200_000_000, "{cpu}");
-    assert!(
-        cpu.abs_diff(waited) < 2_000_000 + waited / 100,
-        "{cpu} {waited}"
-    );
+    // wait4 leaves out what each thread used between its release and its last switch.
+    let released = 20 * 100_000 * slowness();
+    assert!(cpu + 1_000_000 >= waited, "{cpu} {waited}");
+    assert!(cpu < waited + waited / 100 + released, "{cpu} {waited}");
 }
 
 #[test]
