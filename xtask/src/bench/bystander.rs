@@ -42,7 +42,12 @@ pub(super) fn measure(place: &Place, pairs: u64, json: Option<&Path>) -> Result<
         eprintln!("bystander: pair {} of {pairs}", turn + 1);
     }
     let lines = [line];
-    println!("{}\n{}", place.facts(), table::ratios(&lines));
+    println!(
+        "{}\n{}\n{}",
+        place.facts(),
+        table::HEAD,
+        table::ratios(&lines)
+    );
     table::write_json(&lines, json)
 }
 
