@@ -2,8 +2,8 @@
 //! kernels.
 //!
 //! They are the integration tests of the package `plimsoll`. They, the binary that they test (named
-//! to them in `PLIMSOLL_BIN`) and the programs that they watch (`PLIMSOLL_WORKLOADS`) are put into a
-//! folder that everybody can read.
+//! to them in `PLIMSOLL_BIN`) and the programs that they watch (`PLIMSOLL_WORKLOADS`) are put into
+//! a folder that everybody can read.
 
 use crate::ci;
 use crate::outcome::Outcome;
@@ -67,8 +67,8 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs the truth tests on these kernels (all if none is named), or those of them whose name has one
-/// of the `filters`, and prints the sum.
+/// Runs the truth tests on these kernels (all if none is named), or those of them whose name has
+/// one of the `filters`, and prints the sum.
 ///
 /// # Errors
 /// When the tests cannot be built, or a machine cannot be started.
@@ -89,6 +89,9 @@ pub(crate) fn run_on(
     for kernel in kernels {
         let machine = Machine::prepare(*kernel)?.seconds(VM_SECONDS);
         for (name, program) in &stage.tests {
+            if !stage.has_some(program, filters)? {
+                continue;
+            }
             let label = format!("{kernel}: {name}: ");
             outcome.add(stage.on(&machine, program, filters, &label)?);
         }
@@ -134,6 +137,12 @@ impl Stage {
             step::run(command.args(["--quiet", "--exact", COMPILES]))?;
         }
         Ok(())
+    }
+
+    /// Whether a test program has tests of these names: a machine is not booted for none.
+    fn has_some(&self, program: &Path, filters: &[String]) -> Result<bool> {
+        let list = step::read(self.command(program).arg("--list").args(filters))?;
+        Ok(list.lines().any(|line| line.ends_with(": test")))
     }
 
     /// A test program that knows where the others are.

@@ -161,11 +161,13 @@ mod tests {
         let messages = [
             r#"{"target":{"kind":["lib"],"name":"a"},"profile":{"test":false},"executable":null}"#,
             "no json",
-            r#"{"target":{"kind":["test"],"name":"truth","src_path":"/s/t.rs"},"profile":{"test":true},"#,
+            r#"{"target":{"kind":["test"],"name":"truth","src_path":"/s/t.rs"},"#,
+            r#""profile":{"test":true},"#,
             r#"{"reason":"build-finished","success":true}"#,
         ];
         let messages = messages
             .join("\n")
+            .replace("},\n\"", "},\"")
             .replace("},\n", "},\"executable\":\"/t/truth-1\"}\n");
         let found = programs(&messages);
         assert_eq!(found.len(), 1);

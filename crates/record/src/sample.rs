@@ -101,6 +101,10 @@ pub struct ProcessSample {
     pub with_children: Counters,
     /// Its memory.
     pub memory: Memory,
+    /// It was seen to hold an `io_uring`: what that reads and writes is not in `rchar` and `wchar`.
+    pub io_uring: bool,
+    /// It ignores SIGCHLD (`SigIgn`): its children are never waited for.
+    pub sigchld_ignored: bool,
 }
 
 /// A control group at one instant. Each value is of the group and everything below it.

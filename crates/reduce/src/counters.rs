@@ -107,6 +107,16 @@ pub(crate) fn with_cpu(c: &Counters) -> Counters {
     full
 }
 
+/// User and system time scaled so that their sum is `total`: the kernel splits by clock ticks, of
+/// which a short process may have seen none. Without any tick it is user time, as in `getrusage`.
+pub(crate) fn split(total: Nanos, user: Nanos, system: Nanos) -> (Nanos, Nanos) {
+    let ticks = u128::from(user.0) + u128::from(system.0);
+    let part = (u128::from(total.0) * u128::from(system.0)).checked_div(ticks);
+    // Never above the total, which is 64 bits wide.
+    let system = Nanos(part.and_then(|p| u64::try_from(p).ok()).unwrap_or(0));
+    (total.since(system), system)
+}
+
 fn each(a: &mut Counters, b: &Counters, rule: fn(Option<u64>, Option<u64>) -> Option<u64>) {
     for field in &FIELDS {
         let value = rule((field.get)(a), (field.get)(b));
@@ -146,6 +156,16 @@ mod tests {
         };
         assert_eq!(with_cpu(&rusage).cpu, Some(Nanos(7)));
         assert_eq!(with_cpu(&counters(Some(5), None)).cpu, Some(Nanos(5)));
+    }
+
+    #[test]
+    fn the_split_adds_up_to_the_total_and_keeps_its_ratio() {
+        let split = |t, u, s| super::split(Nanos(t), Nanos(u), Nanos(s));
+        assert_eq!(split(1000, 10, 30), (Nanos(250), Nanos(750)));
+        assert_eq!(split(1001, 10, 20), (Nanos(334), Nanos(667)));
+        assert_eq!(split(7, 0, 0), (Nanos(7), Nanos(0)));
+        let most = u64::MAX;
+        assert_eq!(split(most, 0, most), (Nanos(0), Nanos(most)));
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Tree {
                 return;
             }
             // The pid is used again: the end of the process before was lost.
-            self.end(at, pid, None, None, None);
+            self.end_unseen(at, pid);
         }
         self.born(pid, parent, start, at, true);
     }
@@ -74,9 +74,12 @@ impl Tree {
         at: Nanos,
         announced: bool,
     ) {
-        let command = parent
-            .and_then(|p| self.living.get(&p))
-            .map_or_else(|| Arc::from([].as_slice()), |p| Arc::clone(&p.command));
+        let mut command = Arc::from([].as_slice());
+        if let Some(parent) = parent.and_then(|p| self.living.get_mut(&p)) {
+            command = Arc::clone(&parent.command);
+            parent.children += 1;
+            self.auto_reaped |= parent.sigchld_ignored;
+        }
         let start = start.max(self.start);
         let mut life = Life::new(pid, parent, start, command);
         life.announced = announced;
@@ -123,13 +126,19 @@ impl Tree {
             }
             self.born(pid, None, at, at, true);
         }
-        self.end(at, pid, ending, own, peaks);
+        self.end(at, pid, true, ending, own, peaks);
+    }
+
+    /// It is known by `at` that the process has ended, and nothing more.
+    pub(crate) fn end_unseen(&mut self, at: Nanos, pid: u32) {
+        self.end(at, pid, false, None, None, None);
     }
 
     pub(crate) fn end(
         &mut self,
         at: Nanos,
         pid: u32,
+        told: bool,
         ending: Option<Ending>,
         own: Option<&Counters>,
         peaks: Option<MemoryPeaks>,
@@ -138,6 +147,7 @@ impl Tree {
             return;
         };
         life.end = Some(at.max(life.start));
+        life.end_told = told;
         life.ending = ending;
         life.finals = own.map(|own| Box::new(*own));
         life.peaks = peaks.unwrap_or_default();

@@ -6,6 +6,7 @@ use crate::spent::Spent;
 use record::identity::Ending;
 use record::report::Process;
 use record::unit::Nanos;
+use record::value::Method;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -41,15 +42,18 @@ struct Fold {
 #[derive(Debug)]
 pub(crate) struct Table {
     max: usize,
+    /// The main process, which always has a line.
+    root: u32,
     rows: Vec<Life>,
     folds: HashMap<Key, Fold>,
 }
 
 impl Table {
-    /// An empty table of at most `max` lines, folds not counted.
-    pub(crate) fn new(max: usize) -> Self {
+    /// An empty table of at most `max` lines, folds and the main process `root` not counted.
+    pub(crate) fn new(max: usize, root: u32) -> Self {
         Self {
             max,
+            root,
             rows: Vec::new(),
             folds: HashMap::new(),
         }
@@ -57,7 +61,8 @@ impl Table {
 
     /// Adds an ended process; `late_cpu` as in [`Life::spent`].
     pub(crate) fn push(&mut self, life: Life, parent_command: Arc<[u8]>, late_cpu: bool) {
-        if self.rows.len() < self.max {
+        let main = life.pid == self.root && self.rows.len() <= self.max;
+        if main || self.rows.len() < self.max {
             self.rows.push(life);
             return;
         }
@@ -79,6 +84,16 @@ impl Table {
         fold.start = fold.start.min(life.start);
         fold.end = fold.end.max(life.end);
         fold.spent.add(&life.spent(late_cpu));
+    }
+
+    /// The end of `pid`, if its line is here and lacks one that was told.
+    pub(crate) fn tell_end(&mut self, pid: u32, at: Nanos, ending: Ending) {
+        let untold = |life: &&mut Life| life.pid == pid && life.ending.is_none();
+        if let Some(life) = self.rows.iter_mut().rev().find(untold) {
+            life.end = Some(at.max(life.start));
+            life.end_told = true;
+            life.ending = Some(ending);
+        }
     }
 
     /// How many processes have no line of their own.
@@ -112,7 +127,7 @@ impl Fold {
             code: (*kind == 1).then_some(i32::from(*number)),
             signal: (*kind == 2).then_some(i32::from(*number)),
             folded: self.spent.count,
-            usage: self.spent.usage(lived, false),
+            usage: self.spent.usage(lived, Method::Exact),
         }
     }
 }

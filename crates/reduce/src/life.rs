@@ -6,10 +6,14 @@ use record::identity::Ending;
 use record::report::Process;
 use record::sample::{Counters, Memory, MemoryPeaks, ProcessSample};
 use record::unit::Nanos;
+use record::value::Method;
 use std::sync::Arc;
 
 /// Earlier command lines kept a process.
 const EARLIER_MAX: usize = 16;
+
+/// A child that has not executed a program this long after its fork lives by itself.
+const BORROWS_FOR: Nanos = Nanos::from_millis(50);
 
 /// The last time a process was read.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +55,11 @@ pub(crate) struct Life {
     pub(crate) missed: u32,
     pub(crate) zombie: bool,
     pub(crate) end: Option<Nanos>,
+    /// Whether the end is the instant itself; else it ended at some time before.
+    pub(crate) end_told: bool,
+    /// Forks of its own that were told.
+    pub(crate) children: u64,
+    pub(crate) sigchld_ignored: bool,
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
     pub(crate) peaks: MemoryPeaks,
@@ -78,6 +87,9 @@ impl Life {
             missed: 0,
             zombie: false,
             end: None,
+            end_told: false,
+            children: 0,
+            sigchld_ignored: false,
             ending: None,
             finals: None,
             peaks: MemoryPeaks::default(),
@@ -103,6 +115,8 @@ impl Life {
     pub(crate) fn read(&mut self, at: Nanos, sample: &ProcessSample) {
         self.missed = 0;
         self.zombie = matches!(sample.state, 'Z' | 'X');
+        self.sigchld_ignored |= sample.sigchld_ignored;
+        self.parent = self.parent.or(Some(sample.ppid).filter(|ppid| *ppid > 0));
         if self.command.is_empty() {
             self.command = Arc::from(sample.comm.as_slice());
         }
@@ -128,6 +142,13 @@ impl Life {
                 *memory
             },
         });
+    }
+
+    /// Whether what it holds at `at`, read for the first time, is likely its parent's: it was just
+    /// forked, and its first exec may be next. With `vfork` it is even the same memory.
+    pub(crate) fn borrows(&self, at: Nanos) -> bool {
+        let young = at.since(self.start) < BORROWS_FOR;
+        self.announced && self.execs == 0 && self.parent.is_some() && young && self.last.is_none()
     }
 
     /// The largest resident set known of it.
@@ -173,6 +194,12 @@ impl Life {
     /// Its line of the process table, times counted from `zero`.
     pub(crate) fn process(&self, zero: Nanos, now: Nanos, late_cpu: bool) -> Process {
         let lived = self.end.unwrap_or(now).since(self.start);
+        let method = match (self.end, self.end_told) {
+            (None, _) => Method::LowerBound { upper: None },
+            (Some(_), true) => Method::Exact,
+            // It was missed at `end`: it had ended by then.
+            (Some(_), false) => Method::UpperBound,
+        };
         Process {
             pid: self.pid,
             ppid: self.parent,
@@ -189,7 +216,7 @@ impl Life {
                 _ => None,
             },
             folded: 1,
-            usage: self.spent(late_cpu).usage(lived, self.end.is_none()),
+            usage: self.spent(late_cpu).usage(lived, method),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::counters;
 use crate::life::Life;
-use record::sample::{Counters, ProcessSample};
+use record::sample::{Counters, Memory, ProcessSample};
 use record::unit::Nanos;
 use std::sync::Arc;
 
@@ -80,8 +80,9 @@ impl Pass {
         }
     }
 
-    /// Adds a process just read, `life` being all that is known of it.
-    pub(crate) fn add(&mut self, sample: &ProcessSample, life: &Life) {
+    /// Adds a process just read, `life` being all that is known of it; the memory of one that
+    /// `borrows` it from its parent is left out.
+    pub(crate) fn add(&mut self, sample: &ProcessSample, life: &Life, borrows: bool) {
         if let Some(last) = &life.last {
             counters::add(&mut self.own, &last.own);
             counters::add(&mut self.with_children, &last.with_children);
@@ -94,9 +95,15 @@ impl Pass {
         if life.zombie {
             return;
         }
-        let memory = &sample.memory;
         self.processes += 1;
         plus(&mut self.threads, sample.threads);
+        self.most_threads.raise(sample.threads, life);
+        if !borrows {
+            self.add_memory(&sample.memory, life);
+        }
+    }
+
+    fn add_memory(&mut self, memory: &Memory, life: &Life) {
         plus(&mut self.rss, memory.rss.map(|b| b.0));
         plus(&mut self.rss_anon, memory.rss_anon.map(|b| b.0));
         plus(&mut self.rss_file, memory.rss_file.map(|b| b.0));
@@ -114,7 +121,6 @@ impl Pass {
         self.most_virtual
             .raise(memory.virtual_size.map(|b| b.0), life);
         self.most_swap.raise(memory.swap.map(|b| b.0), life);
-        self.most_threads.raise(sample.threads, life);
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Bounds {
     pub(crate) at: Option<Nanos>,
     /// Whether the lower one is the highest of samples.
     pub(crate) sampled: bool,
+    /// Whether the lower one rests on a process that was not seen near its peak.
+    pub(crate) inferred: bool,
 }
 
 impl Bounds {
@@ -29,6 +31,15 @@ impl Bounds {
     fn raise(&mut self, peak: Peak, sampled: bool) {
         if peak.value > self.lower {
             (self.lower, self.at, self.sampled) = (peak.value, peak.at, sampled);
+            self.inferred = false;
+        }
+    }
+
+    /// Takes a lower bound that is likely but not proven: it never makes an exact value.
+    fn infer(&mut self, value: Option<u64>) {
+        if value > self.lower {
+            self.raise(timeless(value), false);
+            self.inferred = true;
         }
     }
 
@@ -156,6 +167,11 @@ impl<'a> MemoryPeak<'a> {
         } else {
             "largest process, file pages left out"
         };
+        let source = if bounds.inferred && peaks.file_process.is_none() {
+            "largest process by the wait chain, file pages not told apart"
+        } else {
+            source
+        };
         if bounds.lower.is_none()
             && let Some(upper) = bounds.upper
         {
@@ -172,7 +188,13 @@ impl<'a> MemoryPeak<'a> {
         bounds.raise(peaks.pss, true);
         bounds.raise(peaks.unreclaimable_process, false);
         bounds.raise(peaks.rss_process_less_file, false);
-        bounds.raise(timeless(self.chain_less_file()), false);
+        let bounded = self.rss_upper.is_some() || peaks.charge.value.is_some();
+        let (chain, seen) = self.chain_less_file();
+        if seen {
+            bounds.raise(timeless(chain), false);
+        } else if peaks.file_process.is_some() || !bounded {
+            bounds.infer(chain);
+        }
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
         let holds = |upper: &u64| Some(*upper) >= bounds.lower;
         let (charge, rss) = (peaks.charge.value.filter(holds), self.rss_bounds().upper);
@@ -182,14 +204,18 @@ impl<'a> MemoryPeak<'a> {
         bounds
     }
 
-    /// The largest process of the chain less the file pages seen, if that process was seen.
-    fn chain_less_file(&self) -> Option<u64> {
-        let (chain, peaks) = (self.chain?, &self.tree.peaks);
-        let file = peaks.file_process?;
-        let seen = peaks.rss_process.value?;
+    /// The largest process of the chain less the most file pages seen in any, and whether a process
+    /// was seen that near to it.
+    fn chain_less_file(&self) -> (Option<u64>, bool) {
+        let peaks = &self.tree.peaks;
+        let Some(chain) = self.chain else {
+            return (None, false);
+        };
+        let seen = peaks.rss_process.value.unwrap_or(0);
         let near = seen.saturating_mul(10) >= chain.saturating_mul(9);
-        let all_seen = self.tree.ended_so_far().unread == 0;
-        (near || all_seen).then(|| chain.saturating_sub(file))
+        let file = peaks.file_process;
+        let less_file = chain.saturating_sub(file.unwrap_or(0));
+        (Some(less_file), near && file.is_some())
     }
 
     /// The sum of address spaces.
@@ -222,7 +248,9 @@ impl<'a> MemoryPeak<'a> {
         let (value, method) = match bounds.upper {
             None if bounds.sampled => (lower, self.period()),
             None => (lower, LOWER),
-            Some(upper) if upper.saturating_sub(lower) <= slack.max(upper / 100) => {
+            Some(upper)
+                if !bounds.inferred && upper.saturating_sub(lower) <= slack.max(upper / 100) =>
+            {
                 (upper, Method::Exact)
             }
             Some(upper) if upper <= lower.saturating_add(lower / 4) => {
@@ -256,10 +284,10 @@ impl<'a> MemoryPeak<'a> {
     /// Why a metric is absent.
     pub(crate) fn why(&self, metric: &str) -> Absent {
         let told = self.tree.reasons.get(metric).copied();
-        told.unwrap_or(if self.tree.passes == 0 {
-            Absent::Gone
-        } else {
+        told.unwrap_or(if self.tree.read_any {
             Absent::NoKernelSupport
+        } else {
+            Absent::Gone
         })
     }
 }

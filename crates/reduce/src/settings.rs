@@ -75,6 +75,8 @@ pub struct KernelCounts {
     pub threads_alive: Option<u64>,
     /// Most threads alive at one instant.
     pub threads_peak: Option<u64>,
+    /// Processes that held an io_uring at their end, where that is told.
+    pub io_uring_tasks: Option<u64>,
     /// Events lost so far.
     pub events_lost: u64,
     /// Whether the counts missed nothing, lost events or not.

@@ -68,13 +68,16 @@ impl Spent {
     }
 
     /// The usage of one line of the process table.
-    pub(crate) fn usage(&self, lived: Nanos, alive: bool) -> Usage {
+    pub(crate) fn usage(&self, lived: Nanos, lived_method: Method) -> Usage {
         let mut usage = Usage::default();
         if self.count == 1 {
-            usage.set("wall_time", exact(lived.0, Unit::Nanoseconds, alive));
+            let lived = Number::Whole(lived.0);
+            let value = Value::new(lived, Unit::Nanoseconds, lived_method, "CLOCK_BOOTTIME");
+            usage.set("wall_time", Field::Present(value));
         }
+        let own = self.with_parts_of_cpu();
         for (field, finals) in FIELDS.iter().zip(self.finals) {
-            let value = (field.get)(&self.own);
+            let value = (field.get)(&own);
             usage.set(field.metric, self.field(value, finals, field.unit));
         }
         for (name, peak) in [
@@ -87,6 +90,16 @@ impl Spent {
             usage.set(name, self.field(peak.value, peak.finals, unit));
         }
         usage
+    }
+
+    /// The sums, user and system time scaled so that they add up to the CPU time.
+    fn with_parts_of_cpu(&self) -> Counters {
+        let mut own = self.own;
+        if let (Some(cpu), Some(user), Some(system)) = (own.cpu, own.cpu_user, own.cpu_system) {
+            let (user, system) = counters::split(cpu, user, system);
+            (own.cpu_user, own.cpu_system) = (Some(user), Some(system));
+        }
+        own
     }
 
     fn field(&self, value: Option<u64>, finals: u64, unit: Unit) -> Field {
@@ -104,18 +117,4 @@ impl Spent {
         };
         Field::Present(Value::new(Number::Whole(value), unit, method, source))
     }
-}
-
-fn exact(value: u64, unit: Unit, alive: bool) -> Field {
-    let method = if alive {
-        Method::LowerBound { upper: None }
-    } else {
-        Method::Exact
-    };
-    Field::Present(Value::new(
-        Number::Whole(value),
-        unit,
-        method,
-        "CLOCK_BOOTTIME",
-    ))
 }

@@ -40,6 +40,7 @@ impl Tree {
     pub fn finish(mut self, end: &End) -> Summary {
         self.retire_all();
         let usage = self.usage(end);
+        self.close(end);
         let survivors = end.survivors.iter().map(|&pid| Survivor {
             pid,
             command: self.command(pid).unwrap_or_default(),
@@ -57,6 +58,24 @@ impl Tree {
             survivors,
             top: top.list(),
             series: self.series,
+        }
+    }
+
+    /// Whoever is no survivor has ended, the main process as `end` tells.
+    fn close(&mut self, end: &End) {
+        let Some(main) = end.main else { return };
+        if self.living.contains_key(&self.root) {
+            let how = Some(main.ending);
+            self.end(main.at, self.root, true, how, None, None);
+        } else {
+            self.table.tell_end(self.root, main.at, main.ending);
+        }
+        let survives = |pid: &u32| end.survivors.contains(pid);
+        let mut unseen: Vec<_> = self.living.keys().copied().collect();
+        unseen.retain(|pid| !survives(pid));
+        unseen.sort_unstable();
+        for pid in unseen {
+            self.end_unseen(end.at, pid);
         }
     }
 
@@ -91,6 +110,12 @@ impl Tree {
                 "a process ignores SIGCHLD: what its children used may be missing from the totals"
                     .to_owned(),
             );
+        }
+        if let Some(what) = &self.io_unseen {
+            notes.push(format!(
+                "{what} was used: what it read and wrote is not in the bytes and calls read and \
+                 written"
+            ));
         }
         if self.ended.unread > 0 {
             let (unread, count) = (self.ended.unread, self.ended.count);

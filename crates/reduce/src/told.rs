@@ -3,7 +3,7 @@
 
 use crate::pass::Peak;
 use crate::settings::{GpuTotals, KernelCounts};
-use crate::tree::Tree;
+use crate::tree::{IO_URING, Tree};
 use record::sample::{GroupSample, WaitTotals};
 use record::unit::{Bytes, Nanos};
 use record::value::Absent;
@@ -37,6 +37,9 @@ impl Tree {
     /// What the kernel program or the follower counted itself.
     pub fn counts(&mut self, counts: &KernelCounts) {
         self.counts = Some(*counts);
+        if counts.io_uring_tasks.is_some_and(|tasks| tasks > 0) {
+            self.unseen_io(IO_URING);
+        }
     }
 
     /// What the wait chain holds so far, or at last.
@@ -74,6 +77,13 @@ impl Tree {
     /// A process of the tree ignores SIGCHLD: what its children use may pass the wait chain by.
     pub fn auto_reaped(&mut self) {
         self.auto_reaped = true;
+    }
+
+    /// The task reads and writes by `what` (such as `io_uring`), past the kernel's `rchar`,
+    /// `wchar`,
+    /// `syscr` and `syscw`: those four become lower bounds. The bytes of storage hold it all.
+    pub fn unseen_io(&mut self, what: &str) {
+        self.io_unseen.get_or_insert_with(|| what.to_owned());
     }
 
     /// Why `metric` is absent, should it be.

@@ -59,6 +59,13 @@ impl<'a> Totals<'a> {
 
     /// The field of one counter.
     pub(crate) fn field(&self, field: &CounterField) -> Field {
+        match field.metric {
+            "cpu_user" | "cpu_system" => self.cpu_part(field),
+            _ => self.total(field),
+        }
+    }
+
+    fn total(&self, field: &CounterField) -> Field {
         let finals = self.finals(field);
         if let Some(chain) = self.chain.as_ref().and_then(|c| (field.get)(c)) {
             return self.by_chain(field, chain, finals);
@@ -68,6 +75,40 @@ impl<'a> Totals<'a> {
             return present(field, finals, Method::Exact, source);
         }
         self.by_samples(field)
+    }
+
+    /// A part of the CPU time: by the wait chain where that has the whole, and always such that
+    /// both parts add up to it.
+    fn cpu_part(&self, field: &CounterField) -> Field {
+        let (Some(cpu), Some((ticks, from))) = (self.cpu(), self.ticks()) else {
+            return self.total(field);
+        };
+        let (Number::Whole(total), Some(user), Some(system)) =
+            (cpu.value, ticks.cpu_user, ticks.cpu_system)
+        else {
+            return Field::absent(self.why(field.metric));
+        };
+        let (user_part, system_part) = counters::split(Nanos(total), user, system);
+        let part = match field.metric {
+            "cpu_user" => user_part,
+            _ => system_part,
+        };
+        if (user_part, system_part) == (user, system) {
+            return present(field, part.0, cpu.method, &cpu.source);
+        }
+        let source = format!("cpu_time, split as {from}");
+        present(field, part.0, cpu.method, &source)
+    }
+
+    /// User and system time as the kernel splits them by ticks, and who told.
+    fn ticks(&self) -> Option<(Counters, &'static str)> {
+        let parts = |c: &Counters| c.cpu_user.is_some() && c.cpu_system.is_some();
+        if let Some(mut chain) = self.chain.filter(parts) {
+            counters::add(&mut chain, &self.with_children);
+            return Some((chain, "the wait chain splits it"));
+        }
+        let sampled = self.sampled();
+        parts(&sampled).then_some((sampled, "clock ticks of each process tell"))
     }
 
     /// The CPU time and how it is known.
@@ -118,11 +159,16 @@ impl<'a> Totals<'a> {
         present(field, total, method, source)
     }
 
-    fn by_samples(&self, field: &CounterField) -> Field {
+    /// The most that is known of every process itself.
+    fn sampled(&self) -> Counters {
         let mut sum = self.ended.own;
         counters::add(&mut sum, &self.own);
         counters::raise(&mut sum, &self.tree.seen);
-        match (field.get)(&sum) {
+        sum
+    }
+
+    fn by_samples(&self, field: &CounterField) -> Field {
+        match (field.get)(&self.sampled()) {
             Some(value) => present(field, value, LOWER, "last sample of each process"),
             None => Field::absent(self.why(field.metric)),
         }
@@ -132,7 +178,7 @@ impl<'a> Totals<'a> {
         if let Some(reason) = self.tree.reasons.get(metric) {
             return *reason;
         }
-        let anything = self.tree.passes > 0 || self.ended.unread < self.ended.count;
+        let anything = self.tree.read_any || self.ended.unread < self.ended.count;
         if anything {
             Absent::NoKernelSupport
         } else {

@@ -21,11 +21,15 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 /// Passes that may miss a process, when events were lost, before it counts as gone.
 const MISSED_MAX: u32 = 3;
 
+/// What is said of a task that holds an io_uring.
+pub(crate) const IO_URING: &str = "io_uring";
+
 /// One task as it is watched.
 #[derive(Debug)]
 pub struct Tree {
     pub(crate) settings: Settings,
     pub(crate) start: Nanos,
+    pub(crate) root: u32,
     pub(crate) living: HashMap<u32, Life>,
     pub(crate) leaving: HashMap<u32, Life>,
     pub(crate) leaving_order: VecDeque<(u32, Nanos)>,
@@ -51,6 +55,10 @@ pub struct Tree {
     pub(crate) lost: u64,
     pub(crate) departed: Vec<String>,
     pub(crate) auto_reaped: bool,
+    /// By what means the task reads and writes past `rchar` and `wchar`.
+    pub(crate) io_unseen: Option<String>,
+    /// Whether any process was ever read while it lived.
+    pub(crate) read_any: bool,
     pub(crate) footprint: Footprint,
     pub(crate) gpu: Result<GpuTotals, Absent>,
     pub(crate) reasons: BTreeMap<&'static str, Absent>,
@@ -66,13 +74,14 @@ impl Tree {
         let mut tree = Self {
             settings,
             start,
+            root: root_pid,
             living: HashMap::new(),
             leaving: HashMap::new(),
             leaving_order: VecDeque::new(),
             dead: HashMap::new(),
             dead_order: VecDeque::new(),
             ended: Spent::default(),
-            table: Table::new(settings.max_processes),
+            table: Table::new(settings.max_processes, root_pid),
             top: Top::default(),
             rss: Ceiling::new(start),
             virtual_size: Ceiling::new(start),
@@ -90,6 +99,8 @@ impl Tree {
             lost: 0,
             departed: Vec::new(),
             auto_reaped: false,
+            io_unseen: None,
+            read_any: false,
             footprint: Footprint::default(),
             gpu: Err(Absent::Off),
             reasons: BTreeMap::new(),
@@ -116,7 +127,7 @@ impl Tree {
         let ProcessId { pid, start_ns } = sample.id;
         let another = |life: &Life| apart(life.start, start_ns) > START_SLACK && life.announced;
         if self.living.get(&pid).is_some_and(another) {
-            self.end(at, pid, None, None, None);
+            self.end_unseen(at, pid);
         }
         if !self.living.contains_key(&pid) {
             if self.is_dead(sample.id) {
@@ -127,7 +138,13 @@ impl Tree {
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
+        let borrows = life.borrows(at);
         life.read(at, sample);
+        self.read_any = true;
+        self.auto_reaped |= life.sigchld_ignored && life.children > 0;
+        if sample.io_uring {
+            self.io_unseen.get_or_insert_with(|| IO_URING.to_owned());
+        }
         if !life.zombie {
             let size = sample.memory.virtual_peak.max(sample.memory.virtual_size);
             let rss = resident_peak(&sample.memory).filter(|_| sample.memory.rss_peak.is_some());
@@ -137,7 +154,7 @@ impl Tree {
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
         self.peaks.process(life, at);
-        pass.add(sample, life);
+        pass.add(sample, life, borrows);
     }
 
     /// Processes that the pass did not see: gone, where no event would have told.
@@ -159,7 +176,7 @@ impl Tree {
             }
         }
         for pid in gone {
-            self.end(at, pid, None, None, None);
+            self.end_unseen(at, pid);
         }
     }
 

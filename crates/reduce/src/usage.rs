@@ -22,6 +22,7 @@ impl Tree {
         let mut usage = Usage::default();
         for metric in METRICS {
             let field = self.field(metric, end, &totals, &memory);
+            let field = self.bounded_by_unseen_io(metric.name, field);
             usage.set(metric.name, self.bounded_by_departure(metric.name, field));
         }
         usage
@@ -148,6 +149,19 @@ impl Tree {
         number.map_or(Field::absent(Absent::NoKernelSupport), |number| {
             Field::Present(Value::new(number, m.unit, method, gpu.source.as_str()))
         })
+    }
+
+    /// What passed by the kernel's counts of calls is in none of them.
+    fn bounded_by_unseen_io(&self, name: &str, field: Field) -> Field {
+        let of_calls = ["bytes_read", "bytes_written", "reads", "writes"].contains(&name);
+        match (field, &self.io_unseen) {
+            (Field::Present(mut value), Some(what)) if of_calls => {
+                value.method = LOWER;
+                value.source = format!("{}; without {what}", value.source);
+                Field::Present(value)
+            }
+            (field, _) => field,
+        }
     }
 
     /// Work that left the tree is not in any number: the truth is that or more.

@@ -110,6 +110,60 @@ fn what_nobody_saw_is_not_claimed() {
 }
 
 #[test]
+fn a_large_process_that_was_seen_small_is_not_reported_small() {
+    for mechanism in [Connector, Procfs] {
+        let mut task = tree(mechanism);
+        let seen = memory(8 * MIB, 4 * MIB);
+        task.sample(ms(10), &[sample(1, 0, seen, seen)]);
+        gone(&mut task, 30, 1);
+        let waited = Some(chain(memory(43 * MIB, 0)));
+        let usage = task.finish(&end(30, waited)).usage;
+        assert_eq!(whole(&usage, "memory_peak"), 39 * MIB);
+        let upper = (mechanism == Connector).then_some(43 * MIB);
+        assert_eq!(method(&usage, "memory_peak"), Method::LowerBound { upper });
+    }
+}
+
+#[test]
+fn where_nothing_bounds_it_the_largest_process_is_said_and_what_is_in_it() {
+    let mut task = tree(Procfs);
+    task.sample(ms(1), &[]);
+    let usage = task.finish(&end(2, Some(chain(memory(MIB, 0))))).usage;
+    assert_eq!(whole(&usage, "memory_peak"), MIB);
+    assert_eq!(method(&usage, "memory_peak"), LOWER);
+    let source = &usage.get("memory_peak").unwrap().value().unwrap().source;
+    assert!(source.contains("file pages"), "{source}");
+}
+
+#[test]
+fn a_child_before_its_exec_borrows_the_pages_of_its_parent() {
+    let parent = memory(200 * MIB, 199 * MIB);
+    let pair = |at: u64| [sample(1, 0, parent, parent), sample(2, at, parent, parent)];
+    let mut task = tree(Connector);
+    task.sample(ms(10), &[sample(1, 0, parent, parent)]);
+    fork(&mut task, 20, 1, 2);
+    task.sample(ms(21), &pair(20));
+    exec(&mut task, 22, 2, "nothing");
+    gone(&mut task, 23, 2);
+    task.sample(ms(24), &[sample(1, 0, parent, parent)]);
+    gone(&mut task, 30, 1);
+    let usage = task.finish(&end(30, Some(chain(parent)))).usage;
+    assert_eq!(whole(&usage, "rss_peak"), 200 * MIB);
+
+    // One that stays without an exec has pages of its own.
+    let mut task = tree(Connector);
+    fork(&mut task, 20, 1, 2);
+    task.sample(ms(21), &pair(20));
+    task.sample(ms(26), &pair(20));
+    gone(&mut task, 28, 2);
+    gone(&mut task, 30, 1);
+    let usage = task.finish(&end(30, Some(chain(parent)))).usage;
+    assert_eq!(whole(&usage, "rss_peak"), 400 * MIB);
+    let at = usage.get("rss_peak").unwrap().value().unwrap().at_ns;
+    assert_eq!(at, Some(Nanos::from_millis(26)));
+}
+
+#[test]
 fn one_process_that_nobody_sampled_is_exact_by_the_chain() {
     let mut task = tree(Connector);
     gone(&mut task, 80, 1);

@@ -20,7 +20,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
     let include = env::var_os("DEP_BPF_INCLUDE").ok_or("libbpf-sys named no include folder")?;
     let object = out.join("task.bpf.o");
     println!("cargo:rerun-if-env-changed=CLANG");
-    for file in ["task.bpf.c", "task.h", "kernel.h"] {
+    for file in ["task.bpf.c", "task.h", "kernel.h", "peaks.h"] {
         println!("cargo:rerun-if-changed={}", source.join(file).display());
     }
     compile(&source.join("task.bpf.c"), &object, include)?;

@@ -1,7 +1,8 @@
 //! The in-kernel programs: exact process tree and final values of a task (`bpf/task.bpf.c`).
 //!
 //! Loaded once a node and shared by all runs: pinned in bpffs, attached while there are users,
-//! which locks count. Each run has a slot, a ring buffer for its events and a line of counters that it shares with the kernel.
+//! which locks count. Each run has a slot, a ring buffer for its events and a line of counters
+//! that it shares with the kernel.
 //!
 //! The pids in events are those of the initial pid namespace; elsewhere the programs are
 //! unavailable.
@@ -30,6 +31,8 @@ mod run;
 mod share;
 #[cfg(feature = "bpf")]
 mod state;
+#[cfg(feature = "bpf")]
+mod types;
 
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};

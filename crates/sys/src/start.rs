@@ -1,5 +1,5 @@
-//! What this program was started with, read before `main`: the Rust runtime ignores `SIGPIPE` and opens
-//! `/dev/null` for closed standard descriptors, and forgets what was.
+//! What this program was started with, read before `main`: the Rust runtime ignores `SIGPIPE` and
+//! opens `/dev/null` for closed standard descriptors, and forgets what was.
 
 use crate::signal;
 use std::sync::atomic::{AtomicU32, Ordering};

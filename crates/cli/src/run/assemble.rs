@@ -65,7 +65,7 @@ pub(crate) fn assemble(
     report.exceeded.extend(found_at_the_end(hold, &summary));
     let enforced = hold.broken.iter().find(|broken| broken.enforced);
     let status = status(enforced, outcome.end.ending, options);
-    report.exit = exit(&facts, enforced, &outcome, status);
+    report.exit = exit(&facts, hold, enforced, &outcome, status);
     report.usage = summary.usage.clone();
     report.monitor = monitor(&facts, &summary, events_lost);
     let extra = extra(&facts, &summary, &outcome);
@@ -164,7 +164,13 @@ fn status(enforced: Option<&Broken>, ending: Ending, options: &RunOptions) -> St
         .unwrap_or(own)
 }
 
-fn exit(facts: &Facts, enforced: Option<&Broken>, outcome: &Outcome, status: Status) -> Exit {
+fn exit(
+    facts: &Facts,
+    hold: &Hold,
+    enforced: Option<&Broken>,
+    outcome: &Outcome,
+    status: Status,
+) -> Exit {
     let (kind, code, signal) = match outcome.end.ending {
         Ending::Code(code) => (ExitType::Normal, Some(i32::from(code)), None),
         Ending::Signal(signal) => (ExitType::Signal, None, Some(i32::from(signal))),
@@ -185,6 +191,7 @@ fn exit(facts: &Facts, enforced: Option<&Broken>, outcome: &Outcome, status: Sta
             source: broken.source.to_owned(),
         });
     }
+    evidence.extend(throttled(hold));
     let cause = enforced
         .map(limit_cause)
         .or_else(|| reason_cause(outcome, signal));
@@ -196,6 +203,20 @@ fn exit(facts: &Facts, enforced: Option<&Broken>, outcome: &Outcome, status: Sta
         cause,
         evidence,
     }
+}
+
+/// A CPU quota held the task back.
+fn throttled(hold: &Hold) -> Option<Evidence> {
+    let group = hold.last_group?;
+    let time = group.throttled_time.filter(|time| time.0 > 0)?;
+    let times = group
+        .throttled
+        .map_or(String::new(), |times| format!("{times} times, "));
+    Some(Evidence {
+        kind: "throttled".to_owned(),
+        value: Scalar::Text(format!("{times}{}", quantity::show_time(time.0))),
+        source: "cgroup cpu.stat".to_owned(),
+    })
 }
 
 fn limit_cause(broken: &Broken) -> String {

@@ -2,6 +2,7 @@
 //! to the reducer.
 
 use super::facts::Facts;
+use super::gpu::Gpus;
 use super::hold::Hold;
 use super::notifier::Notifier;
 use super::task::Task;
@@ -10,6 +11,7 @@ use anyhow::Result;
 use record::event::Event;
 use record::sample::{MainEnd, ProcessSample};
 use record::unit::Nanos;
+use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
 use source::follow::procfs;
@@ -49,6 +51,7 @@ pub(crate) struct Eyes {
     samples: Vec<ProcessSample>,
     events: Vec<Event>,
     scales: Scales,
+    gpus: Gpus,
     /// The command as it was asked for: its process's first command line.
     command: Vec<u8>,
     root: u32,
@@ -65,7 +68,8 @@ pub(crate) struct Eyes {
 }
 
 impl Eyes {
-    /// Chooses the mechanism and follows the command's process, which waits; an error is what was asked for by name and cannot be had.
+    /// Chooses the mechanism and follows the command's process, which waits; an error is what was
+    /// asked for by name and cannot be had.
     pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         let notifier = Notifier::choose(options, facts, task)?;
         let settings = Settings {
@@ -93,6 +97,7 @@ impl Eyes {
             samples: Vec::new(),
             events: Vec::new(),
             scales: Scales::new(Root::default()),
+            gpus: Gpus::open(),
             command: command_line(&options.command),
             root: task.pid(),
             root_end: None,
@@ -110,6 +115,7 @@ impl Eyes {
     pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task) {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
+        self.tree.gpu(self.gpus.totals(Nanos(0)));
         self.next_pass = facts.start.plus(PASS_MIN);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             let command = self.command.clone();
@@ -180,8 +186,9 @@ impl Eyes {
         self.tree.event(&event);
     }
 
-    /// What lives on now, its peak included, is known best right after another process ended or began: where
-    /// exits carry no values, look as soon as that costs no more than its share of the time.
+    /// What lives on now, its peak included, is known best right after another process ended or
+    /// began: where exits carry no values, look as soon as that costs no more than its share of
+    /// the time.
     fn hurry(&mut self) {
         if self.notifier.kind() == reduce::settings::Mechanism::Connector {
             let share = if self.last_pass.since(self.start) < YOUNG {
@@ -196,12 +203,30 @@ impl Eyes {
         }
     }
 
+    /// The process that holds most memory, as far as seen: the command's own before anything else
+    /// was.
+    pub(crate) fn largest(&self, now: Nanos) -> Holder {
+        let named = |one: &Holder| !one.command.is_empty();
+        self.tree
+            .live(now)
+            .largest
+            .filter(named)
+            .unwrap_or_else(|| Holder {
+                pid: self.root,
+                command: String::from_utf8_lossy(&self.command)
+                    .replace('\0', " ")
+                    .trim_end()
+                    .to_owned(),
+            })
+    }
+
     /// How the command's process ended, if events told it.
     pub(crate) const fn root_end(&self) -> Option<MainEnd> {
         self.root_end
     }
 
-    /// Where no event tells of an exec: reads the command lines of processes that are new or have another name.
+    /// Where no event tells of an exec: reads the command lines of processes that are new or have
+    /// another name.
     fn introduce(&mut self, at: Nanos, facts: &mut Facts) {
         let mut met = Vec::new();
         for sample in &self.samples {
@@ -243,6 +268,8 @@ impl Eyes {
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             self.introduce(now, facts);
         }
+        self.gpus.collect(now, &pids);
+        self.tree.gpu(self.gpus.totals(now.since(self.start)));
         hold.sample(now, &mut self.tree);
         if let Some(waited) = task.waited() {
             self.tree.waited(&waited);

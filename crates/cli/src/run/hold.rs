@@ -141,7 +141,7 @@ impl Hold {
 
     /// When a limit wants a look.
     pub(crate) fn next(&self, _now: Nanos) -> Option<Nanos> {
-        (!self.limits.list().is_empty()).then_some(self.next_look)
+        (!self.polled().is_empty()).then_some(self.next_look)
     }
 
     /// What to wait on: the kernel's word that the memory limit broke.
@@ -168,7 +168,7 @@ impl Hold {
         if let Some(grace) = self.check_oom(now, eyes, options) {
             return Some(grace);
         }
-        if self.limits.list().is_empty() || now < self.next_look {
+        if self.polled().is_empty() || now < self.next_look {
             return None;
         }
         eyes.pass(now, task, self, facts);
@@ -197,16 +197,16 @@ impl Hold {
                 grace = grace.or(Some(options.grace(Some(resource))));
             }
         }
-        self.next_look = pace::next_look(self.limits.list(), &live, self.cpus, options.interval);
+        self.next_look = pace::next_look(&self.polled(), &live, self.cpus, options.interval);
         grace
     }
 
     /// The kernel ended a process of the group because the limit could not be kept.
     fn check_oom(&mut self, now: Nanos, eyes: &Eyes, options: &RunOptions) -> Option<Nanos> {
         let limit = self.kernel_memory?;
-        let counts = self.oom.as_mut()?.read().ok()?;
+        let kills = self.oom_kills()?;
         let known = |broken: &Broken| broken.verdict.limit.resource == Resource::Memory;
-        if counts.kills == 0 || self.broken.iter().any(known) {
+        if kills == 0 || self.broken.iter().any(known) {
             return None;
         }
         let peak = self
@@ -214,7 +214,7 @@ impl Hold {
             .as_mut()
             .and_then(|reader| reader.read().peak)
             .unwrap_or(Bytes(limit));
-        let largest = eyes.tree.live(now).largest;
+        let largest = eyes.largest(now);
         let limit = Limit {
             resource: Resource::Memory,
             value: limit,
@@ -223,8 +223,8 @@ impl Hold {
             limit,
             value: peak.0.max(limit.value) as f64,
             at: now,
-            pid: largest.as_ref().map(|one| one.pid),
-            process: largest.map(|one| one.command),
+            pid: Some(largest.pid),
+            process: Some(largest.command),
             certainty: Certainty::Broken,
             basis: Some(Basis::Group),
         };
@@ -234,6 +234,21 @@ impl Hold {
             source: "cgroup OOM event",
         });
         Some(options.grace(Some(Resource::Memory)))
+    }
+
+    /// Processes of the group that the kernel ended for want of memory.
+    fn oom_kills(&mut self) -> Option<u64> {
+        match &mut self.oom {
+            Some(watch) => Some(watch.read().ok()?.kills),
+            None => self.group.as_ref()?.oom_kills().ok(),
+        }
+    }
+
+    /// The limits that have to be looked at: all but the one that the kernel keeps.
+    fn polled(&self) -> Vec<Limit> {
+        let kept =
+            |limit: &&Limit| self.kernel_memory.is_none() || limit.resource != Resource::Memory;
+        self.limits.list().iter().filter(kept).copied().collect()
     }
 
     /// SIGKILL to everything in the group.

@@ -8,6 +8,7 @@ mod eyes;
 mod facts;
 mod footprint;
 mod front;
+mod gpu;
 mod hold;
 mod monitor;
 mod notifier;

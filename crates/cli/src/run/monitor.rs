@@ -168,8 +168,8 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// Under ptrace the tracing thread waits for the children that a dead launcher left us: an event tells the
-    /// end of the command.
+    /// Under ptrace the tracing thread waits for the children that a dead launcher left us: an
+    /// event tells the end of the command.
     fn hear_of_adopted(&mut self) {
         if self.main_end.is_none()
             && self.task.is_adopted()

@@ -33,8 +33,9 @@ pub(crate) enum Notifier {
 }
 
 impl Notifier {
-    /// Follows the command's process, which waits for its exec, with the mechanism asked for by name, else
-    /// with the best that this kernel and this user allow and that leaves the task as it is.
+    /// Follows the command's process, which waits for its exec, with the mechanism asked for by
+    /// name, else with the best that this kernel and this user allow and that leaves the task as
+    /// it is.
     pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         match (options.level, options.mechanism) {
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
@@ -131,8 +132,15 @@ impl Notifier {
             Notifier::Procfs => None,
             Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
             #[cfg(feature = "bpf")]
-            Notifier::Bpf(bpf) => Some(kernel_counts(&bpf.counts())),
-            Notifier::Ptrace(tracer) => Some(kernel_counts(&tracer.counts())),
+            Notifier::Bpf(bpf) => Some(KernelCounts {
+                io_uring_tasks: Some(bpf.io_uring_tasks()),
+                events_lost: bpf.totals().events_lost,
+                ..kernel_counts(&bpf.counts())
+            }),
+            Notifier::Ptrace(tracer) => Some(KernelCounts {
+                io_uring_tasks: Some(tracer.io_uring_tasks()),
+                ..kernel_counts(&tracer.counts())
+            }),
         }
     }
 
@@ -164,6 +172,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         processes_peak: Some(counts.processes_peak),
         threads_alive: Some(counts.threads_alive),
         threads_peak: Some(counts.threads_peak),
+        io_uring_tasks: None,
         events_lost: 0,
         exact: counts.exact,
     }

@@ -19,7 +19,7 @@ const CLIENTS: &[(&str, &[&str])] = &[
     ("podman", &["--remote", "run", "image"]),
     ("ssh", &["localhost", "work"]),
     ("srun", &["-n", "4", "work"]),
-    ("mpirun", &["--host", "n1,n2", "-np", "4", "work"]),
+    ("mpirun", &["--host", "other1,other2", "work"]),
     ("sbatch", &["script"]),
     ("systemd-run", &["--wait", "work"]),
 ];

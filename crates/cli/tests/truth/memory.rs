@@ -107,13 +107,13 @@ fn large_launcher_outside(mechanism: Mechanism) {
         .finish();
     done.expect_status(0);
     let small = Truth::between(1, 4 * MIB);
-    let peaks = if mechanism == Mechanism::Procfs {
-        Rigour::Sampled
-    } else {
-        Rigour::Bound
-    };
-    for name in ["rss_peak", "memory_peak", "rss_peak_process"] {
-        holds(&done, name, small, peaks);
+    holds(&done, "rss_peak_process", small, Rigour::Near);
+    for name in ["rss_peak", "memory_peak"] {
+        // Level query may come too late to see a millisecond, and then says that it was gone.
+        let gone = field(&done, name).value().is_none() && mechanism == Mechanism::Procfs;
+        if !gone {
+            holds(&done, name, small, mechanism.peaks());
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-/* uring FILE: reads FILE to its end through io_uring, 64 KiB a request, which /proc/PID/io does
- * not see. Truth: `uring_bytes N`. Skips where io_uring is not to be had. */
+/* uring FILE [HOLD_MS]: reads FILE to its end through io_uring, 64 KiB a request, which
+ * /proc/PID/io does not see. Truth: `uring_bytes N`. Skips where io_uring is not to be had. */
 #include "truth.h"
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
@@ -70,5 +70,10 @@ int main(int argc, char **argv) {
     if (got < 0)
         skip("IORING_OP_READ");
     printf("uring_bytes %llu\n", (unsigned long long)total);
+    fflush(stdout);
+    /* Without events at exit a ring is only seen while its process lives. */
+    long hold = argc > 2 ? number(argc, argv, 2) : 0;
+    struct timespec t = {hold / 1000, hold % 1000 * 1000000};
+    nanosleep(&t, NULL);
     return 0;
 }

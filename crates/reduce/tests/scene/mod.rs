@@ -155,6 +155,8 @@ pub(crate) fn sample(pid: u32, start: u64, own: Used, with: Used) -> ProcessSamp
             rss_peak: Some(Bytes(own.rss)),
             virtual_peak: Some(Bytes(own.rss * 2)),
         },
+        io_uring: false,
+        sigchld_ignored: false,
     }
 }
 

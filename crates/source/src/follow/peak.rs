@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 /// Births kept for correction.
 const RECENT: usize = 64;
 
-/// The longest that a death is thought to be told late. The dying thread may be preempted between its
-/// parent's wake-up and the telling, on a busy machine for some time slices.
+/// The longest that a death is thought to be told late. The dying thread may be preempted between
+/// its parent's wake-up and the telling, on a busy machine for some time slices.
 const LATE_MAX: Nanos = Nanos::from_millis(50);
 
 #[derive(Debug, Clone, Copy)]

@@ -70,6 +70,7 @@ struct Queue {
     events: VecDeque<Event>,
     lost: u64,
     counts: Counts,
+    io_uring_tasks: u64,
     finished: bool,
     failure: Option<sys::Error>,
 }
@@ -81,9 +82,10 @@ impl Shared {
     }
 
     /// Hands `events` to the reader.
-    fn push(&self, events: &mut Vec<Event>, counts: Counts) {
+    fn push(&self, events: &mut Vec<Event>, counts: Counts, io_uring_tasks: u64) {
         let mut queue = self.queue();
         queue.counts = counts;
+        queue.io_uring_tasks = io_uring_tasks;
         let was_empty = queue.events.is_empty();
         for event in events.drain(..) {
             if queue.events.len() < QUEUE_MAX {
@@ -169,6 +171,12 @@ impl Tracer {
         self.shared.queue().counts
     }
 
+    /// Processes that held an `io_uring` when they ended: what went through it is in no count of
+    /// calls.
+    pub fn io_uring_tasks(&self) -> u64 {
+        self.shared.queue().io_uring_tasks
+    }
+
     /// Whether every traced process has ended, all events being read or waiting to be.
     pub fn finished(&self) -> bool {
         self.shared.queue().finished
@@ -235,7 +243,7 @@ mod tests {
             count: 0,
         };
         let mut events = vec![lost; QUEUE_MAX + 5];
-        shared.push(&mut events, Counts::default());
+        shared.push(&mut events, Counts::default(), 0);
         shared.queue().events.truncate(10);
         let mut tracer = Tracer { shared };
         let mut sink = Vec::new();

@@ -5,6 +5,7 @@ pub mod proc_loadavg;
 pub mod proc_meminfo;
 pub mod proc_pid_cgroup;
 pub mod proc_pid_cmdline;
+pub mod proc_pid_fd;
 pub mod proc_pid_io;
 pub mod proc_pid_limits;
 pub mod proc_pid_mountinfo;
@@ -36,6 +37,7 @@ pub const SOURCES: &[Source] = &[
     proc_pid_statm::SOURCE,
     proc_pid_status::SOURCE,
     proc_pid_io::SOURCE,
+    proc_pid_fd::SOURCE,
     proc_pid_schedstat::SOURCE,
     proc_pid_smaps_rollup::SOURCE,
     proc_pid_limits::SOURCE,

@@ -13,6 +13,9 @@ use record::sample::Memory;
 use record::unit::Unit;
 use record::value::Absent;
 
+/// The number of SIGCHLD, which is 17 but on alpha, mips, parisc and sparc.
+const SIGCHLD: u32 = 17;
+
 /// What this file yields.
 pub const METRICS: &[Metric] = &[
     gauge(
@@ -86,6 +89,9 @@ pub struct Status {
     pub threads: Option<u64>,
     /// Who traces it; 0 is nobody.
     pub tracer: Option<u32>,
+    /// Whether it ignores SIGCHLD, so that its children vanish at their end and are never waited
+    /// for. A handler with `SA_NOCLDWAIT` does the same and is not told here.
+    pub sigchld_ignored: Option<bool>,
     /// CPUs that the thread may use, as the kernel lists them (`0-3,8`).
     pub cpus_allowed: Option<Vec<u8>>,
     /// Voluntary context switches of the thread.
@@ -106,6 +112,7 @@ pub fn parse(text: &[u8]) -> Status {
             b"Uid" => {
                 status.uid_effective = value.split(u8::is_ascii_whitespace).nth(1).and_then(id)
             }
+            b"SigIgn" => status.sigchld_ignored = signal_in(value, SIGCHLD),
             b"Threads" => status.threads = first_number(value),
             b"Cpus_allowed_list" => status.cpus_allowed = Some(value.to_vec()),
             b"voluntary_ctxt_switches" => status.switches_voluntary = first_number(value),
@@ -144,6 +151,12 @@ pub fn parse_switches(text: &[u8]) -> (Option<u64>, Option<u64>) {
     (voluntary, involuntary)
 }
 
+/// Whether a mask in hexadecimal, signal 1 being its lowest bit, has `signal`.
+fn signal_in(mask: &[u8], signal: u32) -> Option<bool> {
+    let mask = std::str::from_utf8(mask.trim_ascii()).ok()?;
+    Some(u64::from_str_radix(mask, 16).ok()? >> (signal - 1) & 1 == 1)
+}
+
 fn id(value: &[u8]) -> Option<u32> {
     u32::try_from(first_number(value)?).ok()
 }
@@ -171,6 +184,17 @@ mod tests {
         let status = parse(b"Name:\tkthreadd\nPPid:\t0\nThreads:\t1\n");
         assert_eq!(status.memory, Memory::default());
         assert_eq!((status.ppid, status.threads), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn who_ignores_sigchld_is_told() {
+        let ignored = |mask: &str| {
+            let text = format!("SigIgn:\t{mask}\nSigCgt:\tffffffffffffffff\n");
+            parse(text.as_bytes()).sigchld_ignored
+        };
+        assert_eq!(ignored("0000000000010000"), Some(true));
+        assert_eq!(ignored("fffffffffffeffff"), Some(false));
+        assert_eq!(ignored("nonsense"), None);
     }
 
     #[test]

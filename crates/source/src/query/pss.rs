@@ -51,10 +51,12 @@ impl Scales {
         self.forced = true;
     }
 
-    /// Fills in the proportional set sizes of `samples` if that is worth its cost and affordable at `age`.
+    /// Fills in the proportional set sizes of `samples` if that is worth its cost and affordable
+    /// at `age`.
     ///
-    /// A reading of several processes is no instant. If their resident sets changed meanwhile, pages may have
-    /// been divided by another number of users in each: then the reading is thrown away.
+    /// A reading of several processes is no instant. If their resident sets changed meanwhile,
+    /// pages may have been divided by another number of users in each: then the reading is thrown
+    /// away.
     pub fn weigh(&mut self, samples: &mut [ProcessSample], age: Nanos) {
         let forced = std::mem::take(&mut self.forced);
         let sum: u64 = samples.iter().map(resident).sum();
@@ -85,7 +87,8 @@ impl Scales {
         Nanos(self.spent_ns)
     }
 
-    /// The weights in the order of `samples`; empty for one that ended meanwhile, may not be read or is too large.
+    /// The weights in the order of `samples`; empty for one that ended meanwhile, may not be read
+    /// or is too large.
     fn read(&self, samples: &[ProcessSample], forced: bool) -> Vec<SmapsRollup> {
         let weigh = |sample: &ProcessSample| {
             if !forced && resident(sample) > PROCESS_MAX.0 {

@@ -102,6 +102,7 @@ struct linux_binprm {
 
 struct task_struct {
 	unsigned int __state;
+	volatile long state; /* in place of __state before 5.14 */
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
@@ -120,11 +121,12 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_io_accounting ioac;
 	struct task_delay_info *delays;
+	void *io_uring;
 };
 
-/* Before 5.14. */
-struct task_struct___old {
-	volatile long state;
+/* What is behind a map; of BPF_MAP_TYPE_PERCPU_ARRAY here. */
+struct bpf_array {
+	void *pptrs[0];
 };
 
 #pragma clang attribute pop

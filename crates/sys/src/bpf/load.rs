@@ -1,9 +1,11 @@
 //! Loads the programs of `task.bpf.c`, embedded as an object file.
 
+use super::types;
 use super::unavailable::{after_trying, check_beforehand};
 use crate::error::Error;
 use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenObject};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -19,10 +21,10 @@ pub(super) const OBJECT_HASH: &str = env!("PLIMSOLL_TASK_OBJECT_HASH");
 #[cfg(test)]
 pub(super) const OBJECT_HASH: &str = concat!(env!("PLIMSOLL_TASK_OBJECT_HASH"), "_test");
 
-/// The program that reads memory before it is dropped, on kernels that drop it before `on_exit`.
-const MEMORY_PROGRAM: &str = "on_memory_end";
 /// Since this version `on_exit` still sees the memory.
 const MEMORY_AT_EXIT: (u32, u32) = (6, 16);
+/// Since this version an mm counts its pages on each CPU.
+const SPLIT_COUNTERS: (u32, u32) = (6, 2);
 /// Since this version hash maps may allocate and free in any context.
 const ALLOCATION_ANYWHERE: (u32, u32) = (6, 1);
 /// Processes at once, where their memory is set aside beforehand.
@@ -77,17 +79,34 @@ pub(super) fn load() -> Result<Loaded, Error> {
     // libbpf writes to stderr by itself; its words come back in the error.
     libbpf_rs::set_print(None);
     let version = kernel_version();
+    // Where the part of the type information cannot be had, libbpf searches the whole.
+    let part = types::of_kernel().ok();
+    let load = |memory_program| {
+        if let Ok(loaded) = load_with(version, memory_program, part.as_ref()) {
+            return Ok(loaded);
+        }
+        load_with(version, memory_program, None)
+    };
     if version < MEMORY_AT_EXIT {
         // Without fentry (lockdown, another architecture) the resident peak is `signal->maxrss`.
-        if let Ok(loaded) = load_with(version, true) {
+        if let Ok(loaded) = load(true) {
             return Ok(loaded);
         }
     }
-    load_with(version, false)
+    load(false)
 }
 
-fn load_with(version: (u32, u32), memory_program: bool) -> Result<Loaded, Error> {
-    let mut open = ObjectBuilder::default()
+fn load_with(
+    version: (u32, u32),
+    memory_program: bool,
+    part: Option<&File>,
+) -> Result<Loaded, Error> {
+    let mut builder = ObjectBuilder::default();
+    if let Some(part) = part {
+        let named = builder.btf_custom_path(types::path_of(part));
+        named.map_err(|error| unavailable("open", &error))?;
+    }
+    let mut open = builder
         .open_memory(&OBJECT.0)
         .map_err(|error| unavailable("open", &error))?;
     prepare(&mut open, version, memory_program).map_err(|error| unavailable("prepare", &error))?;
@@ -104,7 +123,7 @@ fn prepare(
     memory_program: bool,
 ) -> Result<(), libbpf_rs::Error> {
     for mut program in open.progs_mut() {
-        let wanted = memory_program || program.name() != OsStr::new(MEMORY_PROGRAM);
+        let wanted = is_wanted(program.name(), version, memory_program);
         program.set_autoload(wanted);
     }
     for mut map in open.maps_mut() {
@@ -114,6 +133,18 @@ fn prepare(
         }
     }
     Ok(())
+}
+
+/// Whether a kernel takes a program; `memory_program`: one that reads memory before it is
+/// dropped, where that is before `sched_process_exit`.
+fn is_wanted(name: &OsStr, version: (u32, u32), memory_program: bool) -> bool {
+    match name.as_encoded_bytes() {
+        b"on_exit" => version >= MEMORY_AT_EXIT,
+        b"on_exit_old" => version < MEMORY_AT_EXIT,
+        b"on_memory_end" => memory_program && version >= SPLIT_COUNTERS,
+        b"on_memory_end_old" => memory_program && version < SPLIT_COUNTERS,
+        _ => true,
+    }
 }
 
 fn programs(object: &Object) -> Result<Vec<Program>, Error> {
@@ -203,6 +234,40 @@ mod tests {
         assert_eq!(parse_version("6.1.0-56-amd64\n"), Some((6, 1)));
         assert_eq!(parse_version("6.18-rc1"), Some((6, 18)));
         assert_eq!(parse_version("x"), None);
+    }
+
+    #[test]
+    fn each_kernel_gets_one_program_for_an_end() {
+        for (version, memory, wanted) in [
+            (
+                (5, 10),
+                true,
+                ["on_exit_old", "on_memory_end_old"].as_slice(),
+            ),
+            ((6, 1), false, &["on_exit_old"]),
+            ((6, 12), true, &["on_exit_old", "on_memory_end"]),
+            ((6, 16), false, &["on_exit"]),
+        ] {
+            let names = [
+                "on_exit",
+                "on_exit_old",
+                "on_memory_end",
+                "on_memory_end_old",
+            ];
+            let taken = names
+                .into_iter()
+                .filter(|name| is_wanted(OsStr::new(name), version, memory));
+            assert_eq!(taken.collect::<Vec<_>>(), wanted, "{version:?}");
+        }
+    }
+
+    #[test]
+    fn bpf_root_the_part_of_the_types_suffices() {
+        if let Err(error) = load() {
+            return println!("skipped: {error}");
+        }
+        let part = types::of_kernel().unwrap();
+        load_with(kernel_version(), false, Some(&part)).unwrap();
     }
 
     #[test]

@@ -21,6 +21,7 @@ const PROCESSES_PEAK: usize = 3;
 const THREADS_ALIVE: usize = 4;
 const THREADS_PEAK: usize = 5;
 const EVENTS_LOST: usize = 6;
+const IO_URING_TASKS: usize = 7;
 
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
@@ -42,6 +43,9 @@ pub struct RunTotals {
     pub threads_peak: u64,
     /// Events that did not fit into the ring, and processes that could not be marked.
     pub events_lost: u64,
+    /// Threads that had an io_uring when they ended: what went through it is in no counter. One
+    /// whose program was replaced by exec afterwards is not noticed.
+    pub io_uring_tasks: u64,
 }
 
 /// One run of the programs. Ends when dropped; its members are then followed no more.
@@ -171,6 +175,7 @@ impl Run {
             threads_alive: read(THREADS_ALIVE),
             threads_peak: read(THREADS_PEAK),
             events_lost: read(EVENTS_LOST),
+            io_uring_tasks: read(IO_URING_TASKS),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! users. Every change happens under the lock's change byte.
 //!
 //! The last user to leave forgets the state of its runs and removes the links: nothing is attached
-//! then and nobody pays. Maps and programs stay, about 1.3 MB of kernel memory, so that the next
+//! then and nobody pays. Maps and programs stay, about 1.2 MB of kernel memory, so that the next
 //! run attaches them in well under a millisecond; to verify them takes ten and more. They go with
 //! [`unload`], with the first load by another build, or with the machine. What a killed run leaves
 //! behind is cleared by the next user or the next to leave.
@@ -31,11 +31,13 @@ const PROGRAM: &str = "program_";
 const LINK: &str = "link_";
 /// The programs; those that this kernel does without have no pin. The last one is pinned and
 /// attached after all others: where its pin is, the set is whole.
-const PROGRAM_NAMES: [&str; 5] = [
+const PROGRAM_NAMES: [&str; 7] = [
     "on_newtask",
     "on_exec",
     "on_exit",
+    "on_exit_old",
     "on_memory_end",
+    "on_memory_end_old",
     LAST_PROGRAM,
 ];
 const LAST_PROGRAM: &str = "on_switch";

@@ -129,6 +129,8 @@ static __always_inline void count_lost(struct process *process)
 	}
 }
 
+#include "peaks.h"
+
 static __always_inline struct process_key *key_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&members, task, 0, 0);
@@ -256,32 +258,19 @@ int on_exec(__u64 *ctx)
 	return 0;
 }
 
-static __always_inline __s64 rss_pages(struct mm_struct *mm, int slot)
+/* The process whose last thread this is, and its memory. */
+static __always_inline struct process *memory_end(__u64 *ctx, struct mm_struct **mm)
 {
-	__s64 pages;
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process_key *key;
 
-	if (bpf_core_field_exists(mm->rss_stat[0].count)) {
-		pages = BPF_CORE_READ(mm, rss_stat[slot].count);
-	} else {
-		struct mm_struct___old *old = (void *)mm;
-
-		pages = BPF_CORE_READ(old, rss_stat.count[slot].counter);
-	}
-	return pages > 0 ? pages : 0;
-}
-
-static __always_inline void read_peaks(struct process *process, struct mm_struct *mm)
-{
-	__u64 anon = rss_pages(mm, MM_ANONPAGES);
-	__u64 rss = anon + rss_pages(mm, MM_FILEPAGES) + rss_pages(mm, MM_SHMEMPAGES);
-	__u64 hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
-	__u64 hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
-	__u64 total_vm = BPF_CORE_READ(mm, total_vm);
-
-	/* The kernel raises its high-water marks lazily. */
-	process->rss_peak_pages = rss > hiwater_rss ? rss : hiwater_rss;
-	process->vm_peak_pages = total_vm > hiwater_vm ? total_vm : hiwater_vm;
-	process->anon_pages = anon;
+	if (!(__u32)ctx[1])
+		return NULL;
+	key = key_of(task);
+	if (!key)
+		return NULL;
+	*mm = BPF_CORE_READ(task, mm);
+	return *mm ? bpf_map_lookup_elem(&processes, key) : NULL;
 }
 
 /*
@@ -291,20 +280,29 @@ static __always_inline void read_peaks(struct process *process, struct mm_struct
 SEC("fentry/taskstats_exit")
 int on_memory_end(__u64 *ctx)
 {
-	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct process_key *key;
-	struct process *process;
 	struct mm_struct *mm;
+	struct process *process = memory_end(ctx, &mm);
 
-	if (!(__u32)ctx[1])
+	if (process)
+		read_peaks_of_split(process, mm);
+	return 0;
+}
+
+/* The same before 6.2. A program of its own: its searches for types would cost the others. */
+SEC("fentry/taskstats_exit")
+int on_memory_end_old(__u64 *ctx)
+{
+	struct mm_struct *mm;
+	struct process *process = memory_end(ctx, &mm);
+	struct mm_struct___old *old = (void *)mm;
+	struct resident resident;
+
+	if (!process)
 		return 0;
-	key = key_of(task);
-	if (!key)
-		return 0;
-	process = bpf_map_lookup_elem(&processes, key);
-	mm = BPF_CORE_READ(task, mm);
-	if (process && mm)
-		read_peaks(process, mm);
+	resident.file = BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter);
+	resident.anon = BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter);
+	resident.shmem = BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter);
+	read_peaks(process, mm, &resident);
 	return 0;
 }
 
@@ -351,12 +349,9 @@ static __always_inline void add_counters(struct counters *sum, struct task_struc
 static __always_inline void emit_exit(struct process *process, struct task_struct *task)
 {
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct event_exit event = {
 		.head = {EVENT_EXIT, task->tgid, bpf_ktime_get_boot_ns(), process->start_ns}};
 
-	if (mm)
-		read_peaks(process, mm);
 	event.own = process->counters;
 	/* What wait(2) would say. */
 	event.wait_status = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
@@ -382,21 +377,29 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 	emit(process, &event, sizeof(event));
 }
 
-/* (task, ...), once a thread. The last one to come by speaks for the process. */
-SEC("tp_btf/sched_process_exit")
-int on_exit(__u64 *ctx)
+/*
+ * What goes through an io_uring is in no counter of the task. Its context is freed long after the
+ * end; an exec frees it too, so a program that the process left behind is missed.
+ */
+static __always_inline bool had_io_uring(struct task_struct *task)
 {
-	struct task_struct *task = (struct task_struct *)ctx[0];
+	return bpf_core_field_exists(task->io_uring) && BPF_CORE_READ(task, io_uring);
+}
+
+/* Counts the end of a thread. Returns its process if it was the last one. */
+static __always_inline struct process *end_thread(struct task_struct *task)
+{
 	struct process_key *key = key_of(task);
 	struct process *process;
-	bool last;
+	bool last, ring;
 
 	if (!key)
-		return 0;
+		return NULL;
 	process = bpf_map_lookup_elem(&processes, key);
 	if (!process)
-		return 0;
+		return NULL;
 	add_counters(&process->counters, task);
+	ring = had_io_uring(task);
 	last = __sync_fetch_and_add(&process->threads_alive, -1) == 1;
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct run *run = live_run(process->runs[i]);
@@ -404,10 +407,39 @@ int on_exit(__u64 *ctx)
 		if (!run)
 			continue;
 		__sync_fetch_and_add(&run->threads_alive, -1);
+		if (ring)
+			__sync_fetch_and_add(&run->io_uring_tasks, 1);
 		if (last)
 			__sync_fetch_and_add(&run->processes_alive, -1);
 	}
-	if (last)
+	return last ? process : NULL;
+}
+
+/* (task, ...), once a thread. The last one to come by speaks for the process. */
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process *process = end_thread(task);
+	struct mm_struct *mm;
+
+	if (!process)
+		return 0;
+	mm = BPF_CORE_READ(task, mm);
+	if (mm)
+		read_peaks_of_split(process, mm);
+	emit_exit(process, task);
+	return 0;
+}
+
+/* The same before 6.16, where the memory is gone by then. */
+SEC("tp_btf/sched_process_exit")
+int on_exit_old(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process *process = end_thread(task);
+
+	if (process)
 		emit_exit(process, task);
 	return 0;
 }
@@ -416,7 +448,7 @@ static __always_inline bool is_dead(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
 		return task->__state & TASK_DEAD;
-	return ((struct task_struct___old *)task)->state & TASK_DEAD;
+	return task->state & TASK_DEAD;
 }
 
 /*

@@ -9,6 +9,8 @@
 #define RUNS_PER_PROCESS 8
 /* Processes that are followed at once, zombies in. */
 #define PROCESSES_MAX 65536
+/* More than a kernel can be built for. */
+#define CPUS_MAX 8192
 #define COMMAND_BYTES_MAX 4096
 #define PATH_BYTES_MAX 256
 
@@ -35,7 +37,7 @@ struct run {
 	__s64 threads_alive;
 	__s64 threads_peak;
 	__u64 events_lost;
-	__u64 unused;
+	__u64 io_uring_tasks; /* threads that had a ring when they ended */
 };
 
 struct counters {

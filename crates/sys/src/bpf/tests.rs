@@ -29,6 +29,12 @@ fn programs() -> Option<TaskPrograms> {
     }
 }
 
+/// How much slower than usual this machine is (`PLIMSOLL_TEST_SLOWNESS`, under emulation).
+fn slowness() -> u64 {
+    let told = std::env::var("PLIMSOLL_TEST_SLOWNESS");
+    told.ok().and_then(|told| told.parse().ok()).unwrap_or(1)
+}
+
 /// The workload program, compiled once.
 fn workload() -> Option<&'static PathBuf> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();

@@ -74,9 +74,10 @@ fn folder() -> &'static Path {
         let name = format!("plimsoll-workloads-{:x}", hasher.finish());
         let own = std::env::temp_dir().join(format!("{name}-{}", process::uid()));
         // Named where cargo's own folder cannot be read, or not written.
-        let named = std::env::var_os("PLIMSOLL_WORKLOADS").map(|path| Path::new(&path).join(&name));
-        let of_cargo = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
-        let candidates: Vec<_> = named.into_iter().chain([of_cargo, own]).collect();
+        let candidates = match std::env::var_os("PLIMSOLL_WORKLOADS") {
+            Some(named) => vec![Path::new(&named).join(&name)],
+            None => vec![Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name), own],
+        };
         if let Some(built) = candidates
             .iter()
             .find(|path| path.join("complete").exists())

@@ -92,6 +92,12 @@ impl Bpf {
         }
     }
 
+    /// Threads of the task that had an io_uring when they ended: what they read and wrote through
+    /// it is in no counter (`task->io_uring`). Known of ended threads only.
+    pub fn io_uring_tasks(&self) -> u64 {
+        self.run.totals().io_uring_tasks
+    }
+
     /// What the kernel counted, lost events included.
     pub fn totals(&self) -> RunTotals {
         self.run.totals()

@@ -3,6 +3,8 @@
 use super::{Shared, values};
 use crate::follow::procfs;
 use crate::follow::tree::{ThreadEnd, Tree};
+use crate::query::proc_pid_fd;
+use crate::root::Root;
 use record::event::Event;
 use record::identity::Ending;
 use record::sample::{Counters, MemoryPeaks};
@@ -45,6 +47,8 @@ pub(super) struct Trace {
     early: HashSet<u32>,
     events: Vec<Event>,
     text: String,
+    /// Processes that held an `io_uring` at their end; `None` where there can be none.
+    io_uring_tasks: Option<u64>,
     shared: Arc<Shared>,
 }
 
@@ -63,6 +67,7 @@ impl Trace {
             early: HashSet::new(),
             events: Vec::new(),
             text: String::new(),
+            io_uring_tasks: proc_pid_fd::io_uring_is_possible(&Root::default()).then_some(0),
             shared,
         };
         trace.events.push(Event::Fork {
@@ -79,7 +84,8 @@ impl Trace {
     pub(super) fn run(mut self) {
         let failure = loop {
             let counts = self.tree.counts();
-            self.shared.push(&mut self.events, counts);
+            let rings = self.io_uring_tasks.unwrap_or(0);
+            self.shared.push(&mut self.events, counts, rings);
             if self.shared.detach.load(Ordering::Relaxed) {
                 break None;
             }
@@ -212,6 +218,12 @@ impl Trace {
         process.running = process.running.saturating_sub(1);
         if process.running == 0 {
             process.peaks = peaks;
+            // Its files are still open at this stop.
+            if let Some(tasks) = &mut self.io_uring_tasks
+                && proc_pid_fd::read(&Root::default(), tid).is_ok_and(|seen| seen.io_urings > 0)
+            {
+                *tasks += 1;
+            }
         }
         self.ending.insert(tid, counters);
     }

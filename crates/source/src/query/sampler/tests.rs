@@ -323,3 +323,24 @@ fn what_waited_children_did_is_not_our_own() {
     let cpu = sample.own.cpu.unwrap().plus(children);
     assert_eq!(sample.with_children.cpu, Some(cpu));
 }
+
+#[test]
+fn a_ring_and_an_ignored_sigchld_are_told_and_not_forgotten() {
+    let tree = tempfile::tempdir().unwrap();
+    let (mut sampler, mut out) = (opened(tree.path()), Vec::new());
+    record(tree.path(), 500, 0, 900);
+    let folder = tree.path().join("proc/7");
+    sampler.sample(&[7], &mut out);
+    let plain = out.first().unwrap();
+    assert!(!plain.io_uring && !plain.sigchld_ignored);
+    let ring = folder.join("fd/9");
+    std::fs::create_dir_all(folder.join("fd")).unwrap();
+    std::os::unix::fs::symlink("anon_inode:[io_uring]", &ring).unwrap();
+    let status = "VmRSS:\t 8 kB\nSigIgn:\t0000000000010000\n";
+    std::fs::write(folder.join("status"), status).unwrap();
+    sampler.sample(&[7], &mut out);
+    std::fs::remove_file(ring).unwrap();
+    sampler.sample(&[7], &mut out);
+    let seen = out.first().unwrap();
+    assert!(seen.io_uring && seen.sigchld_ignored);
+}

@@ -5,7 +5,7 @@ use super::threads::{Threads, read_thread_io};
 use super::{IoWait, SampleCost};
 use crate::query::counters::{add, larger};
 use crate::query::{
-    proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_statm, proc_pid_status,
+    proc_pid_fd, proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_statm, proc_pid_status,
 };
 use crate::root::{Root, process_absent};
 use record::identity::ProcessId;
@@ -25,6 +25,20 @@ pub(super) struct Turn {
     pub(super) threads_max: u64,
     pub(super) page_bytes: Option<u64>,
     pub(super) io_wait: IoWait,
+    /// Whether a process may have an `io_uring` on this kernel.
+    pub(super) io_uring: bool,
+}
+
+/// Passes of a process's youth, in each of which its descriptors are looked at.
+const RINGS_YOUNG: u32 = 48;
+/// Afterwards they are looked at in one pass of so many.
+const RINGS_STRIDE: u32 = 16;
+
+/// What is known of a process's rings of `io_uring`.
+#[derive(Debug, Default)]
+struct Rings {
+    passes: u32,
+    found: bool,
 }
 
 /// One process under watch.
@@ -43,6 +57,8 @@ pub(super) struct Watch {
     has_waited: bool,
     threads: Threads,
     memory: Memory,
+    sigchld_ignored: bool,
+    rings: Rings,
     own: Counters,
     with_children: Counters,
 }
@@ -149,7 +165,8 @@ impl Watch {
         } else {
             self.memory = peaks_only(self.memory);
         }
-        if means.descriptors.opened() != opened {
+        let looked = !rest.ended && self.look_for_rings(&mut means);
+        if looked || means.descriptors.opened() != opened {
             self.read_stat(held.as_ref(), &mut means)?;
         }
         if let Some(file) = held {
@@ -162,6 +179,8 @@ impl Watch {
         self.pass_seen = means.turn.pass;
         self.take_counters(io, &rest);
         sample.memory = self.memory;
+        sample.io_uring = self.rings.found;
+        sample.sigchld_ignored = self.sigchld_ignored;
         sample.own = self.own;
         sample.with_children = self.with_children;
         Ok(sample)
@@ -221,6 +240,7 @@ impl Watch {
         let Some(page_bytes) = means.turn.page_bytes.filter(|_| !due) else {
             let text = means.read(&mut self.status, "status")?;
             let status = proc_pid_status::parse(text);
+            self.sigchld_ignored |= status.sigchld_ignored == Some(true);
             self.memory = match status.memory.rss {
                 Some(_) => status.memory,
                 // A kernel thread, or one that has just given its memory back.
@@ -278,6 +298,22 @@ impl Watch {
         Ok(())
     }
 
+    /// A ring is made early or not at all: often while the process is young, then now and then.
+    /// True if files were looked at by path.
+    fn look_for_rings(&mut self, means: &mut Means<'_>) -> bool {
+        let passes = self.rings.passes;
+        self.rings.passes = passes.saturating_add(1);
+        let wanted = passes < RINGS_YOUNG || passes.is_multiple_of(RINGS_STRIDE);
+        if !means.turn.io_uring || self.rings.found || !wanted {
+            return false;
+        }
+        means.cost.files_read += 1;
+        let seen = proc_pid_fd::read(means.root, means.pid);
+        // One that we may not look at is not known to have a ring.
+        self.rings.found = seen.is_ok_and(|seen| seen.io_urings > 0);
+        true
+    }
+
     fn take_counters(&mut self, io: Option<Counters>, rest: &Rest) {
         let threads = self.threads.sum();
         let mut now = larger(threads, rest.ticks);
@@ -315,6 +351,8 @@ fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
         own: Counters::default(),
         with_children: Counters::default(),
         memory: Memory::default(),
+        io_uring: false,
+        sigchld_ignored: false,
     }
 }
 

@@ -61,10 +61,10 @@ fn bpf_root_threads_are_counted_once() {
     let cpu = seen.cpu_ns();
     println!("20 threads: final {cpu} wait4 {waited} ns");
     assert!(cpu >= 200_000_000, "{cpu}");
-    assert!(
-        cpu.abs_diff(waited) < 2_000_000 + waited / 100,
-        "{cpu} {waited}"
-    );
+    // wait4 leaves out what each thread used between its release and its last switch.
+    let released = 20 * 100_000 * slowness();
+    assert!(cpu + 1_000_000 >= waited, "{cpu} {waited}");
+    assert!(cpu < waited + waited / 100 + released, "{cpu} {waited}");
 }
 
 #[test]
@@ -121,6 +121,54 @@ fn bpf_root_a_killed_program_tells_its_peak() {
     };
     println!("peak {bytes} bytes");
     assert!((64 << 20..67 << 20).contains(&bytes), "{bytes}");
+}
+
+/// A line of `/proc/PID/status` in bytes.
+fn status_bytes(pid: u32, line: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let found = status.lines().find_map(|it| it.strip_prefix(line));
+    let kib = found.and_then(|rest| rest.split_whitespace().next());
+    kib.map_or(0, |kib| kib.parse::<u64>().unwrap() << 10)
+}
+
+#[test]
+fn bpf_root_a_peak_holds_what_every_cpu_counted() {
+    let _pins = pins_in_use();
+    let (Some(programs), Some(load)) = (programs(), workload()) else {
+        return;
+    };
+    let (mut run, mut seen) = (programs.start_run().unwrap(), Seen::default());
+    let mut shell = Gated::new(&format!("exec {} hold 64", load.display()));
+    run.add(shell.pid()).unwrap();
+    shell.open();
+    let pid = shell.pid();
+    while status_bytes(pid, "VmRSS:") < 64 << 20 || status_bytes(pid, "Threads:") >> 10 > 1 {
+        std::thread::yield_now();
+    }
+    let held = status_bytes(pid, "VmHWM:");
+    shell.0.kill().unwrap();
+    shell.finish(&mut [(&mut run, &mut seen)]);
+    seen.settle(&mut run);
+    let (RssPeak::OfProgram(bytes) | RssPeak::UpperBound(bytes)) = seen.exits[0].3;
+    println!("peak {bytes} of {held} bytes");
+    // Before 6.17 `status` itself may leave out the parts of the CPUs.
+    assert!(
+        bytes.abs_diff(held) < (2 << 20) + held / 100,
+        "{bytes} {held}"
+    );
+}
+
+#[test]
+fn bpf_root_an_io_uring_is_noticed() {
+    let _pins = pins_in_use();
+    let (Some(programs), Some(load)) = (programs(), workload()) else {
+        return;
+    };
+    let (_, seen, totals, _) = watch(&programs, &format!("{} ring; :", load.display()));
+    if seen.exits.iter().any(|exit| exit.1 == 3 << 8) {
+        return println!("skipped: no io_uring here");
+    }
+    assert_eq!((totals.processes_total, totals.io_uring_tasks), (2, 1));
 }
 
 #[test]

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Programs of known use: threads N SPIN_MS | fill MIB | fork N. */
+/* Programs of known use: threads N SPIN_MS | fill MIB | hold MIB | fork N | ring. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,41 @@ static int fill(long mib)
 	return 1;
 }
 
+static char *held;
+static long held_bytes;
+
+static void *fill_part(void *part)
+{
+	memset(held + (long)part * held_bytes / 8, 1, held_bytes / 8);
+	return NULL;
+}
+
+/* Fills memory from eight threads and keeps it until it is killed. */
+static int hold(long mib)
+{
+	pthread_t thread[8];
+
+	held_bytes = mib << 20;
+	held = mmap(NULL, held_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (held == MAP_FAILED)
+		return 1;
+	madvise(held, held_bytes, MADV_NOHUGEPAGE);
+	for (long i = 0; i < 8; i++)
+		pthread_create(&thread[i], NULL, fill_part, (void *)i);
+	for (long i = 0; i < 8; i++)
+		pthread_join(thread[i], NULL);
+	for (;;)
+		pause();
+}
+
+/* Makes an io_uring; 3 if that is not allowed here. */
+static int ring(void)
+{
+	char parameters[120] = {0};
+
+	return syscall(425, 2, parameters) < 0 ? 3 : 0;
+}
+
 static int fork_all(long count)
 {
 	for (long i = 0; i < count; i++) {
@@ -72,5 +108,9 @@ int main(int argc, char **argv)
 		return fill(number);
 	if (argc > 2 && !strcmp(argv[1], "fork"))
 		return fork_all(number);
+	if (argc > 2 && !strcmp(argv[1], "hold"))
+		return hold(number);
+	if (argc > 1 && !strcmp(argv[1], "ring"))
+		return ring();
 	return 2;
 }
