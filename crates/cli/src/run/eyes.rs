@@ -295,10 +295,18 @@ impl Eyes {
         };
     }
 
-    /// A limit on memory may be broken: the next pass, now, tells shared pages apart.
-    pub(crate) fn weigh_memory(&mut self, now: Nanos) {
+    /// A limit on memory may be broken: a pass, now, that tells shared pages apart; what it cost.
+    pub(crate) fn weigh_memory(
+        &mut self,
+        now: Nanos,
+        task: &mut Task,
+        hold: &mut Hold,
+        facts: &mut Facts,
+    ) -> Nanos {
+        let before = self.scales.spent();
         self.scales.force();
-        self.next_pass = self.next_pass.min(now);
+        self.pass(now, task, hold, facts);
+        self.scales.spent().since(before)
     }
 
     /// The living processes of the task, as far as known without looking anew where events tell.

@@ -23,6 +23,10 @@ use sys::descriptor::Waiting;
 /// How long a round of kills waits for the group to become empty.
 const KILL_WITHIN: Duration = Duration::from_millis(100);
 
+/// After an alarm memory is weighed; the next weighing comes no sooner than after this many times
+/// its cost.
+const WEIGHING_SHARE: u64 = 10;
+
 /// A limit that was broken, and what was done.
 #[derive(Debug, Clone)]
 pub(crate) struct Broken {
@@ -44,6 +48,7 @@ pub(crate) struct Hold {
     pub(crate) limits: Limits,
     cpus: u64,
     next_look: Nanos,
+    next_weighing: Nanos,
     pub(crate) broken: Vec<Broken>,
     pub(crate) folders: Folders,
     /// What the group said last.
@@ -62,6 +67,7 @@ impl Hold {
             limits: Limits::new(asked),
             cpus: facts.report.host.cpus,
             next_look: Nanos(0),
+            next_weighing: Nanos(0),
             broken: Vec::new(),
             folders: Folders::choose(options, facts)?,
             last_group: None,
@@ -172,32 +178,41 @@ impl Hold {
             return None;
         }
         eyes.pass(now, task, self, facts);
-        let live = eyes.tree.live(now);
+        let mut live = eyes.tree.live(now);
+        let mut verdicts = self.limits.check(&live);
+        let alarm = |verdict: &Verdict| verdict.certainty == Certainty::Alarm;
+        if verdicts.iter().any(alarm) && now >= self.next_weighing {
+            let cost = eyes.weigh_memory(now, task, self, facts);
+            live = eyes.tree.live(now);
+            verdicts = self.limits.check(&live);
+            self.next_weighing = now.plus(Nanos(cost.0.saturating_mul(WEIGHING_SHARE)));
+        }
+        verdicts.retain(|verdict| !alarm(verdict));
+        self.next_look = pace::next_look(&self.polled(), &live, self.cpus, options.interval);
+        self.note_broken(verdicts, options)
+    }
+
+    /// Notes what is broken for the first time; returns the grace if the task is to be ended for
+    /// it.
+    fn note_broken(&mut self, verdicts: Vec<Verdict>, options: &RunOptions) -> Option<Nanos> {
         let mut grace = None;
-        for verdict in self.limits.check(&live) {
-            if verdict.certainty == Certainty::Alarm {
-                eyes.weigh_memory(now);
-                continue;
-            }
-            if self
-                .broken
-                .iter()
-                .any(|known| known.verdict.limit == verdict.limit)
-            {
+        for verdict in verdicts {
+            let known = |known: &Broken| known.verdict.limit == verdict.limit;
+            if self.broken.iter().any(known) {
                 continue;
             }
             let enforced = !options.measure_only;
             let resource = verdict.limit.resource;
+            let source = seen_by(resource);
             self.broken.push(Broken {
                 verdict,
                 enforced,
-                source: seen_by(resource),
+                source,
             });
             if enforced {
                 grace = grace.or(Some(options.grace(Some(resource))));
             }
         }
-        self.next_look = pace::next_look(&self.polled(), &live, self.cpus, options.interval);
         grace
     }
 

@@ -72,13 +72,17 @@ impl Scales {
         let after: u64 = samples.iter().map(|sample| self.resident_now(sample)).sum();
         let spent = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.spent_ns = self.spent_ns.saturating_add(spent);
-        if sum.abs_diff(after).saturating_mul(100) > sum.saturating_mul(CHANGE_PERCENT) {
+        let moved = sum.abs_diff(after).saturating_mul(100) > sum.saturating_mul(CHANGE_PERCENT);
+        if moved && !forced {
             return;
         }
         self.heaviest = self.heaviest.max(sum);
         for (sample, weight) in samples.iter_mut().zip(weights) {
             sample.memory.pss = weight.pss;
             sample.memory.pss_unreclaimable = weight.unreclaimable();
+        }
+        if moved {
+            take_off(samples, after.saturating_sub(sum));
         }
     }
 
@@ -114,6 +118,19 @@ impl Scales {
     }
 }
 
+/// Takes `bytes` off the weights, from the first on.
+fn take_off(samples: &mut [ProcessSample], mut bytes: u64) {
+    for sample in samples {
+        let memory = &mut sample.memory;
+        let most = memory.pss.map_or(0, |pss| pss.0).min(bytes);
+        memory.pss = memory.pss.map(|pss| Bytes(pss.0 - most));
+        memory.pss_unreclaimable = memory
+            .pss_unreclaimable
+            .map(|pss| Bytes(pss.0.saturating_sub(most)));
+        bytes -= most;
+    }
+}
+
 fn resident(sample: &ProcessSample) -> u64 {
     sample.memory.rss.map_or(0, |bytes| bytes.0)
 }
@@ -133,5 +150,35 @@ mod tests {
         assert!(scales.affords(4 * gib, 8, Nanos::from_secs(3)));
         scales.spent_ns = 50_000_000;
         assert!(!scales.affords(4 * gib, 8, Nanos::from_secs(3)));
+    }
+
+    #[test]
+    fn what_was_added_while_weighing_is_taken_off_and_never_more() {
+        let sample = |pss| ProcessSample {
+            id: record::identity::ProcessId::new(1, Nanos(0)),
+            ppid: 0,
+            pgid: 0,
+            sid: 0,
+            state: 'S',
+            comm: Vec::new(),
+            threads: None,
+            io_uring: false,
+            sigchld_ignored: false,
+            own: record::sample::Counters::default(),
+            with_children: record::sample::Counters::default(),
+            memory: record::sample::Memory {
+                pss: Some(Bytes(pss)),
+                pss_unreclaimable: Some(Bytes(pss / 2)),
+                ..record::sample::Memory::default()
+            },
+        };
+        let mut samples = [sample(10), sample(20), sample(30)];
+        take_off(&mut samples, 25);
+        let left: Vec<_> = samples
+            .iter()
+            .map(|one| one.memory.pss.unwrap().0)
+            .collect();
+        assert_eq!(left, [0, 5, 30]);
+        assert_eq!(samples[1].memory.pss_unreclaimable, Some(Bytes(0)));
     }
 }
