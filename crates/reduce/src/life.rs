@@ -38,6 +38,8 @@ pub(crate) struct Life {
     pub(crate) announced: bool,
     /// Arguments separated by NUL; of the parent until the first exec.
     pub(crate) command: Arc<[u8]>,
+    /// Its short name as last read.
+    pub(crate) comm: Vec<u8>,
     pub(crate) earlier: Vec<Arc<[u8]>>,
     pub(crate) execs: u32,
     pub(crate) last: Option<Reading>,
@@ -74,6 +76,7 @@ impl Life {
             start,
             announced: false,
             command,
+            comm: Vec::new(),
             earlier: Vec::new(),
             execs: 0,
             last: None,
@@ -115,6 +118,7 @@ impl Life {
     pub(crate) fn read(&mut self, at: Nanos, sample: &ProcessSample) {
         self.missed = 0;
         self.zombie = matches!(sample.state, 'Z' | 'X');
+        self.comm.clone_from(&sample.comm);
         self.sigchld_ignored |= sample.sigchld_ignored;
         self.parent = self.parent.or(Some(sample.ppid).filter(|ppid| *ppid > 0));
         if self.command.is_empty() {
@@ -146,9 +150,11 @@ impl Life {
 
     /// Whether what it holds at `at`, read for the first time, is likely its parent's: it was just
     /// forked, and its first exec may be next. With `vfork` it is even the same memory.
-    pub(crate) fn borrows(&self, at: Nanos) -> bool {
+    /// Where no event tells of an exec, the name that it shares with its parent (`as_parent`) does.
+    pub(crate) fn borrows(&self, at: Nanos, as_parent: bool) -> bool {
         let young = at.since(self.start) < BORROWS_FOR;
-        self.announced && self.execs == 0 && self.parent.is_some() && young && self.last.is_none()
+        let child = self.announced && self.parent.is_some() || as_parent;
+        child && self.execs == 0 && young && self.last.is_none()
     }
 
     /// The largest resident set known of it.

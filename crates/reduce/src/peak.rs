@@ -193,7 +193,13 @@ impl<'a> MemoryPeak<'a> {
         if seen {
             bounds.raise(timeless(chain), false);
         } else if peaks.file_process.is_some() || !bounded {
-            bounds.infer(chain);
+            // What was charged to a group of our own is a cap on what can have been new memory.
+            bounds.infer(
+                peaks
+                    .charge
+                    .value
+                    .map_or(chain, |charge| chain.min(Some(charge))),
+            );
         }
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
         let holds = |upper: &u64| Some(*upper) >= bounds.lower;

@@ -135,10 +135,12 @@ impl Tree {
             }
             self.born(pid, Some(sample.ppid), start_ns, at, false);
         }
+        let parent = self.living.get(&sample.ppid);
+        let as_parent = parent.is_some_and(|parent| parent.comm == sample.comm);
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
-        let borrows = life.borrows(at);
+        let borrows = life.borrows(at, as_parent);
         life.read(at, sample);
         self.read_any = true;
         self.auto_reaped |= life.sigchld_ignored && life.children > 0;

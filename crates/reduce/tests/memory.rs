@@ -136,6 +136,17 @@ fn where_nothing_bounds_it_the_largest_process_is_said_and_what_is_in_it() {
 }
 
 #[test]
+fn a_group_caps_what_a_process_seen_small_can_have_needed() {
+    let mut task = tree(Connector);
+    let seen = memory(2 * MIB, MIB);
+    task.sample(ms(1), &[sample(1, 0, seen, seen)]);
+    task.group(ms(30), &group(MIB, MIB));
+    gone(&mut task, 30, 1);
+    let usage = task.finish(&end(30, Some(chain(memory(8 * MIB, 0))))).usage;
+    assert_eq!(whole(&usage, "memory_peak"), MIB);
+}
+
+#[test]
 fn a_child_before_its_exec_borrows_the_pages_of_its_parent() {
     let parent = memory(200 * MIB, 199 * MIB);
     let pair = |at: u64| [sample(1, 0, parent, parent), sample(2, at, parent, parent)];
@@ -148,6 +159,13 @@ fn a_child_before_its_exec_borrows_the_pages_of_its_parent() {
     task.sample(ms(24), &[sample(1, 0, parent, parent)]);
     gone(&mut task, 30, 1);
     let usage = task.finish(&end(30, Some(chain(parent)))).usage;
+    assert_eq!(whole(&usage, "rss_peak"), 200 * MIB);
+
+    // The same by samples alone: until the exec it has its parent's name.
+    let mut task = tree(Procfs);
+    task.sample(ms(10), &[sample(1, 0, parent, parent)]);
+    task.sample(ms(21), &pair(20));
+    let usage = task.usage(&end(30, None));
     assert_eq!(whole(&usage, "rss_peak"), 200 * MIB);
 
     // One that stays without an exec has pages of its own.

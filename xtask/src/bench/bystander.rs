@@ -26,23 +26,31 @@ pub(super) fn measure(place: &Place, pairs: u64, json: Option<&Path>) -> Result<
     ];
     let home = place.home(Person::Own);
     let storm = || meter::run(place, Person::Own, &home, &command);
-    let mut line = Line {
+    let line = |way: String| Line {
         person: Person::Own.name(),
         workload: Some("storm"),
-        way: format!("beside {IDLE} idle runs"),
+        way,
         pairs: Vec::new(),
     };
+    let mut alone = line("bare again".to_owned());
+    let mut crowd = line(format!("beside {IDLE} idle runs"));
     storm()?;
     for turn in 0..pairs {
         let bare = storm()?;
         let idle = Idle::start(place)?;
         let beside = storm();
         drop(idle);
-        line.pairs.push((bare, beside?));
+        crowd.pairs.push((bare, beside?));
+        alone.pairs.push((bare, storm()?));
         eprintln!("bystander: pair {} of {pairs}", turn + 1);
     }
-    let lines = [line];
-    println!("{}\n{}", place.facts(), table::ratios(&lines));
+    let lines = [alone, crowd];
+    println!(
+        "{}\n{}\n{}",
+        place.facts(),
+        table::HEAD,
+        table::ratios(&lines)
+    );
     table::write_json(&lines, json)
 }
 

@@ -100,24 +100,20 @@ fn place(words: &PairWords) -> Result<Place> {
 fn costs(words: &RunWords) -> Result<()> {
     let place = place(&words.pairs)?;
     let mut all = Vec::new();
-    println!("{}", place.facts());
+    println!("{}\n{}", place.facts(), table::HEAD);
     for person in Person::all() {
         let mut ways = ways::all(&place, person, words.with_runexec)?;
         ways.retain(|way| words.way.is_empty() || words.way.contains(&way.name));
         for workload in workload::all(&place, person)? {
             if words.only.is_empty() || words.only.iter().any(|name| name == workload.name) {
-                all.extend(pairs::measure(
-                    &place,
-                    person,
-                    &workload,
-                    &ways,
-                    words.pairs.pairs,
-                )?);
+                let lines = pairs::measure(&place, person, &workload, &ways, words.pairs.pairs)?;
+                // At once: a benchmark that is cut short keeps what it has.
+                print!("{}", table::ratios(&lines));
+                all.extend(lines);
             }
         }
         all.extend(pairs::fixed(&place, person, &ways, words.pairs.pairs)?);
     }
-    println!("{}", table::ratios(&all));
-    println!("{}", table::fixed(&all));
+    println!("\n{}", table::fixed(&all));
     table::write_json(&all, words.pairs.json.as_deref())
 }

@@ -36,12 +36,13 @@ pub(super) fn spread(mut values: Vec<f64>) -> Option<Spread> {
     })
 }
 
+/// The head of the table of [`ratios`].
+pub(super) const HEAD: &str = "| user | workload | run | CPU ratio | quartiles | wall ratio | quartiles | pairs |\n\
+     |---|---|---|---|---|---|---|---|";
+
 /// Ratios of watched to bare: the row `bare` is bare against bare, the noise of the machine.
 pub(super) fn ratios(lines: &[Line]) -> String {
-    let mut text =
-        "| user | workload | run | CPU ratio | quartiles | wall ratio | quartiles | pairs |\n\
-                    |---|---|---|---|---|---|---|---|\n"
-            .to_owned();
+    let mut text = String::new();
     for line in lines {
         let (Some(workload), Some(cpu), Some(wall)) = (
             line.workload,

@@ -86,7 +86,7 @@ pub(super) fn all(place: &Place, person: Person, with_runexec: bool) -> Result<V
                 prefix.extend(options.iter().map(OsString::from));
                 ways.push(way(name, prefix));
             }
-            None => println!("{name}: not on PATH"),
+            None => eprintln!("{name}: not on PATH"),
         }
     }
     let mut usable = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn all(place: &Place, person: Person, with_runexec: bool) -> Result<V
             &on(&way, &[place.file("nothing").into()]),
         ) {
             Ok(_) => usable.push(way),
-            Err(error) => println!(
+            Err(error) => eprintln!(
                 "{}: not as {}: {}",
                 way.name,
                 person.name(),

@@ -59,7 +59,7 @@ pub(super) fn all(place: &Place, person: Person) -> Result<Vec<Workload>> {
         "40".into(),
     ];
     Ok(vec![
-        workload("compute", with(program("compute"), words(&["300"])), &home),
+        workload("compute", with(program("compute"), words(&["800"])), &home),
         workload(
             "storm",
             with(program("storm"), words(&["2000", "1", "/bin/true"])),

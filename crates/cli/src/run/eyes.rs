@@ -28,6 +28,9 @@ use sys::descriptor::{self, Waiting};
 
 /// The shortest time between two passes: the first ones of a task.
 const PASS_MIN: Nanos = Nanos::from_millis(5);
+/// The very first passes come this long after the start and at twice its age each, whatever they
+/// cost: a task of a few milliseconds is seen at least once.
+const PASS_FIRST: Nanos = Nanos::from_millis(1);
 /// A pass comes after this fraction of the task's age: short tasks are seen densely, long ones at
 /// the interval.
 const AGE_FRACTION: u64 = 8;
@@ -116,7 +119,7 @@ impl Eyes {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
         self.tree.gpu(self.gpus.totals(Nanos(0)));
-        self.next_pass = facts.start.plus(PASS_MIN);
+        self.next_pass = facts.start.plus(PASS_FIRST);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             let command = self.command.clone();
             let at = facts.start;
@@ -283,7 +286,13 @@ impl Eyes {
         (self.last_pass, self.last_cost) = (now, cost);
         let age = now.since(self.start).0 / AGE_FRACTION;
         let pause = age.clamp(PASS_MIN.0, self.settings.interval.0.max(PASS_MIN.0));
-        self.next_pass = now.plus(Nanos(pause.max(cost.saturating_mul(COST_SHARE))));
+        let pause = pause.max(cost.saturating_mul(COST_SHARE));
+        let infant = now.since(self.start).max(PASS_FIRST);
+        self.next_pass = if infant < PASS_MIN {
+            now.plus(infant)
+        } else {
+            now.plus(Nanos(pause))
+        };
     }
 
     /// A limit on memory may be broken: the next pass, now, tells shared pages apart.

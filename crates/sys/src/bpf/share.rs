@@ -41,6 +41,7 @@ const PROGRAM_NAMES: [&str; 7] = [
     LAST_PROGRAM,
 ];
 const LAST_PROGRAM: &str = "on_switch";
+const IN_USE: &str = "open of the pinned programs, which others use";
 
 /// A use of the shared programs; [`Share::leave`] ends it.
 #[derive(Debug)]
@@ -59,6 +60,10 @@ impl Share {
         let change = lock.begin_change()?;
         let state = match attach_pinned(&lock) {
             Some(state) => state,
+            // Not ours to replace: their pins are what keeps them attached.
+            None if lock.others()? => {
+                return Err(io_error(IN_USE)(io::ErrorKind::ResourceBusy.into()));
+            }
             None => {
                 sweep();
                 load_and_pin()?
