@@ -27,6 +27,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     println!();
     let mut task = Command::new(program);
     task.args(["run", "--", "make", "-j2"]);
+    // Started by `make demo`, it would call itself make[1].
+    for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"] {
+        task.env_remove(name);
+    }
     step::run(task.current_dir(project.path()))
 }
 

@@ -60,6 +60,10 @@ impl Workspace {
                 command.env_remove(&name);
             }
         }
+        // A variable of our own `make install PREFIX=...` would reach the make that builds libbpf.
+        for name in ["MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "PREFIX", "DESTDIR"] {
+            command.env_remove(name);
+        }
         command
     }
 
@@ -178,6 +182,16 @@ mod tests {
         );
         assert_eq!(truth.file, Path::new("/t/truth-1"));
         assert_eq!(truth.source, Path::new("/s/t.rs"));
+    }
+
+    #[test]
+    fn no_variable_of_make_reaches_cargo() {
+        let cargo = Workspace::find().unwrap().cargo(&[]);
+        assert!(
+            cargo
+                .get_envs()
+                .any(|(name, value)| name == "MAKEFLAGS" && value.is_none())
+        );
     }
 
     #[test]

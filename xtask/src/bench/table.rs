@@ -37,8 +37,8 @@ pub(super) fn spread(mut values: Vec<f64>) -> Option<Spread> {
 }
 
 /// The head of the table of [`ratios`].
-pub(super) const HEAD: &str = "| user | workload | run | CPU ratio | quartiles | wall ratio | \
-     quartiles | pairs |\n\
+pub(super) const HEAD: &str = "\
+     | user | workload | run | CPU ratio | quartiles | wall ratio | quartiles | pairs |\n\
      |---|---|---|---|---|---|---|---|";
 
 /// Ratios of watched to bare: the row `bare` is bare against bare, the noise of the machine.
