@@ -11,6 +11,7 @@ use anyhow::Result;
 use record::event::Event;
 use record::sample::{MainEnd, ProcessSample};
 use record::unit::Nanos;
+use record::value::Absent;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
@@ -119,6 +120,9 @@ impl Eyes {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
         self.tree.gpu(self.gpus.totals(Nanos(0)));
+        if delay_accounting_is_off() {
+            self.tree.reason("io_wait", Absent::Off);
+        }
         self.next_pass = facts.start.plus(PASS_FIRST);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             let command = self.command.clone();
@@ -384,6 +388,11 @@ impl Eyes {
             }
         }
     }
+}
+
+/// Whether the kernel could tell how long the disk was waited for, but is told not to.
+fn delay_accounting_is_off() -> bool {
+    std::fs::read_to_string("/proc/sys/kernel/task_delayacct").is_ok_and(|text| text.trim() == "0")
 }
 
 /// A command as the kernel keeps it: each word ended by a NUL.

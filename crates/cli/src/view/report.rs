@@ -321,8 +321,19 @@ fn top(extra: &Extra, style: Style, out: &mut String) {
         let left = format!("{:LABEL_WIDTH$}{cpu:>9} {rss:>9} {:>8}  ", "", one.pid);
         let width = style.width.saturating_sub(left.chars().count());
         out.push_str(&left);
-        out.push_str(&cut(&printable(&one.command), width));
+        out.push_str(&cut(&shorten(&printable(&one.command), width), width));
         out.push('\n');
+    }
+}
+
+/// A command line that is too wide begins with the program's name, without its folders.
+fn shorten(command: &str, width: usize) -> String {
+    let (program, rest) = command.split_at(command.find(' ').unwrap_or(command.len()));
+    match program.rfind('/') {
+        Some(slash) if command.chars().count() > width => {
+            format!("{}{rest}", program.get(slash + 1..).unwrap_or(program))
+        }
+        _ => command.to_owned(),
     }
 }
 
@@ -406,6 +417,19 @@ mod tests {
             cpu: Some(Nanos::from_secs(seconds)),
             rss_peak: Some(Bytes::from_mib(mib)),
         }
+    }
+
+    #[test]
+    fn a_wide_command_line_loses_its_folders_first() {
+        assert_eq!(
+            shorten("/usr/lib/gcc/cc1 -quiet a/b.c", 20),
+            "cc1 -quiet a/b.c"
+        );
+        assert_eq!(shorten("/bin/true x", 20), "/bin/true x");
+        assert_eq!(
+            shorten("averylongprogramname x/y", 10),
+            "averylongprogramname x/y"
+        );
     }
 
     #[test]
