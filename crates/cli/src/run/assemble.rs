@@ -18,6 +18,7 @@ use record::value::{Absent, Number};
 use reduce::live::{Live, Reading};
 use reduce::settings::End;
 use reduce::summary::Summary;
+use reduce::tree::Tree;
 use sys::process::{self, Whose};
 
 /// How it all ended.
@@ -48,13 +49,13 @@ pub(crate) struct Assembled {
 /// Makes the report of a task that ended.
 pub(crate) fn assemble(
     mut facts: Facts,
-    eyes: Eyes,
+    tree: Tree,
     hold: &Hold,
     outcome: Outcome,
     options: &RunOptions,
 ) -> Assembled {
-    let events_lost = eyes.tree.events_lost();
-    let summary = summarise(&mut facts, eyes, hold, &outcome);
+    let events_lost = tree.events_lost();
+    let summary = summarise(&mut facts, tree, hold, &outcome);
     let mut report = facts.report.clone();
     report.end = facts.real(outcome.end.at);
     report.exceeded = hold
@@ -77,14 +78,14 @@ pub(crate) fn assemble(
     }
 }
 
-fn summarise(facts: &mut Facts, mut eyes: Eyes, hold: &Hold, outcome: &Outcome) -> Summary {
+fn summarise(facts: &mut Facts, mut tree: Tree, hold: &Hold, outcome: &Outcome) -> Summary {
     if let Some(reason) = facts.group_absent {
-        eyes.tree.reason("cgroup_peak", reason);
+        tree.reason("cgroup_peak", reason);
     } else if !hold.has_memory() {
-        eyes.tree.reason("cgroup_peak", Absent::Off);
+        tree.reason("cgroup_peak", Absent::Off);
     }
     for metric in ["footprint_peak", "files_peak"] {
-        eyes.tree.reason(metric, Absent::Off);
+        tree.reason(metric, Absent::Off);
     }
     let why = hold
         .folders
@@ -96,7 +97,7 @@ fn summarise(facts: &mut Facts, mut eyes: Eyes, hold: &Hold, outcome: &Outcome) 
             "no footprint: {why}; --measure-dir DIR asks for it"
         ));
     }
-    eyes.tree.finish(&End {
+    tree.finish(&End {
         at: outcome.end.at,
         main: Some(outcome.end),
         waited: outcome.waited,

@@ -363,6 +363,11 @@ impl Eyes {
         self.found()
     }
 
+    /// What was seen, and the mechanism that told it, to be let go of.
+    pub(crate) fn part(self) -> (Tree, Notifier) {
+        (self.tree, self.notifier)
+    }
+
     /// Takes the events of the end: the kernel tells some of them a moment after the wait was over.
     /// At most for
     /// `patience`, and only until nobody but `survivors` is thought alive.

@@ -336,7 +336,8 @@ impl<'a> Monitor<'a> {
             survivors,
             reason: self.ending.reason(),
         };
-        let assembled = assemble(self.facts, self.eyes, &self.hold, outcome, self.options);
+        let (tree, notifier) = self.eyes.part();
+        let assembled = assemble(self.facts, tree, &self.hold, outcome, self.options);
         self.paper.write(&assembled, self.options);
         self.task.dismiss();
         self.hold.release();
@@ -347,6 +348,8 @@ impl<'a> Monitor<'a> {
                 &ToFront::Done(assembled.status).encode(),
             ));
         }
+        // Leaving the in-kernel programs takes the kernel some ms, which nobody has to wait for.
+        drop(notifier);
         assembled.status
     }
 }
