@@ -323,13 +323,23 @@ impl Eyes {
 
     /// The living processes of the task that `/proc` shows below the one that adopts.
     fn found(&self) -> Vec<u32> {
+        self.below().map(|process| process.pid).collect()
+    }
+
+    fn below(&self) -> impl Iterator<Item = procfs::Found> {
         // Without a readable /proc nothing is found, and the report says what is absent.
         let found = procfs::descendants(Path::new("/proc"), &[self.adopter]).unwrap_or_default();
         found
-            .iter()
+            .into_iter()
             .filter(|process| process.live_threads() > 0)
-            .map(|process| process.pid)
-            .collect()
+    }
+
+    /// Whether a process of the task is on its way out: events may have told its end, but nobody
+    /// could wait
+    /// for it yet, so what it used is nowhere.
+    pub(crate) fn anyone_dying(&self) -> bool {
+        self.below()
+            .any(|process| process.exiting && process.live_threads() == 1)
     }
 
     /// When something is due.

@@ -10,7 +10,7 @@ use super::task::{Happened, Task};
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use crate::cmd::run::{Descendants, MonitorDeath, RunOptions};
 use record::identity::Ending as HowEnded;
-use record::sample::MainEnd;
+use record::sample::{MainEnd, WaitTotals};
 use record::unit::Nanos;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -28,6 +28,8 @@ const SIGKILL: i32 = 9;
 const OWN_SIGNALS_MAX: usize = 32;
 /// How long we look for events that the kernel has not handed over yet when the task has ended.
 const EVENTS_WAIT: Nanos = Nanos::from_millis(40);
+/// Looks at the survivors before their changes are no longer waited out.
+const LAST_LOOKS_MAX: u32 = 100;
 /// A limit on everything: rounds of SIGKILL before a process that will not die is reported.
 const KILL_ROUNDS_MAX: u32 = 2000;
 
@@ -310,24 +312,41 @@ impl<'a> Monitor<'a> {
         }
     }
 
+    /// What was waited for, and who lives on with what: each process in one of the two. One that
+    /// ends between
+    /// the two looks could be in neither or in both, so they are repeated until nobody did.
+    fn last_totals(&mut self) -> (Option<WaitTotals>, Vec<u32>) {
+        for _ in 0..LAST_LOOKS_MAX {
+            if self.eyes.anyone_dying() {
+                std::thread::sleep(std::time::Duration::from_micros(500));
+                continue;
+            }
+            let survivors = self.eyes.survivors();
+            if !survivors.is_empty() {
+                let now = Nanos(sys::clock::boot());
+                self.eyes
+                    .pass(now, &mut self.task, &mut self.hold, &mut self.facts);
+            }
+            let waited = self.task.waited_now();
+            let after = self.eyes.survivors();
+            if survivors.iter().all(|pid| after.contains(pid)) {
+                return (waited, survivors);
+            }
+        }
+        self.facts
+            .note("processes kept ending while the last totals were taken: lower bounds");
+        (self.task.waited_now(), self.eyes.survivors())
+    }
+
     fn finish(mut self) -> u8 {
         let now = Nanos(sys::clock::boot());
         let end = self.main_end.unwrap_or(MainEnd {
             at: now,
             ending: HowEnded::Code(125),
         });
-        let waited = self.task.waited_now();
-        let survivors = if self.empty {
-            Vec::new()
-        } else {
-            self.eyes.survivors()
-        };
+        let (waited, survivors) = self.last_totals();
         self.eyes
             .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
-        if !survivors.is_empty() {
-            self.eyes
-                .pass(now, &mut self.task, &mut self.hold, &mut self.facts);
-        }
         self.hold.last_look(now, &mut self.eyes, self.options);
         self.facts.launcher = self.task.launcher_usage();
         let outcome = Outcome {

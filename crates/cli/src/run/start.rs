@@ -11,7 +11,7 @@ use super::task::Task;
 use super::words::ToFront;
 use super::{front, warn};
 use crate::cmd::Status;
-use crate::cmd::run::{MonitorDeath, RunOptions};
+use crate::cmd::run::{Mechanism, MonitorDeath, RunOptions};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
@@ -115,6 +115,9 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         facts.note(format!("no own control group: {error:#}"));
     }
     let mut eyes = Eyes::choose(options, &mut facts, &task)?;
+    if options.mechanism == Some(Mechanism::Ptrace) {
+        task.is_traced();
+    }
     facts.started();
     paper.started(facts.start);
     eyes.started(&mut facts, &task);

@@ -30,6 +30,8 @@ pub(crate) enum Happened {
 pub(crate) struct Task {
     launcher: Launcher,
     launcher_gone: bool,
+    /// A thread of ours traces the task, and waits for it.
+    traced: bool,
     pid: u32,
     ended: bool,
     totals: Totals,
@@ -47,6 +49,7 @@ impl Task {
             Some(Message::Ready { pid }) => Ok(Self {
                 launcher,
                 launcher_gone: false,
+                traced: false,
                 pid,
                 ended: false,
                 totals: Totals::default(),
@@ -76,6 +79,13 @@ impl Task {
     /// Whether the launcher is gone and its children are ours.
     pub(crate) const fn is_adopted(&self) -> bool {
         self.launcher_gone
+    }
+
+    /// A thread of ours traces the task. Should its processes become our children, that thread
+    /// alone may wait
+    /// for them: a wait of another thread would take the stops that the tracer is owed.
+    pub(crate) fn is_traced(&mut self) {
+        self.traced = true;
     }
 
     /// Executes the command; an error number if its program cannot be executed.
@@ -130,6 +140,10 @@ impl Task {
     }
 
     fn next_adopted(&mut self) -> Option<Happened> {
+        if self.traced {
+            // Whoever asks looks for himself whether anybody is left.
+            return Some(Happened::Empty);
+        }
         loop {
             match process::wait_any(false) {
                 Ok(None) => return None,

@@ -15,6 +15,8 @@ use std::path::Path;
 /// Nanoseconds of a tick of `/proc/PID/stat` (`USER_HZ` is 100 on every architecture of Linux but
 /// alpha).
 const TICK: u64 = 10_000_000;
+/// The flag of a thread that ends, in the seventh field after the name.
+const PF_EXITING: u64 = 4;
 /// Processes looked at in one walk; the kernel's own bound on pids.
 const PROCESSES_MAX: usize = 1 << 22;
 /// A stat line is some 350 bytes; a name of 64 and 52 numbers of 20 digits fit.
@@ -33,6 +35,8 @@ pub struct Found {
     pub threads: u64,
     /// Its main thread is dead.
     pub zombie: bool,
+    /// Its main thread is on its way out (`PF_EXITING`), but not yet to be waited for.
+    pub exiting: bool,
 }
 
 impl Found {
@@ -60,6 +64,7 @@ impl Found {
             start: Nanos(number(fields.get(19)?)?.saturating_mul(TICK)),
             threads: number(fields.get(17)?)?,
             zombie: matches!(state, b'Z' | b'X' | b'x'),
+            exiting: number(fields.get(6)?)? & PF_EXITING != 0,
         })
     }
 }

@@ -292,6 +292,7 @@ mod tests {
             start: Nanos(start),
             threads,
             zombie: false,
+            exiting: false,
         }
     }
 

@@ -50,7 +50,7 @@ fn is_io_uring(link: &[u8]) -> bool {
     link == b"anon_inode:[io_uring]"
 }
 
-/// Looks at the descriptors of `pid` above standard error, at most [`DESCRIPTORS_MAX`] of them and
+/// Looks at the descriptors of `pid` above standard error, at most `DESCRIPTORS_MAX` of them and
 /// none after the first ring.
 ///
 /// # Errors
