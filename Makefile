@@ -25,7 +25,7 @@ dist: linker ## One static file in dist/
 	@$(XTASK) dist
 
 bench: linker ## Ratios against the bare task
-	@$(XTASK) bench
+	@$(XTASK) bench run
 
 test-vm: linker ## The truth tests on Debian's 6.1 and 6.12, emulated (KERNEL=6.12 FILTER=memory)
 	@$(XTASK) test-vm $(KERNEL) $(addprefix --filter ,$(FILTER))

@@ -37,6 +37,7 @@ struct Words {
 #[derive(Debug, Subcommand)]
 enum Task {
     /// What watching costs: ratios of interleaved pairs.
+    #[command(disable_help_flag = true)]
     Bench {
         /// See `cargo xtask bench --help`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
