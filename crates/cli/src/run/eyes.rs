@@ -38,10 +38,12 @@ const AGE_FRACTION: u64 = 8;
 /// Passes take at most one part in this of the time.
 const COST_SHARE: u64 = 100;
 
+/// After events were read, the next are read this much later: a wake-up costs more than an event.
+const BATCH: Nanos = Nanos::from_millis(4);
 /// The share for passes that an event asked for, while the task is young.
 const YOUNG_SHARE: u64 = 20;
 /// How long a task is young.
-const YOUNG: Nanos = Nanos::from_secs(1);
+const YOUNG: Nanos = Nanos::from_millis(300);
 /// Processes whose introduction is remembered before the dead ones are forgotten.
 const INTRODUCED_MAX: usize = 4096;
 
@@ -68,6 +70,9 @@ pub(crate) struct Eyes {
     last_pass: Nanos,
     last_cost: u64,
     next_pass: Nanos,
+    /// The last reading of events, and whether it found any.
+    listened: Nanos,
+    batching: bool,
     broken: bool,
 }
 
@@ -111,6 +116,8 @@ impl Eyes {
             last_pass: Nanos(0),
             last_cost: 0,
             next_pass: Nanos(0),
+            listened: Nanos(0),
+            batching: false,
             broken: false,
         })
     }
@@ -159,6 +166,8 @@ impl Eyes {
             facts.note(format!("process events stopped: {error:#}"));
             self.broken = true;
         }
+        self.batching = !self.events.is_empty();
+        self.listened = Nanos(sys::clock::boot());
         for event in std::mem::take(&mut self.events) {
             self.take(event, facts);
         }
@@ -344,13 +353,19 @@ impl Eyes {
 
     /// When something is due.
     pub(crate) fn next(&self, now: Nanos) -> Option<Nanos> {
-        let drain = self.notifier.period().map(|period| now.plus(period));
+        let batch = self.batching.then(|| self.listened.plus(BATCH));
+        let drain = self
+            .notifier
+            .period()
+            .map(|period| now.plus(period))
+            .or(batch);
         drain.into_iter().chain([self.next_pass]).min()
     }
 
-    /// The descriptor to wait on for events.
+    /// The descriptor to wait on for events. While they come thick they are taken in batches, not
+    /// one by one.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        if self.broken {
+        if self.broken || self.batching {
             None
         } else {
             self.notifier.fd()
