@@ -4,9 +4,11 @@ use crate::harness::process;
 use crate::harness::run::plimsoll;
 use crate::harness::skip;
 use crate::harness::workload::program;
+use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
@@ -31,15 +33,12 @@ impl Terminal {
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let slave = || {
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .open(&name)
-                .unwrap()
-        };
-        // The first `open` of a terminal by a session leader without one makes it the session's:
-        // that is `setsid --ctty`, not this process, which opens it as a member of another session.
+        // Not as anybody's controlling terminal: if these tests lead a session, its hangup would
+        // end them. `setsid --ctty` makes it the shell's.
+        let no_ctty = OFlags::NOCTTY.bits().cast_signed();
+        let mut open = OpenOptions::new();
+        open.read(true).write(true).custom_flags(no_ctty);
+        let slave = || open.open(&name).unwrap();
         let shell = Command::new("setsid")
             .args([
                 "--ctty",
