@@ -83,6 +83,9 @@ pub enum Received {
 }
 
 /// Receives one message into `buffer`; waits for it if `block`.
+///
+/// A peer that closes with messages of ours unread makes the kernel report `ECONNRESET` before the
+/// messages that it sent: the error is reported once, so we ask again.
 pub fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8], block: bool) -> Result<Received, Error> {
     let flags = if block { 0 } else { libc::MSG_DONTWAIT };
     loop {
@@ -92,7 +95,7 @@ pub fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8], block: bool) -> Result<Rec
         match check("recv", got as i64) {
             Err(error) if error.errno() == Some(libc::EINTR) => continue,
             Err(error) if error.errno() == Some(libc::EAGAIN) => return Ok(Received::Nothing),
-            Err(error) if error.errno() == Some(libc::ECONNRESET) => return Ok(Received::End),
+            Err(error) if error.errno() == Some(libc::ECONNRESET) => continue,
             Err(error) => return Err(error),
             Ok(0) => return Ok(Received::End),
             Ok(count) => return Ok(Received::Bytes(count as usize)),
@@ -187,6 +190,18 @@ mod tests {
             send(b.as_fd(), b"x").unwrap_err().errno(),
             Some(libc::EPIPE)
         );
+    }
+
+    #[test]
+    fn the_last_words_of_a_peer_that_did_not_read_ours_are_heard() {
+        let (a, b) = channel().unwrap();
+        send(b.as_fd(), b"unread").unwrap();
+        send(a.as_fd(), b"last").unwrap();
+        drop(a);
+        let mut buffer = [0; 16];
+        for expected in [Received::Bytes(4), Received::End, Received::End] {
+            assert_eq!(receive(b.as_fd(), &mut buffer, true).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -438,6 +438,32 @@ mod tests {
         );
     }
 
+    #[test]
+    fn who_lives_on_is_left_alone_by_a_dismissal_behind_unread_answers() {
+        for _ in 0..20 {
+            let (mut launcher, _) = run(&["/bin/sh", "-c", "sleep 1000 & exit 0"]);
+            launcher.go().unwrap();
+            assert_eq!(end(&launcher).0, 0);
+            launcher.ask_totals().unwrap();
+            let Some(Message::Totals { children: true, .. }) = launcher.message(true).unwrap()
+            else {
+                panic!("the child is not there")
+            };
+            let of_launcher = format!("/proc/{0}/task/{0}/children", launcher.pid());
+            let text = std::fs::read_to_string(of_launcher).unwrap();
+            let survivor: u32 = text.trim().parse().unwrap();
+            launcher.ask_totals().unwrap();
+            launcher.dismiss().unwrap();
+            let child = launcher.pid() as i32;
+            drop(launcher);
+            let mut status = 0;
+            // SAFETY: waits for our own child.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            assert_eq!(status, 0, "it took the dismissal for our death");
+            crate::process::kill(survivor, 9).unwrap();
+        }
+    }
+
     fn tempfile(text: &str) -> String {
         use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("plimsoll-script-{}", std::process::id()));

@@ -36,6 +36,8 @@ pub(crate) struct Task {
     ended: bool,
     totals: Totals,
     totals_final: bool,
+    /// Questions for totals that have no answer yet.
+    asked: u32,
 }
 
 impl Task {
@@ -54,6 +56,7 @@ impl Task {
                 ended: false,
                 totals: Totals::default(),
                 totals_final: false,
+                asked: 0,
             }),
             Some(Message::Failed(errno)) => {
                 bail!("fork: {}", std::io::Error::from_raw_os_error(errno))
@@ -133,6 +136,7 @@ impl Task {
             }
             Message::Totals { totals, .. } => {
                 self.totals = *totals;
+                self.asked = self.asked.saturating_sub(1);
                 None
             }
             Message::Ready { .. } | Message::Failed(_) => None,
@@ -166,10 +170,10 @@ impl Task {
     }
 
     /// Asks for fresh totals; they arrive with a later [`Task::next`].
-    pub(crate) fn ask_totals(&self) {
-        if !self.launcher_gone {
-            // A launcher that is gone is noticed by the next message.
-            drop(self.launcher.ask_totals());
+    pub(crate) fn ask_totals(&mut self) {
+        // A launcher that is gone is noticed by the next message.
+        if !self.launcher_gone && self.launcher.ask_totals().is_ok() {
+            self.asked += 1;
         }
     }
 
@@ -185,13 +189,10 @@ impl Task {
         if self.totals_final || self.launcher_gone {
             return self.waited();
         }
-        self.launcher.ask_totals().ok()?;
-        loop {
+        self.ask_totals();
+        // Answers come in the order of the questions: the last is the one to this.
+        while self.asked > 0 {
             match self.launcher.message(true) {
-                Ok(Some(Message::Totals { totals, .. })) => {
-                    self.totals = *totals;
-                    return self.waited();
-                }
                 Ok(Some(message)) => drop(self.heard(message)),
                 Ok(None) => {}
                 Err(_) => {
@@ -200,6 +201,7 @@ impl Task {
                 }
             }
         }
+        self.waited()
     }
 
     /// What the launcher itself cost.

@@ -26,7 +26,7 @@
 
 enum {
 	SIG_CHLD = 17, SIG_KILL = 9, SIG_PIPE = 13,
-	ERR_INTR = -4, ERR_AGAIN = -11, ERR_NOEXEC = -8,
+	ERR_INTR = -4, ERR_AGAIN = -11, ERR_NOEXEC = -8, ERR_CONNRESET = -104,
 	W_NOHANG = 1, W_UNTRACED = 2, W_CONTINUED = 8, W_ALL = 0x40000000,
 	MSG_NOSIGNAL_ONLY = 0x4000, MSG_DONTWAIT_ONLY = 0x40,
 	PR_SUBREAPER = 36, PR_NAME = 15, CLOCK_BOOT = 7, POLL_IN = 1,
@@ -326,7 +326,9 @@ static void watch(void)
 			continue;
 		char ask = 0;
 		long got = syscall6(NR_recvfrom, control_fd, (long)&ask, 1, MSG_DONTWAIT_ONLY, 0, 0);
-		if (got == ERR_AGAIN || got == ERR_INTR)
+		/* A monitor that ended with words of ours unread resets the connection: its last word
+		 * is behind that error, which comes once. */
+		if (got == ERR_AGAIN || got == ERR_INTR || got == ERR_CONNRESET)
 			continue;
 		if (got <= 0)
 			monitor_died();
