@@ -33,8 +33,22 @@ pub struct Report {
     pub exceeded: Vec<Exceeded>,
     /// What it used.
     pub usage: Usage,
+    /// What it used of each GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<Gpu>,
     /// How we know.
     pub monitor: Monitor,
+}
+
+/// What a task used of one GPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Identity of the device: its UUID, or its PCI address.
+    pub id: String,
+    /// Its name, if known.
+    pub name: Option<String>,
+    /// The metrics of GPUs, for this one.
+    pub usage: Usage,
 }
 
 /// What was run.

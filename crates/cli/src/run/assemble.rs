@@ -68,6 +68,7 @@ pub(crate) fn assemble(
     let status = status(enforced, outcome.end.ending, options);
     report.exit = exit(&facts, hold, enforced, &outcome, status);
     report.usage = summary.usage.clone();
+    report.gpus = summary.gpus.clone();
     report.monitor = monitor(&facts, &summary, events_lost);
     let extra = extra(&facts, &summary, &outcome);
     Assembled {
@@ -313,6 +314,7 @@ pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold
         survivors: Vec::new(),
     };
     report.usage = eyes.tree.usage(&end);
+    report.gpus = eyes.tree.gpu_reports(now.since(facts.start));
     report.monitor.events_lost = eyes.tree.events_lost();
     report
 }

@@ -89,6 +89,7 @@ impl Facts {
             limits,
             exceeded: Vec::new(),
             usage: report::Usage::default(),
+            gpus: Vec::new(),
             monitor,
         };
         Self {

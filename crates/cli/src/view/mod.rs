@@ -2,6 +2,7 @@
 
 pub mod amount;
 pub mod doctor;
+pub mod gpu;
 pub mod headline;
 pub mod limits;
 pub mod report;
