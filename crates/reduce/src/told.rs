@@ -60,6 +60,11 @@ impl Tree {
         walk.walks += 1;
     }
 
+    /// A walk of the measured directories was given up: what is known is a lower bound.
+    pub fn footprint_unfinished(&mut self) {
+        self.footprint.incomplete = true;
+    }
+
     /// Work left the tree through the program `what`: every total becomes a lower bound.
     pub fn departed(&mut self, what: &str) {
         let known = self.departed.iter().any(|one| one == what);

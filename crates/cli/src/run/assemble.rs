@@ -88,15 +88,8 @@ fn summarise(facts: &mut Facts, mut tree: Tree, hold: &Hold, outcome: &Outcome) 
     for metric in ["footprint_peak", "files_peak"] {
         tree.reason(metric, Absent::Off);
     }
-    let why = hold
-        .folders
-        .stopped
-        .clone()
-        .or(facts.footprint_absent.clone());
-    if let Some(why) = why {
-        facts.note(format!(
-            "no footprint: {why}; --measure-dir DIR asks for it"
-        ));
+    if let Some(note) = hold.folders.note(facts.footprint_absent.as_deref()) {
+        facts.note(note);
     }
     tree.finish(&End {
         at: outcome.end.at,

@@ -16,6 +16,7 @@ mod bad_places;
 mod cpu;
 mod deaths;
 mod elsewhere;
+mod footprint;
 mod gpu;
 mod harness;
 mod io;

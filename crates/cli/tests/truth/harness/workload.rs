@@ -28,6 +28,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "fat",
     "fill",
     "hold",
+    "hungfs",
     "leak",
     "many",
     "mmapread",
