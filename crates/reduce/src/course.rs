@@ -19,7 +19,7 @@ const LEAVING_MAX: usize = 4096;
 const DEAD_MAX: usize = 8192;
 
 /// Two starts of one process as different sources tell them differ by less.
-pub(crate) const START_SLACK: Nanos = Nanos(30_000_000);
+const START_SLACK: Nanos = Nanos(30_000_000);
 
 impl Tree {
     /// Something happened. Events come in the order of the kernel's clock.
@@ -231,7 +231,7 @@ impl Tree {
     }
 
     pub(crate) fn is_dead(&self, id: ProcessId) -> bool {
-        let of = |start: Nanos| apart(start, id.start_ns) <= START_SLACK;
+        let of = |start: Nanos| !later(id.start_ns, start);
         self.dead.get(&id.pid).is_some_and(|s| of(*s))
             || self.leaving.get(&id.pid).is_some_and(|l| of(l.start))
     }
@@ -264,6 +264,12 @@ pub(crate) fn candidate(life: &Life) -> Candidate {
     }
 }
 
-pub(crate) fn apart(a: Nanos, b: Nanos) -> Nanos {
+/// Whether a process that began at `start` is another than the one of the same id that was told to
+/// have begun at `known`: an event may tell late, and an id is given away only after an end.
+pub(crate) fn later(start: Nanos, known: Nanos) -> bool {
+    start > known.plus(START_SLACK)
+}
+
+fn apart(a: Nanos, b: Nanos) -> Nanos {
     Nanos(a.0.abs_diff(b.0))
 }

@@ -2,7 +2,7 @@
 
 use crate::ceiling::Ceiling;
 use crate::counters;
-use crate::course::{START_SLACK, apart};
+use crate::course::later;
 use crate::fold::Table;
 use crate::gpu::Gpus;
 use crate::life::{Life, resident_peak};
@@ -126,7 +126,7 @@ impl Tree {
 
     fn take(&mut self, at: Nanos, sample: &ProcessSample, pass: &mut Pass) {
         let ProcessId { pid, start_ns } = sample.id;
-        let another = |life: &Life| apart(life.start, start_ns) > START_SLACK && life.announced;
+        let another = |life: &Life| later(start_ns, life.start) && life.announced;
         if self.living.get(&pid).is_some_and(another) {
             self.end_unseen(at, pid);
         }

@@ -236,18 +236,21 @@ pub struct Waited {
 }
 
 /// Waits for any child of the calling thread that ended, stopped or continued (`wait4(2)`); `None`
-/// if nothing
-/// happened, and `ECHILD` as an error if there is no child.
+/// if nothing happened, and `ECHILD` as an error if there is no child.
 pub fn wait_any(block: bool) -> Result<Option<Waited>, Error> {
     // Without __WNOTHREAD the kernel would hand us the stops that a tracing thread of this process
     // waits for.
     let flags = libc::__WALL | libc::__WNOTHREAD | libc::WUNTRACED | libc::WCONTINUED;
-    let flags = if block { flags } else { flags | libc::WNOHANG };
+    wait(-1, if block { flags } else { flags | libc::WNOHANG })
+}
+
+/// `wait4(2)`; `None` if nothing happened.
+pub(crate) fn wait(who: i32, flags: i32) -> Result<Option<Waited>, Error> {
     loop {
         let mut status = 0;
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: both pointers are to valid places for the results.
-        let pid = unsafe { libc::wait4(-1, &mut status, flags, usage.as_mut_ptr()) };
+        let pid = unsafe { libc::wait4(who, &mut status, flags, usage.as_mut_ptr()) };
         match check("wait4", i64::from(pid)) {
             Err(error) if error.errno() == Some(libc::EINTR) => continue,
             Err(error) => return Err(error),

@@ -2,10 +2,10 @@
 //! attachment itself.
 //!
 //! Every call must come from the thread that seized; [`next`] hears only tracees of the calling
-//! thread, and leaves
-//! other children of the process alone.
+//! thread, and leaves other children of the process alone.
 
 use crate::error::{Error, check};
+use crate::process::{self, Usage, Waited};
 use std::io;
 use std::ptr;
 
@@ -21,18 +21,23 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
 pub enum Stop {
     /// It made the thread or process with this id, which is traced too.
     Fork(u32),
-    /// It runs a new program; the thread that called exec had this id before.
-    Exec(u32),
-    /// It is about to end with this wait status, its memory still there.
-    Exit(u32),
+    /// It runs a new program; [`former`] tells which thread called exec.
+    Exec,
+    /// It is about to end, its memory still there.
+    Exit,
     /// A new tracee's first stop, or the end of a group stop.
     Event,
     /// A stop signal stopped its process: leave it so with [`listen`].
     Group,
     /// It is about to receive this signal.
     Signal(i32),
-    /// It is gone, with this wait status. Before the main thread's, every other thread's is told.
-    Gone(u32),
+    /// It is gone. Before the main thread, every other thread is told.
+    Gone {
+        /// Its wait status.
+        status: u32,
+        /// What its process used, the children that it waited for included.
+        usage: Usage,
+    },
 }
 
 /// Starts to trace `pid` and all that it will make. With `kill_with_us` the kernel kills them when
@@ -63,6 +68,11 @@ pub fn listen(tid: u32) -> Result<(), Error> {
     request("ptrace(PTRACE_LISTEN)", libc::PTRACE_LISTEN, tid, none)
 }
 
+/// The id that the thread had before the exec that it is stopped after.
+pub fn former(tid: u32) -> Result<u32, Error> {
+    message(tid)
+}
+
 /// The kernel's word on the last event of a stopped tracee.
 fn message(tid: u32) -> Result<u32, Error> {
     let mut value: libc::c_ulong = 0;
@@ -73,10 +83,24 @@ fn message(tid: u32) -> Result<u32, Error> {
 }
 
 /// Waits for the next report of a tracee of this thread; the tracee's own thread id beside it.
-/// `None` once there is
-/// no tracee left. Calls `before_gone` with the id of a thread that has ended while it can still be
-/// read.
-pub fn next(mut before_gone: impl FnMut(u32)) -> Result<Option<(u32, Stop)>, Error> {
+/// `None` once there is no tracee left.
+pub fn next() -> Result<Option<(u32, Stop)>, Error> {
+    loop {
+        let waited = match wait(-1, 0) {
+            Err(error) if error.errno() == Some(libc::ECHILD) => return Ok(None),
+            other => other?,
+        };
+        if let Some(waited) = waited
+            && let Some(stop) = decode(&waited)
+        {
+            return Ok(Some((waited.pid, stop)));
+        }
+    }
+}
+
+/// As [`next`], but calls `before_gone` with the id of a thread that has ended while it can still
+/// be read: twice the calls.
+pub fn next_readable(mut before_gone: impl FnMut(u32)) -> Result<Option<(u32, Stop)>, Error> {
     loop {
         let Some((tid, ended)) = peek()? else {
             return Ok(None);
@@ -84,18 +108,18 @@ pub fn next(mut before_gone: impl FnMut(u32)) -> Result<Option<(u32, Stop)>, Err
         if ended {
             before_gone(tid);
         }
-        let mut status = 0;
-        let flags = libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG;
-        let pid = tid as libc::pid_t;
-        // SAFETY: `status` outlives the call.
-        let got = unsafe { libc::waitpid(pid, &mut status, flags) };
-        // 0 is a tracee that SIGKILL took out of its stop meanwhile: it comes again.
-        if got == pid
-            && let Some(stop) = decode(tid, status)
+        // Nothing: SIGKILL took the tracee out of its stop meanwhile; it comes again.
+        if let Some(waited) = wait(tid as libc::pid_t, libc::WNOHANG)?
+            && let Some(stop) = decode(&waited)
         {
             return Ok(Some((tid, stop)));
         }
     }
+}
+
+/// `wait4(2)` for tracees of this thread; `ECHILD` if there is none.
+fn wait(pid: i32, flags: i32) -> Result<Option<Waited>, Error> {
+    process::wait(pid, flags | libc::__WALL | libc::__WNOTHREAD)
 }
 
 /// The next tracee with something to report, left as it is, and whether it has ended.
@@ -126,9 +150,13 @@ fn peek() -> Result<Option<(u32, bool)>, Error> {
 
 /// What a wait status means; `None` if the tracee is gone before it could be asked (its end comes
 /// next).
-fn decode(tid: u32, status: i32) -> Option<Stop> {
+fn decode(waited: &Waited) -> Option<Stop> {
+    let (tid, status) = (waited.pid, waited.status.cast_signed());
     if !libc::WIFSTOPPED(status) {
-        return Some(Stop::Gone(status.cast_unsigned()));
+        return Some(Stop::Gone {
+            status: waited.status,
+            usage: waited.usage,
+        });
     }
     let signal = libc::WSTOPSIG(status);
     match status >> 16 {
@@ -136,8 +164,8 @@ fn decode(tid: u32, status: i32) -> Option<Stop> {
         libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
             message(tid).ok().map(Stop::Fork)
         }
-        libc::PTRACE_EVENT_EXEC => message(tid).ok().map(Stop::Exec),
-        libc::PTRACE_EVENT_EXIT => message(tid).ok().map(Stop::Exit),
+        libc::PTRACE_EVENT_EXEC => Some(Stop::Exec),
+        libc::PTRACE_EVENT_EXIT => Some(Stop::Exit),
         libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => Some(Stop::Group),
         _ => Some(Stop::Event),
     }
@@ -211,15 +239,18 @@ mod tests {
         seize(child.id(), false).unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"go\n").unwrap();
         let (mut forks, mut execs, mut gone) = (0, 0, Vec::new());
-        while let Some((tid, stop)) = next(|_| ()).unwrap() {
+        while let Some((tid, stop)) = next().unwrap() {
             match stop {
-                Stop::Gone(status) => gone.push((tid == child.id(), status)),
+                Stop::Gone { status, usage } => {
+                    assert!(usage.faults_minor_total > 0);
+                    gone.push((tid == child.id(), status));
+                }
                 Stop::Fork(_) => forks += 1,
-                Stop::Exec(_) => execs += 1,
+                Stop::Exec => execs += 1,
                 _ => {}
             }
             let signal = match stop {
-                Stop::Gone(_) => continue,
+                Stop::Gone { .. } => continue,
                 Stop::Signal(signal) => signal,
                 _ => 0,
             };

@@ -78,19 +78,14 @@ pub struct Signals(OwnedFd);
 impl Signals {
     /// A descriptor for the signals whose bits (N-1) are set in `mask`; they must be blocked.
     pub fn open(mask: u64) -> Result<Self, Error> {
-        // SAFETY: `mask` is 8 bytes, the size passed; the kernel copies it.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_signalfd4,
-                -1,
-                &raw const mask,
-                std::mem::size_of::<u64>(),
-                libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
-            )
-        };
-        let fd = check("signalfd", fd)?;
+        let fd = signalfd(-1, mask)?;
         // SAFETY: the kernel just returned this descriptor and nobody else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// From now on it is for the signals in `mask`.
+    pub fn select(&self, mask: u64) -> Result<(), Error> {
+        signalfd(self.0.as_raw_fd(), mask).map(drop)
     }
 
     /// The next signal that has arrived, if any.
@@ -111,6 +106,21 @@ impl Signals {
             uid: info.ssi_uid,
         })
     }
+}
+
+/// A new descriptor for -1, else the one given.
+fn signalfd(fd: i32, mask: u64) -> Result<i32, Error> {
+    // SAFETY: `mask` is 8 bytes, the size passed; the kernel copies it.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_signalfd4,
+            fd,
+            &raw const mask,
+            std::mem::size_of::<u64>(),
+            libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+        )
+    };
+    check("signalfd", fd).map(|fd| fd as i32)
 }
 
 impl std::os::fd::AsFd for Signals {

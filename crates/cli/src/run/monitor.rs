@@ -177,8 +177,19 @@ impl<'a> Monitor<'a> {
                     self.facts
                         .note("the launcher was ended from outside: totals are lower bounds");
                     self.eyes.adopted();
+                    self.hear_children();
                 }
             }
+        }
+    }
+
+    /// From now on the ends of the task's processes are told to us, by SIGCHLD.
+    fn hear_children(&mut self) {
+        if !self.task.is_traced()
+            && let Err(error) = self.signals.select(u64::MAX)
+        {
+            let why = "the ends of processes are noticed late";
+            self.facts.note(format!("{why}: {error}"));
         }
     }
 

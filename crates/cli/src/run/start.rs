@@ -93,7 +93,8 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     process::become_subreaper()?;
     signal::set_default(SIGCHLD);
     let mask = signal::block_all();
-    let signals = Signals::open(u64::MAX)?;
+    // Every stop of a traced process sends us SIGCHLD; the launcher's end is told by its channel.
+    let signals = Signals::open(!signal::bit(SIGCHLD))?;
     let mut paper = Paper::check(options)?;
     let mut facts = Facts::gather(options);
     let path = match find(options) {
@@ -117,7 +118,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     }
     let mut eyes = Eyes::choose(options, &mut facts, &task)?;
     if options.mechanism == Some(Mechanism::Ptrace) {
-        task.is_traced();
+        task.trace();
     }
     facts.started();
     paper.started(facts.start);

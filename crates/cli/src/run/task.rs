@@ -87,8 +87,13 @@ impl Task {
     /// A thread of ours traces the task. Should its processes become our children, that thread
     /// alone may wait
     /// for them: a wait of another thread would take the stops that the tracer is owed.
-    pub(crate) fn is_traced(&mut self) {
+    pub(crate) fn trace(&mut self) {
         self.traced = true;
+    }
+
+    /// Whether a thread of ours traces it.
+    pub(crate) const fn is_traced(&self) -> bool {
+        self.traced
     }
 
     /// Executes the command; an error number if its program cannot be executed.

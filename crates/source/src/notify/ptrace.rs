@@ -147,7 +147,7 @@ impl Tracer {
                 // The receiver waits for exactly this; if it is gone there is nobody to tell.
                 let _ = tell.send(seized);
                 if goes_on {
-                    thread::Trace::new(proc, root, adopter, theirs).run();
+                    thread::Trace::new(&proc, root, adopter, theirs).run();
                 }
             })
             .map_err(|source| {

@@ -50,6 +50,13 @@ fn is_io_uring(link: &[u8]) -> bool {
     link == b"anon_inode:[io_uring]"
 }
 
+/// How many descriptors `pid` holds: the size of the folder, since Linux 6.2. `None` before, and
+/// where it may not be looked at.
+pub fn count(root: &Root, pid: u32) -> Option<u64> {
+    let folder = std::fs::metadata(root.process(pid, "fd")).ok()?;
+    Some(folder.len()).filter(|count| *count > 0)
+}
+
 /// Looks at the descriptors of `pid` above standard error, at most `DESCRIPTORS_MAX` of them and
 /// none after the first ring.
 ///

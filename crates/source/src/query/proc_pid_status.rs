@@ -81,6 +81,8 @@ pub const SOURCE: Source = Source {
 pub struct Status {
     /// Memory, with `rss_peak` = the larger of `VmHWM` and `VmRSS`. PSS is not in this file.
     pub memory: Memory,
+    /// The process that the thread belongs to.
+    pub tgid: Option<u32>,
     /// Parent.
     pub ppid: Option<u32>,
     /// Effective user.
@@ -107,6 +109,7 @@ pub fn parse(text: &[u8]) -> Status {
     for (key, value) in pairs(text) {
         match key {
             b"VmHWM" => hwm = kib(value),
+            b"Tgid" => status.tgid = id(value),
             b"PPid" => status.ppid = id(value),
             b"TracerPid" => status.tracer = id(value),
             b"Uid" => {

@@ -1,7 +1,7 @@
 //! The tracing thread: what it does at every stop of a traced thread.
 
+use super::values::Files;
 use super::{Shared, values};
-use crate::follow::procfs;
 use crate::follow::tree::{ThreadEnd, Tree};
 use crate::query::proc_pid_fd;
 use crate::root::Root;
@@ -10,64 +10,87 @@ use record::identity::Ending;
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::Nanos;
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::Read;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use sys::process::Usage;
 use sys::ptrace::{self, Stop};
 
 /// A command line longer than this is cut.
-const COMMAND_BYTES: u64 = 4096;
+const COMMAND_BYTES: usize = 4096;
+/// No rings are looked for in a process that lived shorter: it can have moved next to nothing, and
+/// the look costs as much as all else that is read of it.
+const RING_LIFE: Nanos = Nanos::from_millis(2);
 /// Processes met before their parent told of them; more than that are not remembered.
 const EARLY_MAX: usize = 4096;
 
 /// A process being traced.
 #[derive(Debug, Default)]
 struct Process {
+    born: Nanos,
     /// Threads that have not stopped before their end yet.
     running: u64,
     /// The sum of the threads that have ended.
     ended: Option<Counters>,
     /// Some thread ended without a stop, so the sum lacks it.
     incomplete: bool,
+    /// It had another thread or a child: what the kernel sums up by process is not all its own.
+    shared: bool,
     peaks: Option<MemoryPeaks>,
+}
+
+/// A thread that stopped before its end.
+struct AtEnd {
+    counters: Counters,
+    /// The process never had another thread or a child.
+    alone: bool,
 }
 
 /// The state of the tracing thread.
 pub(super) struct Trace {
-    proc: PathBuf,
     tree: Tree,
     /// Each traced thread's process.
     threads: HashMap<u32, u32>,
     processes: HashMap<u32, Process>,
     /// What threads had used when they stopped before their end.
-    ending: HashMap<u32, Counters>,
-    /// Tracees that stopped before their parent's stop told of them.
+    ending: HashMap<u32, AtEnd>,
+    /// How many of these must be read again between their end and the wait for them.
+    unfinished: usize,
+    /// Tracees that were let go before their parent's stop told of them.
     early: HashSet<u32>,
+    /// Tracees in their first stop, of which their parent's stop, which comes at once, has not told
+    /// yet.
+    held: Vec<u32>,
     events: Vec<Event>,
-    text: String,
+    files: Files,
+    root: Root,
     /// Processes that held an `io_uring` at their end; `None` where there can be none.
     io_uring_tasks: Option<u64>,
+    /// Descriptors that the task was started with, and its processes inherit.
+    inherited: Option<u64>,
     shared: Arc<Shared>,
 }
 
 impl Trace {
     /// The trace of a task that so far is `root`, one thread.
-    pub(super) fn new(proc: PathBuf, root: u32, adopter: u32, shared: Arc<Shared>) -> Self {
-        let known = procfs::read_process(&proc, root).map(|process| process.start);
+    pub(super) fn new(proc: &Path, root: u32, adopter: u32, shared: Arc<Shared>) -> Self {
+        let mut files = Files::new(proc);
+        let known = values::start(&mut files, root);
         let at = known.unwrap_or(Nanos(sys::clock::boot()));
         let mut trace = Self {
-            proc,
             // Forks are told with the process that forked, so nothing is known by its adopter.
             tree: Tree::new(root, 0, at),
             threads: HashMap::from([(root, root)]),
-            processes: HashMap::from([(root, Process::one_thread())]),
+            processes: HashMap::from([(root, Process::one_thread(at))]),
             ending: HashMap::new(),
+            unfinished: 0,
             early: HashSet::new(),
+            held: Vec::new(),
             events: Vec::new(),
-            text: String::new(),
+            files,
+            root: Root::default(),
             io_uring_tasks: proc_pid_fd::io_uring_is_possible(&Root::default()).then_some(0),
+            inherited: None,
             shared,
         };
         trace.events.push(Event::Fork {
@@ -89,9 +112,13 @@ impl Trace {
             if self.shared.detach.load(Ordering::Relaxed) {
                 break None;
             }
-            let (proc, text) = (&self.proc, &mut self.text);
+            let files = &mut self.files;
             let mut run_time = None;
-            match ptrace::next(|tid| run_time = values::run_time(proc, tid, text)) {
+            let next = match self.unfinished {
+                0 => ptrace::next(),
+                _ => ptrace::next_readable(|tid| run_time = values::run_time(files, tid)),
+            };
+            match next {
                 Ok(Some((tid, stop))) => self.handle(tid, stop, run_time),
                 Ok(None) => break None,
                 Err(error) => break Some(error),
@@ -103,13 +130,19 @@ impl Trace {
     fn handle(&mut self, tid: u32, stop: Stop, run_time: Option<Nanos>) {
         let at = Nanos(sys::clock::boot());
         let mut signal = 0;
+        let known = self.threads.contains_key(&tid);
         match stop {
             Stop::Fork(child) => self.fork(at, tid, child),
-            Stop::Event => self.adopt(at, tid),
-            Stop::Exec(former) => self.exec(at, tid, former),
-            Stop::Exit(_) => self.before_end(tid),
+            // The kernel reports the youngest first: run on, it would keep its parent waiting.
+            Stop::Event if !known => return self.held.push(tid),
+            Stop::Event => {}
+            Stop::Exec => self.exec(at, tid),
+            Stop::Exit => self.before_end(at, tid),
             Stop::Signal(number) => signal = number,
-            Stop::Gone(status) => return self.gone(at, tid, status, run_time),
+            Stop::Gone { status, usage } => {
+                self.release(at);
+                return self.gone(at, tid, status, run_time, &usage);
+            }
             Stop::Group => {
                 // It fails only for a tracee that was killed meanwhile; its end comes next.
                 let _ = ptrace::listen(tid);
@@ -121,7 +154,7 @@ impl Trace {
     }
 
     fn fork(&mut self, at: Nanos, tid: u32, child: u32) {
-        if self.early.remove(&child) {
+        if self.early.remove(&child) || self.threads.contains_key(&child) {
             return;
         }
         if let Some(&parent) = self.threads.get(&tid) {
@@ -132,15 +165,27 @@ impl Trace {
             };
             self.admit(at, parent, process, child);
         }
+        if let Some(index) = self.held.iter().position(|held| *held == child) {
+            self.held.swap_remove(index);
+            // It fails only for a tracee that was killed meanwhile; its end comes next.
+            let _ = ptrace::resume(child, 0);
+        }
+    }
+
+    /// Someone is gone, or became another program: a parent that was killed at its fork never tells
+    /// of the child.
+    fn release(&mut self, at: Nanos) {
+        for tid in std::mem::take(&mut self.held) {
+            self.adopt(at, tid);
+            // As above.
+            let _ = ptrace::resume(tid, 0);
+        }
     }
 
     /// A tracee nobody told of yet: its parent's stop comes later, or never if its parent was
     /// killed.
     fn adopt(&mut self, at: Nanos, tid: u32) {
-        if self.threads.contains_key(&tid) {
-            return;
-        }
-        let Some((process, parent)) = values::relations(&self.proc, tid, &mut self.text) else {
+        let Some((process, parent)) = values::relations(&mut self.files, tid) else {
             return;
         };
         if self.early.len() < EARLY_MAX {
@@ -153,17 +198,22 @@ impl Trace {
         self.threads.insert(tid, process);
         if process != tid {
             self.tree.thread(at, process);
-            self.processes.entry(process).or_default().running += 1;
+            let process = self.processes.entry(process).or_default();
+            process.running += 1;
+            process.shared = true;
             return;
         }
-        self.processes.insert(process, Process::one_thread());
-        let start = procfs::read_process(&self.proc, process).map(|found| found.start);
+        if let Some(parent) = self.processes.get_mut(&parent) {
+            parent.shared = true;
+        }
+        self.processes.insert(process, Process::one_thread(at));
         if self.tree.join(at, parent, process) {
+            // It is stopped since its start, or a moment behind it.
             self.events.push(Event::Fork {
                 at,
                 parent: Some(parent),
                 pid: process,
-                start,
+                start: None,
             });
         }
     }
@@ -171,31 +221,40 @@ impl Trace {
     /// All other threads are gone and told, but a main thread that did not call exec itself
     /// vanishes silently, and
     /// the caller goes on under its id.
-    fn exec(&mut self, at: Nanos, pid: u32, former: u32) {
+    fn exec(&mut self, at: Nanos, pid: u32) {
+        self.release(at);
+        let alone = self
+            .processes
+            .get(&pid)
+            .is_some_and(|process| !process.shared);
+        // One that was killed meanwhile tells nothing more.
+        let former = if alone {
+            pid
+        } else {
+            ptrace::former(pid).unwrap_or(pid)
+        };
         if former != pid {
             self.threads.remove(&former);
-            if let Some(counters) = self.ending.remove(&pid) {
-                self.bank(pid, Some(counters));
+            if let Some(counters) = self.take_ending(pid) {
+                self.bank(pid, Some(counters.counters));
             }
         }
         self.tree.alone(pid);
         if let Some(process) = self.processes.get_mut(&pid) {
             process.running = 1;
         }
-        let folder = self.proc.join(pid.to_string());
-        let mut command = Vec::with_capacity(256);
-        let file = File::open(folder.join("cmdline"));
-        if file
-            .and_then(|file| file.take(COMMAND_BYTES).read_to_end(&mut command))
-            .is_err()
-        {
-            command.clear();
-        }
-        let truncated = command.len() as u64 == COMMAND_BYTES;
+        let text = self.files.read(pid, "cmdline").unwrap_or_default();
+        let truncated = text.len() > COMMAND_BYTES;
+        let mut command = text.get(..COMMAND_BYTES).unwrap_or(text).to_vec();
         if command.last() == Some(&0) {
             command.pop();
         }
-        let path = std::fs::read_link(folder.join("exe")).ok();
+        if self.inherited.is_none() {
+            self.inherited = proc_pid_fd::count(&self.root, pid);
+        }
+        // Only for a program without a name: every file read here is time of the task.
+        let path = command.is_empty().then(|| self.root.process(pid, "exe"));
+        let path = path.and_then(|path| std::fs::read_link(path).ok());
         self.events.push(Event::Exec {
             at,
             pid,
@@ -206,7 +265,7 @@ impl Trace {
     }
 
     /// The memory of a process is read at the stop of its last thread.
-    fn before_end(&mut self, tid: u32) {
+    fn before_end(&mut self, at: Nanos, tid: u32) {
         let Some(process) = self
             .threads
             .get(&tid)
@@ -214,18 +273,32 @@ impl Trace {
         else {
             return;
         };
-        let (counters, peaks) = values::read(&self.proc, tid, &mut self.text);
+        let alone = !process.shared;
+        let (counters, peaks) = if alone {
+            values::read_alone(&mut self.files, tid)
+        } else {
+            values::read(&mut self.files, tid)
+        };
         process.running = process.running.saturating_sub(1);
         if process.running == 0 {
             process.peaks = peaks;
             // Its files are still open at this stop.
             if let Some(tasks) = &mut self.io_uring_tasks
-                && proc_pid_fd::read(&Root::default(), tid).is_ok_and(|seen| seen.io_urings > 0)
+                && at.since(process.born) >= RING_LIFE
+                && !(alone && has_opened_nothing(&self.root, tid, self.inherited))
+                && proc_pid_fd::read(&self.root, tid).is_ok_and(|seen| seen.io_urings > 0)
             {
                 *tasks += 1;
             }
         }
-        self.ending.insert(tid, counters);
+        self.unfinished += usize::from(!alone);
+        self.ending.insert(tid, AtEnd { counters, alone });
+    }
+
+    fn take_ending(&mut self, tid: u32) -> Option<AtEnd> {
+        let ending = self.ending.remove(&tid)?;
+        self.unfinished -= usize::from(!ending.alone);
+        Some(ending)
     }
 
     /// Adds what a thread of `pid` had used.
@@ -240,12 +313,17 @@ impl Trace {
         }
     }
 
-    fn gone(&mut self, at: Nanos, tid: u32, status: u32, run_time: Option<Nanos>) {
-        let counters = self.ending.remove(&tid).map(|mut counters| {
-            // Its end itself takes CPU time too.
-            counters.cpu = counters
-                .cpu
-                .map(|cpu| run_time.map_or(cpu, |all| all.max(cpu)));
+    fn gone(&mut self, at: Nanos, tid: u32, status: u32, run_time: Option<Nanos>, usage: &Usage) {
+        let counters = self.take_ending(tid).map(|ending| {
+            let mut counters = ending.counters;
+            if ending.alone {
+                values::alone_at_end(&mut counters, usage);
+            } else {
+                // Its end itself takes CPU time too.
+                counters.cpu = counters
+                    .cpu
+                    .max(run_time.filter(|_| counters.cpu.is_some()));
+            }
             counters
         });
         let Some(pid) = self.threads.remove(&tid) else {
@@ -280,9 +358,17 @@ impl Trace {
     }
 }
 
+/// Whether `pid` holds as many descriptors as the task was started with: then it has no ring, short
+/// of one that took the place of another descriptor. Listing them takes longer than all else.
+fn has_opened_nothing(root: &Root, pid: u32, inherited: Option<u64>) -> bool {
+    let count = proc_pid_fd::count(root, pid);
+    count.is_some() && count <= inherited
+}
+
 impl Process {
-    fn one_thread() -> Self {
+    fn one_thread(born: Nanos) -> Self {
         Self {
+            born,
             running: 1,
             ..Self::default()
         }

@@ -1,55 +1,137 @@
-//! The final values of a traced thread, from `/proc/TID/{io,schedstat,stat,status}` at its stop
-//! before its end.
+//! What is read of a traced thread: `/proc/TID/{io,schedstat,stat,status}` at its stop before its
+//! end, and what `wait4(2)` tells after it.
 //!
-//! `/proc/TID/task/TID/io` is the thread's own; `/proc/PID/io` would hold dead threads and
-//! waited-for children too.
+//! Every file costs some microseconds of the task's time, so a process that never had another
+//! thread or a child, as most have, is read by half of them: what the kernel sums up by process is
+//! its own then. Otherwise `/proc/TID/task/TID/io` is the thread's own, and `/proc/PID/io` would
+//! hold dead threads and waited-for children too.
 
+use crate::query::{proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_status};
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
+use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use sys::process::Usage;
 
-/// No file read here is longer; `status` has the longest with some 1500 bytes and a list of CPUs.
-const FILE_BYTES: u64 = 65_536;
+/// The first size of the buffer: more than any of these files has but for long lists of groups or
+/// CPUs.
+const FILE_BYTES: usize = 8192;
+/// No file read here is longer.
+const FILE_BYTES_MAX: usize = 1 << 20;
 
-/// Reads the counters of the thread `tid` itself, and the memory peaks of its process if it has
-/// memory.
-/// CPU time by user and system is left out: `/proc` has it in steps of 10 ms.
-pub(super) fn read(proc: &Path, tid: u32, text: &mut String) -> (Counters, Option<MemoryPeaks>) {
-    let mut counters = Counters::default();
-    let own = proc.join(format!("{tid}/task/{tid}"));
-    if fill(&own.join("io"), text) {
-        parse_io(text, &mut counters);
+/// Reads files of `/proc/TID` into one buffer, with as few calls as can be.
+pub(super) struct Files {
+    proc: OsString,
+    path: OsString,
+    number: String,
+    buffer: Vec<u8>,
+}
+
+impl Files {
+    /// Below `proc`.
+    pub(super) fn new(proc: &Path) -> Self {
+        Self {
+            proc: proc.as_os_str().to_owned(),
+            path: OsString::new(),
+            number: String::new(),
+            buffer: vec![0; FILE_BYTES],
+        }
     }
-    if fill(&own.join("schedstat"), text) {
-        parse_schedstat(text, &mut counters);
+
+    /// The text of `PROC/TID/NAME`; `None` if it is gone or forbidden.
+    pub(super) fn read(&mut self, tid: u32, name: &str) -> Option<&[u8]> {
+        self.number.clear();
+        write!(self.number, "/{tid}/{name}").ok()?;
+        self.fill()
     }
-    if fill(&own.join("stat"), text) {
-        parse_stat(text, &mut counters);
+
+    /// The text of `PROC/TID/task/TID/NAME`: of the thread itself.
+    fn read_own(&mut self, tid: u32, name: &str) -> Option<&[u8]> {
+        self.number.clear();
+        write!(self.number, "/{tid}/task/{tid}/{name}").ok()?;
+        self.fill()
     }
-    let peaks = fill(&own.join("status"), text)
-        .then(|| parse_status(text, &mut counters))
-        .flatten();
+
+    /// One read has the whole of a kernel file that fits.
+    fn fill(&mut self) -> Option<&[u8]> {
+        self.path.clear();
+        self.path.push(&self.proc);
+        self.path.push(&self.number);
+        let mut file = File::open(&self.path).ok()?;
+        let mut used = 0;
+        loop {
+            let got = file.read(self.buffer.get_mut(used..)?).ok()?;
+            used += got;
+            if used < self.buffer.len() || used >= FILE_BYTES_MAX {
+                return self.buffer.get(..used);
+            }
+            self.buffer.resize(used * 2, 0);
+        }
+    }
+}
+
+/// Counters, and the memory peaks of the process if it has memory.
+pub(super) type Values = (Counters, Option<MemoryPeaks>);
+
+/// Reads the only thread that its process ever had, without children: what [`alone_at_end`] adds
+/// is left out.
+pub(super) fn read_alone(files: &mut Files, pid: u32) -> Values {
+    let mut counters = files
+        .read(pid, "io")
+        .map(proc_pid_io::parse)
+        .unwrap_or_default();
+    let schedstat = files.read(pid, "schedstat");
+    add_schedstat(schedstat, &mut counters);
+    let peaks = add_status(files.read(pid, "status"), &mut counters);
     (counters, peaks)
 }
 
-/// The CPU time of a thread that has ended and was not waited for yet.
-pub(super) fn run_time(proc: &Path, tid: u32, text: &mut String) -> Option<Nanos> {
-    let mut counters = Counters::default();
-    if fill(&proc.join(format!("{tid}/schedstat")), text) {
-        parse_schedstat(text, &mut counters);
+/// Reads the counters of the thread `tid` itself. CPU time by user and system is left out: `/proc`
+/// has it in steps of 10 ms.
+pub(super) fn read(files: &mut Files, tid: u32) -> Values {
+    let mut counters = files
+        .read_own(tid, "io")
+        .map(proc_pid_io::parse)
+        .unwrap_or_default();
+    let schedstat = files.read_own(tid, "schedstat");
+    add_schedstat(schedstat, &mut counters);
+    if let Some(stat) = files.read_own(tid, "stat").and_then(proc_pid_stat::parse) {
+        counters.faults_minor = Some(stat.faults_minor);
+        counters.faults_major = Some(stat.faults_major);
     }
-    counters.cpu
+    let peaks = add_status(files.read_own(tid, "status"), &mut counters);
+    (counters, peaks)
+}
+
+/// The end itself takes CPU time, faults and switches too: `usage` is what the process used with
+/// it, in whole microseconds.
+pub(super) fn alone_at_end(counters: &mut Counters, usage: &Usage) {
+    let all = Nanos(usage.user_ns.saturating_add(usage.system_ns));
+    counters.cpu = Some(counters.cpu.map_or(all, |cpu| cpu.max(all)));
+    counters.faults_minor = Some(usage.faults_minor_total);
+    counters.faults_major = Some(usage.faults_major_total);
+    counters.switches_voluntary = Some(usage.switches_voluntary_total);
+    counters.switches_involuntary = Some(usage.switches_involuntary_total);
+}
+
+/// The CPU time of a thread that has ended and was not waited for yet.
+pub(super) fn run_time(files: &mut Files, tid: u32) -> Option<Nanos> {
+    let schedstat = proc_pid_schedstat::parse(files.read(tid, "schedstat")?)?;
+    Some(schedstat.cpu)
+}
+
+/// When a process began.
+pub(super) fn start(files: &mut Files, pid: u32) -> Option<Nanos> {
+    proc_pid_stat::parse(files.read(pid, "stat")?).map(|stat| stat.start)
 }
 
 /// The process and the parent process of a thread, from its `status`.
-pub(super) fn relations(proc: &Path, tid: u32, text: &mut String) -> Option<(u32, u32)> {
-    if !fill(&proc.join(format!("{tid}/status")), text) {
-        return None;
-    }
-    let find = |name: &str| value(text, name).and_then(|id| u32::try_from(id).ok());
-    Some((find("Tgid:")?, find("PPid:")?))
+pub(super) fn relations(files: &mut Files, tid: u32) -> Option<(u32, u32)> {
+    let status = proc_pid_status::parse(files.read(tid, "status")?);
+    Some((status.tgid?, status.ppid?))
 }
 
 /// Adds the counters of one more thread; a value that one of the two lacks is lacking.
@@ -72,87 +154,27 @@ pub(in crate::notify) fn add(sum: &mut Counters, thread: &Counters) {
     sum.disk_cancelled = bytes(sum.disk_cancelled, thread.disk_cancelled);
 }
 
-/// Reads `path` into `text`; false if it is gone, forbidden or no text.
-fn fill(path: &Path, text: &mut String) -> bool {
-    text.clear();
-    let file = File::open(path).map(|file| file.take(FILE_BYTES));
-    file.and_then(|mut file| file.read_to_string(text)).is_ok()
+fn add_schedstat(text: Option<&[u8]>, counters: &mut Counters) {
+    let line = text.and_then(proc_pid_schedstat::parse);
+    counters.cpu = line.map(|line| line.cpu);
+    counters.cpu_wait = line.map(|line| line.wait);
 }
 
-/// The first number after the line start `name`.
-fn value(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
-}
-
-fn parse_io(text: &str, counters: &mut Counters) {
-    let bytes = |name| value(text, name).map(Bytes);
-    counters.bytes_read = bytes("rchar:");
-    counters.bytes_written = bytes("wchar:");
-    counters.reads = value(text, "syscr:");
-    counters.writes = value(text, "syscw:");
-    counters.disk_read = bytes("read_bytes:");
-    counters.disk_written = bytes("write_bytes:");
-    counters.disk_cancelled = bytes("cancelled_write_bytes:");
-}
-
-fn parse_schedstat(text: &str, counters: &mut Counters) {
-    let mut words = text.split_ascii_whitespace();
-    let mut next = || words.next()?.parse().ok().map(Nanos);
-    counters.cpu = next();
-    counters.cpu_wait = next();
-}
-
-fn parse_stat(text: &str, counters: &mut Counters) {
-    // The name may hold blanks and parentheses: the last one ends it. Then: state is field 3,
-    // minflt 10, majflt 12.
-    let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let field = |number: usize| {
-        let mut fields = rest.split_ascii_whitespace();
-        fields.nth(number - 3)?.parse().ok()
-    };
-    counters.faults_minor = field(10);
-    counters.faults_major = field(12);
-}
-
-fn parse_status(text: &str, counters: &mut Counters) -> Option<MemoryPeaks> {
-    counters.switches_voluntary = value(text, "voluntary_ctxt_switches:");
-    counters.switches_involuntary = value(text, "nonvoluntary_ctxt_switches:");
-    let kib = |name| value(text, name).map(Bytes::from_kib);
-    let rss = kib("VmHWM:")?;
+fn add_status(text: Option<&[u8]>, counters: &mut Counters) -> Option<MemoryPeaks> {
+    let status = proc_pid_status::parse(text?);
+    counters.switches_voluntary = status.switches_voluntary;
+    counters.switches_involuntary = status.switches_involuntary;
+    let rss: Bytes = status.memory.rss_peak?;
     Some(MemoryPeaks {
         rss: Some(rss),
-        virtual_size: kib("VmPeak:"),
-        anon_at_end: kib("RssAnon:"),
+        virtual_size: status.memory.virtual_peak,
+        anon_at_end: status.memory.rss_anon,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_kernels_texts_are_read() {
-        let mut counters = Counters::default();
-        let io = "rchar: 10\nwchar: 20\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n\
-                  cancelled_write_bytes: 7\n";
-        parse_io(io, &mut counters);
-        parse_schedstat("123 45 6\n", &mut counters);
-        parse_stat("9 (a) b) S 1 2 3 4 5 6 77 8 99 10 11\n", &mut counters);
-        let status = "Name:\tx\nVmPeak:\t 8 kB\nVmHWM:\t 4 kB\nRssAnon:\t 2 kB\n\
-                      voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n";
-        let peaks = parse_status(status, &mut counters).unwrap();
-        assert_eq!(counters.bytes_read, Some(Bytes(10)));
-        assert_eq!(counters.disk_cancelled, Some(Bytes(7)));
-        assert_eq!(counters.cpu, Some(Nanos(123)));
-        assert_eq!(
-            (counters.faults_minor, counters.faults_major),
-            (Some(77), Some(99))
-        );
-        assert_eq!(counters.switches_involuntary, Some(6));
-        assert_eq!(peaks.rss, Some(Bytes(4096)));
-        assert_eq!(peaks.virtual_size, Some(Bytes(8192)));
-    }
 
     #[test]
     fn a_lacking_value_makes_the_sum_lacking() {
@@ -169,14 +191,45 @@ mod tests {
 
     #[test]
     fn our_own_thread_can_be_read() {
-        let mut text = String::new();
+        let mut files = Files::new(Path::new("/proc"));
         let me = std::process::id();
-        let (counters, peaks) = read(Path::new("/proc"), me, &mut text);
-        assert!(counters.faults_minor.is_some() && peaks.is_some());
-        assert_eq!(
-            relations(Path::new("/proc"), me, &mut text).map(|r| r.0),
-            Some(me)
+        for (counters, peaks) in [read(&mut files, me), read_alone(&mut files, me)] {
+            assert!(counters.reads.is_some() && counters.cpu.is_some());
+            assert!(counters.switches_voluntary.is_some() && peaks.is_some());
+        }
+        assert_eq!(relations(&mut files, me).map(|(pid, _)| pid), Some(me));
+        assert!(start(&mut files, me).is_some());
+        assert!(
+            Files::new(Path::new("/nonexistent"))
+                .read(me, "stat")
+                .is_none()
         );
-        assert!(!fill(Path::new("/nonexistent"), &mut text));
+    }
+
+    #[test]
+    fn a_file_longer_than_the_buffer_is_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("7")).unwrap();
+        let long = vec![b'x'; FILE_BYTES * 3 + 5];
+        std::fs::write(folder.path().join("7/status"), &long).unwrap();
+        let mut files = Files::new(folder.path());
+        assert_eq!(files.read(7, "status"), Some(&long[..]));
+    }
+
+    #[test]
+    fn the_usage_of_a_process_adds_what_its_end_took() {
+        let mut counters = Counters {
+            cpu: Some(Nanos(5_001_500)),
+            ..Counters::default()
+        };
+        let usage = Usage {
+            user_ns: 3_000_000,
+            system_ns: 2_001_000,
+            faults_minor_total: 9,
+            ..Usage::default()
+        };
+        alone_at_end(&mut counters, &usage);
+        assert_eq!(counters.cpu, Some(Nanos(5_001_500)), "the finer one");
+        assert_eq!(counters.faults_minor, Some(9));
     }
 }
