@@ -10,7 +10,7 @@ use record::timestamp::rfc3339;
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Number};
 use reduce::tree::Tree;
-use source::context::remote::leaves_tree_of_job;
+use source::context::remote::{Here, leaves_tree};
 use std::collections::BTreeMap;
 use sys::clock::{self, Clock};
 use sys::process::{self, Usage};
@@ -36,7 +36,7 @@ pub(crate) struct Facts {
     pub(crate) footprint_absent: Option<String>,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
-    /// Nodes of the scheduler's job, if told.
+    /// Nodes of the scheduler's job, if told; 1 outside of any.
     nodes: Option<u64>,
     /// What is added to `CLOCK_BOOTTIME` for the time since 1970.
     real_offset: u64,
@@ -49,6 +49,9 @@ impl Facts {
         let now = clock::boot();
         let real_offset = clock::now(Clock::Real).saturating_sub(now);
         let surroundings = super::surroundings::gather();
+        // Outside of a job a program that reaches another host executes one that is known for it.
+        let alone = surroundings.job.scheduler.is_none().then_some(1);
+        let nodes = surroundings.nodes.or(alone);
         let mut task = task(options, now);
         task.job = surroundings.job;
         task.image = surroundings.image;
@@ -98,7 +101,7 @@ impl Facts {
             group_absent: None,
             footprint_absent: None,
             launcher: Usage::default(),
-            nodes: surroundings.nodes,
+            nodes,
             real_offset,
             notes_dropped: 0,
         }
@@ -180,7 +183,11 @@ impl Facts {
             return;
         };
         let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-        let Some(departure) = leaves_tree_of_job(&words, self.nodes) else {
+        let here = Here {
+            nodes: self.nodes,
+            host: &self.report.host.name,
+        };
+        let Some(departure) = leaves_tree(&words, &here) else {
             return;
         };
         if self

@@ -2,12 +2,15 @@
 
 use crate::harness::expect::field;
 use crate::harness::mechanism::Mechanism;
-use crate::harness::run::Run;
+use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, skip, words};
 use record::value::{Field, Method};
 use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 each_mechanism!(
     a_client_of_a_daemon_is_recognised,
@@ -49,15 +52,19 @@ fn check(mechanism: Mechanism, name: &str, words: &[&str], below_shell: bool) {
         "first line: {first}\n{}",
         done.context()
     );
+    assert_bounds(name, &done);
+}
+
+fn assert_bounds(name: &str, done: &Done) {
     for metric in ["cpu_time", "memory_peak", "bytes_read"] {
-        let bound = match field(&done, metric) {
+        let bound = match field(done, metric) {
             Field::Present(value) => matches!(value.method, Method::LowerBound { .. }),
             Field::Missing { .. } => true,
         };
         assert!(
             bound,
             "{name}: {metric} {:?}\n{}",
-            field(&done, metric),
+            field(done, metric),
             done.context()
         );
     }
@@ -82,4 +89,113 @@ fn a_task_that_stays_is_not_suspected() {
         panic!("{}", done.context());
     };
     assert_eq!(value.method, Method::Exact, "{}", done.context());
+}
+
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// An ssh server of this user, on this machine alone, and a configuration that leads to it.
+struct Server {
+    sshd: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for key in ["host", "user"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(path(key))
+                .status();
+            assert!(made.unwrap().success());
+        }
+        let at = folder.path().display();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = port.local_addr().unwrap().port();
+        let server = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\n\
+             AuthorizedKeysFile {at}/user.pub\nUsePAM no\nStrictModes no\n"
+        );
+        let client = format!(
+            "Host *\nHostName 127.0.0.1\nPort {port}\nIdentityFile {at}/user\nBatchMode yes\n\
+             StrictHostKeyChecking no\nUserKnownHostsFile {at}/known\nLogLevel ERROR\n"
+        );
+        fs::write(path("server.conf"), server).unwrap();
+        fs::write(path("client.conf"), client).unwrap();
+        fs::set_permissions(path("user"), fs::Permissions::from_mode(0o600)).unwrap();
+        // It parts from privileges in this folder, where it has some.
+        drop(fs::create_dir_all("/run/sshd"));
+        let sshd = Command::new(SSHD)
+            .args(["-D", "-f"])
+            .arg(path("server.conf"))
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self { sshd, folder };
+        let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        crate::harness::process::wait_until("an ssh server", answers);
+        server
+    }
+
+    fn ssh(&self) -> String {
+        format!("ssh -F {}/client.conf", self.folder.path().display())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.sshd.kill().unwrap();
+        self.sshd.wait().unwrap();
+    }
+}
+
+/// A real client and a real server, by every way that leads to it.
+#[test]
+fn a_command_over_ssh_to_this_machine_is_said() {
+    if !Path::new(SSHD).exists() {
+        skip!("no {SSHD}");
+    }
+    let server = Server::start();
+    let ssh = server.ssh();
+    let found = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let mut ways = vec![
+        ("ssh", format!("exec {ssh} localhost true")),
+        ("sh", format!("{ssh} localhost true; exit 0")),
+        (
+            "env",
+            format!("exec env X=1 nice -n 1 timeout 60 {ssh} localhost true"),
+        ),
+        (
+            "make",
+            format!("printf 'a:\\n\\t-{ssh} localhost true\\n' | exec make -f -"),
+        ),
+        (
+            "git",
+            format!("GIT_SSH_COMMAND='{ssh}' exec git ls-remote localhost:/no/such"),
+        ),
+        (
+            "rsync",
+            format!("exec rsync -e '{ssh}' localhost:/etc/hostname ."),
+        ),
+    ];
+    ways.retain(|(program, _)| ["ssh", "sh", "env"].contains(program) || found(program));
+    for (program, script) in ways {
+        let run = Run::watched(Mechanism::Default, words!["/bin/sh", "-c", script]);
+        let done = run
+            .options(["--format", "text", "--interval", "100ms"])
+            .finish();
+        // A user without a shell is refused after the words were said: no matter.
+        let report = done
+            .stderr
+            .lines()
+            .find(|line| line.contains("; peak memory"));
+        let first = report.unwrap_or_default();
+        assert!(
+            first.contains("through ssh"),
+            "{program}: {}",
+            done.context()
+        );
+        assert_bounds(program, &done);
+    }
 }
