@@ -299,6 +299,7 @@ impl Eyes {
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
         let pids = self.members();
         self.sampler.sample(&pids, &mut self.samples);
+        hold.muster(now, &pids, &mut self.tree, facts);
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
         }

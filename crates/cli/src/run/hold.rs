@@ -5,6 +5,7 @@ use super::eyes::Eyes;
 use super::facts::Facts;
 use super::footprint::Folders;
 use super::pace;
+use super::stray::StrayWatch;
 use super::task::Task;
 use crate::cmd::run::RunOptions;
 use anyhow::Result;
@@ -45,6 +46,7 @@ pub(crate) struct Hold {
     oom: Option<OomWatch>,
     /// The kernel itself keeps the memory limit.
     kernel_memory: Option<u64>,
+    strays: StrayWatch,
     pub(crate) limits: Limits,
     cpus: u64,
     next_look: Nanos,
@@ -64,6 +66,7 @@ impl Hold {
             reader: None,
             oom: None,
             kernel_memory: None,
+            strays: StrayWatch::default(),
             limits: Limits::new(asked),
             cpus: facts.report.host.cpus,
             next_look: Nanos(0),
@@ -119,11 +122,23 @@ impl Hold {
         Ok(())
     }
 
-    /// Whether memory is charged to a group of our own.
+    /// Whether all memory of the task is charged to a group of our own.
     pub(crate) fn has_memory(&self) -> bool {
-        self.group
-            .as_ref()
-            .is_some_and(|group| group.memory_refusal().is_none())
+        let charged = |group: &Group| group.memory_refusal().is_none();
+        !self.strays.found() && self.group.as_ref().is_some_and(charged)
+    }
+
+    /// Looks whether all of `pids`, the living processes of the task, are still in the group: who
+    /// is not is neither charged to it nor held by its limit.
+    pub(crate) fn muster(&mut self, now: Nanos, pids: &[u32], tree: &mut Tree, facts: &mut Facts) {
+        let Some(group) = &self.group else { return };
+        let Some(place) = self.strays.look(now, group, pids) else {
+            return;
+        };
+        tree.group_left();
+        facts.note(format!(
+            "processes moved to another control group ({place}): memory is weighed by process"
+        ));
     }
 
     /// Reads the group and the folders into the reducer.
@@ -261,8 +276,8 @@ impl Hold {
 
     /// The limits that have to be looked at: all but the one that the kernel keeps.
     fn polled(&self) -> Vec<Limit> {
-        let kept =
-            |limit: &&Limit| self.kernel_memory.is_none() || limit.resource != Resource::Memory;
+        let held = self.kernel_memory.is_some() && !self.strays.found();
+        let kept = |limit: &&Limit| !held || limit.resource != Resource::Memory;
         self.limits.list().iter().filter(kept).copied().collect()
     }
 

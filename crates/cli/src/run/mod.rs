@@ -16,6 +16,7 @@ mod pace;
 mod paper;
 mod person;
 mod start;
+mod stray;
 mod surroundings;
 mod task;
 mod words;

@@ -188,6 +188,18 @@ impl Group {
         Ok(all)
     }
 
+    /// The processes whose memory is charged to the group and to groups below it, sorted: one that
+    /// moved elsewhere in that hierarchy is not among them.
+    ///
+    /// # Errors
+    /// Why there is no memory controller, or as the kernel says.
+    pub fn charged(&self) -> Result<Vec<u32>, Error> {
+        let part = self.memory_part().ok_or_else(|| self.no_memory())?;
+        let mut pids = members(&part.dir)?;
+        pids.sort_unstable();
+        Ok(pids)
+    }
+
     /// Removes the group. Processes still in it move to the group that we started in, free of the
     /// limit. Returns how many did.
     ///
