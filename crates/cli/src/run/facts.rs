@@ -1,5 +1,6 @@
 //! What a report says besides measurements: who, what, where, when, asked for and provided.
 
+use super::containers::{Client, State};
 use super::person;
 use crate::cmd::run::{Level, RunOptions};
 use crate::view::headline::Departure;
@@ -20,6 +21,17 @@ use sys::signal::Arrived;
 const NOTES_MAX: usize = 64;
 /// Most signals that are kept as evidence.
 const SIGNALS_MAX: usize = 16;
+/// Most clients of container daemons whose containers are looked for.
+const CLIENTS_MAX: usize = 64;
+/// Programs whose containers may run on this machine.
+const CLIENTS: &[&str] = &[
+    "docker",
+    "docker-compose",
+    "nerdctl",
+    "ctr",
+    "podman",
+    "podman-remote",
+];
 
 /// The facts of one run.
 #[derive(Debug)]
@@ -30,6 +42,8 @@ pub(crate) struct Facts {
     pub(crate) start: Nanos,
     /// Programs through which work left the tree.
     pub(crate) departures: Vec<Departure>,
+    /// Programs of the task that ask a daemon for containers.
+    pub(crate) clients: Vec<Client>,
     /// Why there is no control group of our own with memory.
     pub(crate) group_absent: Option<Absent>,
     /// Why the working directory's footprint is not measured.
@@ -92,12 +106,14 @@ impl Facts {
             limits,
             exceeded: Vec::new(),
             usage: report::Usage::default(),
+            containers: Vec::new(),
             monitor,
         };
         Self {
             report,
             start: Nanos(now),
             departures: Vec::new(),
+            clients: Vec::new(),
             group_absent: None,
             footprint_absent: None,
             launcher: Usage::default(),
@@ -179,7 +195,13 @@ impl Facts {
 
     /// Looks for programs whose work leaves the tree.
     pub(crate) fn event(&mut self, event: &Event, tree: &mut Tree) {
-        let Event::Exec { command, .. } = event else {
+        if let Event::Exit { pid, .. } = event {
+            self.client_ended(*pid);
+        }
+        let Event::Exec {
+            at, pid, command, ..
+        } = event
+        else {
             return;
         };
         let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
@@ -190,6 +212,9 @@ impl Facts {
         let Some(departure) = leaves_tree(&words, &here) else {
             return;
         };
+        if departure.certain && CLIENTS.contains(&departure.program.as_str()) {
+            self.client(*pid, *at, &departure.program, command);
+        }
         if self
             .departures
             .iter()
@@ -206,6 +231,31 @@ impl Facts {
             });
         }
         self.note(format!("{} {}", departure.program, departure.what));
+    }
+}
+
+impl Facts {
+    /// A program of the task asks a daemon for a container.
+    fn client(&mut self, pid: u32, at: Nanos, program: &str, command: &[u8]) {
+        if self.clients.len() >= CLIENTS_MAX {
+            return self.note(format!(
+                "more than {CLIENTS_MAX} containers: the later ones are not followed"
+            ));
+        }
+        self.clients.push(Client {
+            pid,
+            at,
+            program: program.to_owned(),
+            command: command.to_vec(),
+            state: State::Seeking,
+        });
+    }
+
+    fn client_ended(&mut self, pid: u32) {
+        let of_pid = |one: &&mut Client| one.pid == pid && one.state == State::Seeking;
+        for client in self.clients.iter_mut().filter(of_pid) {
+            client.state = State::Ended;
+        }
     }
 }
 

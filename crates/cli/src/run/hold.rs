@@ -1,6 +1,7 @@
 //! What the task is held with: its own control group, its limits, and the folders whose footprint
 //! is measured.
 
+use super::containers::ContainerWatch;
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::footprint::Folders;
@@ -47,6 +48,7 @@ pub(crate) struct Hold {
     /// The kernel itself keeps the memory limit.
     kernel_memory: Option<u64>,
     strays: StrayWatch,
+    pub(crate) containers: ContainerWatch,
     pub(crate) limits: Limits,
     cpus: u64,
     next_look: Nanos,
@@ -67,6 +69,7 @@ impl Hold {
             oom: None,
             kernel_memory: None,
             strays: StrayWatch::default(),
+            containers: ContainerWatch::default(),
             limits: Limits::new(asked),
             cpus: facts.report.host.cpus,
             next_look: Nanos(0),
@@ -82,18 +85,28 @@ impl Hold {
     }
 
     fn make_group(&mut self, options: &RunOptions, facts: &mut Facts) {
+        let limited = self.limits.get(Resource::Memory).is_some();
+        let refused = |facts: &mut Facts, error: &sys::cgroup::Error, partly: bool| {
+            facts.no_group(error);
+            // A group without memory is rare, and a limit that only samples hold is to be known.
+            if partly || limited {
+                facts.note(format!(
+                    "no memory in a control group of our own, so processes are weighed: {error}"
+                ));
+            }
+        };
         let places = match Places::find() {
             Ok(places) => places,
-            Err(error) => return facts.no_group(&error),
+            Err(error) => return refused(facts, &error, false),
         };
         sys::cgroup::sweep(&places);
         let ours = [std::process::id(), sys::process::parent()];
         let group = match Group::make(&places, "task", &ours) {
             Ok(group) => group,
-            Err(error) => return facts.no_group(&error),
+            Err(error) => return refused(facts, &error, false),
         };
         if let Some(refusal) = group.memory_refusal() {
-            facts.no_group(refusal);
+            refused(facts, refusal, true);
         } else if let Some(limit) = self.limits.get(Resource::Memory)
             && !options.measure_only
         {

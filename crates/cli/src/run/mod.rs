@@ -2,6 +2,7 @@
 
 mod assemble;
 mod command;
+mod containers;
 mod cost;
 mod ending;
 mod eyes;

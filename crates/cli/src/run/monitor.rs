@@ -124,6 +124,7 @@ impl<'a> Monitor<'a> {
         let due = [
             self.eyes.next(now),
             self.hold.next(now),
+            self.hold.containers.next(&self.facts.clients),
             self.ending.next(now),
             self.paper.next(),
         ];
@@ -281,6 +282,7 @@ impl<'a> Monitor<'a> {
     }
 
     fn enforce(&mut self, now: Nanos) {
+        self.hold.containers.look(now, &mut self.facts);
         if let Some(grace) = self.hold.check(
             now,
             &mut self.eyes,
@@ -347,6 +349,7 @@ impl<'a> Monitor<'a> {
         let (waited, survivors) = self.last_totals();
         self.eyes
             .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
+        self.hold.containers.look(now, &mut self.facts);
         self.hold.last_look(now, &mut self.eyes, self.options);
         self.facts.launcher = self.task.launcher_usage();
         let outcome = Outcome {

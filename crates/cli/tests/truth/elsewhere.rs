@@ -1,6 +1,6 @@
 //! Work that leaves the tree is never reported as small: the first line says so, values are bounds.
 
-use crate::harness::expect::field;
+use crate::harness::expect::{MIB, field};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
@@ -198,4 +198,58 @@ fn a_command_over_ssh_to_this_machine_is_said() {
         );
         assert_bounds(program, &done);
     }
+}
+
+/// A container as a daemon makes one: no child of the task, in a control group of its own.
+#[test]
+fn root_a_container_of_a_daemon_is_followed() {
+    use sys::cgroup::{Controller, Places};
+    let places = Places::find().unwrap_or_default();
+    let place = places.v1(Controller::Memory).or(places.v2.as_ref());
+    let Some(place) = place else {
+        skip!("no control groups");
+    };
+    let id = format!(
+        "{:064x}",
+        0xfeed_0000_0000_u64 + u64::from(std::process::id())
+    );
+    let group = place.top.join(format!("docker-{id}.scope"));
+    if let Err(error) = fs::create_dir(&group) {
+        skip!("no group can be made: {error}");
+    }
+    let run = Run::watched(Mechanism::Default, Vec::new());
+    let docker = run.path("docker");
+    fs::write(&docker, "#!/bin/sh\necho begun\nsleep 1.5\n").unwrap();
+    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    let fill = program("fill.static");
+    let words = words![docker, "run", "--rm", "image", fill, "60", "hold"];
+    let mut running = run.command(words).options(["--format", "text"]).start();
+    running.wait_for("begun");
+    let mut container = Command::new("/bin/sh")
+        .args([
+            "-c",
+            "echo $$ > \"$1/cgroup.procs\"; exec \"$2\" 60 hold",
+            "sh",
+        ])
+        .args([group.as_os_str(), fill.as_os_str()])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let done = running.finish();
+    container.kill().unwrap();
+    container.wait().unwrap();
+    crate::harness::process::wait_until("the group to be empty", || fs::remove_dir(&group).is_ok());
+    let containers = &done.report().containers;
+    assert_eq!(containers.len(), 1, "{}", done.context());
+    assert_eq!(containers[0].id, id);
+    assert_eq!(containers[0].program, "docker");
+    let used = |name: &str| containers[0].usage.get(name).and_then(Field::whole);
+    // The group of this test lies in one hierarchy alone: v1 memory, or v2 with at least CPU time.
+    let known = used("memory_peak").or(used("cpu_time"));
+    assert!(known.is_some_and(|value| value > 0), "{}", done.context());
+    if let Some(memory) = used("memory_peak") {
+        assert!((60 * MIB..64 * MIB).contains(&memory), "{}", done.context());
+    }
+    let first = done.stderr.lines().next().unwrap_or_default();
+    assert!(first.contains("its container 0000"), "{}", done.context());
 }
