@@ -169,6 +169,11 @@ impl Facts {
         self.group_absent = Some(source::group::absent(error));
     }
 
+    /// Whether the task may leave the group of its login for a scope: not out of a scheduler's job.
+    pub(crate) fn may_have_a_scope(&self) -> bool {
+        self.report.task.job.scheduler.is_none()
+    }
+
     /// The working directory is not walked.
     pub(crate) fn footprint_left_alone(&mut self, why: String) {
         self.footprint_absent = Some(why);

@@ -6,6 +6,7 @@ use super::eyes::Eyes;
 use super::facts::Facts;
 use super::footprint::Folders;
 use super::pace;
+use super::person;
 use super::stray::StrayWatch;
 use super::task::Task;
 use crate::cmd::run::RunOptions;
@@ -24,6 +25,9 @@ use sys::descriptor::Waiting;
 
 /// How long a round of kills waits for the group to become empty.
 const KILL_WITHIN: Duration = Duration::from_millis(100);
+
+/// How long systemd may take to make a scope; the command waits for it.
+const SCOPE_WITHIN: Duration = Duration::from_millis(300);
 
 /// After an alarm memory is weighed; the next weighing comes no sooner than after this many times
 /// its cost.
@@ -60,8 +64,9 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Makes the group, if it may be made, and arms the limits. Nothing of the task exists yet.
-    pub(crate) fn prepare(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
+    /// Makes the group, if it may be made, and arms the limits. Nothing of the task runs yet;
+    /// the command's process waits.
+    pub(crate) fn prepare(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         let asked: Vec<Limit> = options.limits.iter().map(|asked| asked.limit).collect();
         let mut hold = Self {
             group: None,
@@ -79,35 +84,20 @@ impl Hold {
             last_group: None,
         };
         if options.cgroup {
-            hold.make_group(options, facts);
+            hold.make_group(options, facts, task);
         }
         Ok(hold)
     }
 
-    fn make_group(&mut self, options: &RunOptions, facts: &mut Facts) {
-        let limited = self.limits.get(Resource::Memory).is_some();
-        let refused = |facts: &mut Facts, error: &sys::cgroup::Error, partly: bool| {
-            facts.no_group(error);
-            // A group without memory is rare, and a limit that only samples hold is to be known.
-            if partly || limited {
-                facts.note(format!(
-                    "no memory in a control group of our own, so processes are weighed: {error}"
-                ));
-            }
+    /// Makes the group below ours, else in a scope of systemd's, with the memory limit on it.
+    fn make_group(&mut self, options: &RunOptions, facts: &mut Facts, task: &Task) {
+        let group = match own_group() {
+            Ok(group) if group.memory_refusal().is_none() => Some(group),
+            refused => self.group_elsewhere(refused, facts, task),
         };
-        let places = match Places::find() {
-            Ok(places) => places,
-            Err(error) => return refused(facts, &error, false),
-        };
-        sys::cgroup::sweep(&places);
-        let ours = [std::process::id(), sys::process::parent()];
-        let group = match Group::make(&places, "task", &ours) {
-            Ok(group) => group,
-            Err(error) => return refused(facts, &error, false),
-        };
-        if let Some(refusal) = group.memory_refusal() {
-            refused(facts, refusal, true);
-        } else if let Some(limit) = self.limits.get(Resource::Memory)
+        let Some(group) = group else { return };
+        if group.memory_refusal().is_none()
+            && let Some(limit) = self.limits.get(Resource::Memory)
             && !options.measure_only
         {
             match group.set_memory_limit(limit.value, 0) {
@@ -121,6 +111,39 @@ impl Hold {
         self.oom = group.oom_watch().ok();
         self.reader = Some(GroupReader::of(&group));
         self.group = Some(group);
+    }
+
+    /// Below our own group there is none with memory: one in a scope, else what could be had.
+    fn group_elsewhere(
+        &self,
+        refused: Result<Group, sys::cgroup::Error>,
+        facts: &mut Facts,
+        task: &Task,
+    ) -> Option<Group> {
+        if facts.may_have_a_scope()
+            && let Ok(group) = group_in_scope(task, person::lingers(&facts.report.task.user))
+        {
+            let path = group.parts().first().map(|part| part.dir.path().display());
+            facts.note(format!(
+                "the task runs in a scope that systemd made beside the group of this login: {}",
+                path.map_or_else(String::new, |path| path.to_string())
+            ));
+            return Some(group);
+        }
+        let (group, error) = match refused {
+            Ok(group) => (Some(group), None),
+            Err(error) => (None, Some(error)),
+        };
+        let refusal = group.as_ref().and_then(Group::memory_refusal);
+        let error = error.as_ref().or(refusal)?;
+        facts.no_group(error);
+        // A group without memory is rare, and a limit that only samples hold is to be known.
+        if group.is_some() || self.limits.get(Resource::Memory).is_some() {
+            facts.note(format!(
+                "no memory in a control group of our own, so processes are weighed: {error}"
+            ));
+        }
+        group
     }
 
     /// Takes the command's process, which waits for its exec, into the group.
@@ -318,6 +341,21 @@ impl Hold {
             drop(group.remove());
         }
     }
+}
+
+/// A group below the one that we started in, after those of dead monitors were swept.
+fn own_group() -> Result<Group, sys::cgroup::Error> {
+    let places = Places::find()?;
+    sys::cgroup::sweep(&places);
+    let ours = [std::process::id(), sys::process::parent()];
+    Group::make(&places, "task", &ours)
+}
+
+/// A group in a scope; the launcher keeps that until the last value was read.
+fn group_in_scope(task: &Task, lingers: bool) -> Result<Group, sys::cgroup::Error> {
+    let places = Places::find()?;
+    let (pid, keeper) = (task.pid(), task.adopter());
+    Group::in_scope(&places, "task", pid, keeper, lingers, SCOPE_WITHIN)
 }
 
 fn seen_by(resource: Resource) -> &'static str {

@@ -22,6 +22,7 @@ mod surroundings;
 mod task;
 mod words;
 
+pub(crate) use person::{lingers, name};
 pub(crate) use start::run;
 
 /// Tells a person, on stderr, what the report cannot.

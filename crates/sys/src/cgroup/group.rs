@@ -21,7 +21,11 @@ pub struct Part {
 }
 
 impl Part {
-    fn make(controller: Option<Controller>, place: &Place, name: &str) -> Result<Self, Error> {
+    pub(crate) fn make(
+        controller: Option<Controller>,
+        place: &Place,
+        name: &str,
+    ) -> Result<Self, Error> {
         let dir = place.dir.child(name);
         dir.create()?;
         let part = |lock| Self {
@@ -112,6 +116,16 @@ impl Group {
             group.refuse(Error::NotMounted("the memory controller is not mounted"));
         }
         Ok(group)
+    }
+
+    /// A group of these parts, one of which was handed the memory controller.
+    pub(crate) fn of_parts(parts: Vec<Part>, hand_down: HandDown) -> Self {
+        Self {
+            parts,
+            memory_refusal: None,
+            hand_down: Some(hand_down),
+            removed: false,
+        }
     }
 
     /// The v1 hierarchies that make up for what v2 does not give here: a group that can be frozen,
