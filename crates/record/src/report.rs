@@ -36,6 +36,9 @@ pub struct Report {
     /// Containers that a daemon ran for the task: not in `usage`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub containers: Vec<Container>,
+    /// What it used of each GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<Gpu>,
     /// How we know.
     pub monitor: Monitor,
 }
@@ -50,6 +53,17 @@ pub struct Container {
     /// The command line of its first process.
     pub command: Vec<String>,
     /// What its control group used, as far as it could be read before it was removed.
+    pub usage: Usage,
+}
+
+/// What a task used of one GPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Identity of the device: its UUID, or its PCI address.
+    pub id: String,
+    /// Its name, if known.
+    pub name: Option<String>,
+    /// The metrics of GPUs, for this one.
     pub usage: Usage,
 }
 

@@ -8,6 +8,7 @@ mod ceiling;
 mod counters;
 mod course;
 mod fold;
+mod gpu;
 mod life;
 pub mod limit;
 pub mod live;

@@ -1,7 +1,7 @@
 //! What the caller tells the reducer: how it watches, and how the task ended.
 
 use record::sample::{MainEnd, WaitTotals};
-use record::unit::{Bytes, Nanos};
+use record::unit::Nanos;
 
 /// What the stream of events tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,21 +81,6 @@ pub struct KernelCounts {
     pub events_lost: u64,
     /// Whether the counts missed nothing, lost events or not.
     pub exact: bool,
-}
-
-/// What the GPUs did for the task.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GpuTotals {
-    /// Time that kernels ran.
-    pub time: Option<Nanos>,
-    /// Highest memory.
-    pub memory_peak: Option<Bytes>,
-    /// Share of the time that a kernel ran, 1.0 = all of it.
-    pub utilisation_ratio: Option<f64>,
-    /// Whether the driver's accounting tells, which misses nothing; else it was sampled.
-    pub exact: bool,
-    /// Who says so.
-    pub source: String,
 }
 
 /// How the task ended, or the instant of a running state.

@@ -5,7 +5,7 @@ use crate::series::Series;
 use crate::settings::End;
 use crate::top::TopProcess;
 use crate::tree::Tree;
-use record::report::{Process, Usage};
+use record::report::{Gpu, Process, Usage};
 
 /// A process that outlived the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Survivor {
 pub struct Summary {
     /// Every metric of the task, present or absent with its reason.
     pub usage: Usage,
+    /// The same by GPU, for those that the task used.
+    pub gpus: Vec<Gpu>,
     /// A line for each process, identical ones folded beyond the bound; empty unless asked for.
     pub processes: Vec<Process>,
     /// Processes without a line of their own.
@@ -52,6 +54,7 @@ impl Tree {
         }
         Summary {
             usage,
+            gpus: self.gpu_reports(end.at.since(self.start)),
             processes: self.lines(end),
             folded: self.table.folded(),
             notes: self.notes(),

@@ -1,8 +1,7 @@
-//! What a task is told beside its events and samples: the group, the wait chain, folders,
-//! devices.
+//! What a task is told beside its events and samples: the group, the wait chain, folders.
 
 use crate::pass::Peak;
-use crate::settings::{GpuTotals, KernelCounts};
+use crate::settings::KernelCounts;
 use crate::tree::{IO_URING, Tree};
 use record::sample::{GroupSample, WaitTotals};
 use record::unit::{Bytes, Nanos};
@@ -71,9 +70,9 @@ impl Tree {
         walk.walks += 1;
     }
 
-    /// What the GPUs did for the task, or why nobody can tell.
-    pub fn gpu(&mut self, gpu: Result<GpuTotals, Absent>) {
-        self.gpu = gpu;
+    /// A walk of the measured directories was given up: what is known is a lower bound.
+    pub fn footprint_unfinished(&mut self) {
+        self.footprint.incomplete = true;
     }
 
     /// Work left the tree through the program `what`: every total becomes a lower bound.

@@ -4,10 +4,11 @@ use crate::ceiling::Ceiling;
 use crate::counters;
 use crate::course::{START_SLACK, apart};
 use crate::fold::Table;
+use crate::gpu::Gpus;
 use crate::life::{Life, resident_peak};
 use crate::pass::{Pass, Peak, Peaks};
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
-use crate::settings::{End, GpuTotals, KernelCounts, SeriesKind, Settings};
+use crate::settings::{End, KernelCounts, SeriesKind, Settings};
 use crate::spent::Spent;
 use crate::told::Footprint;
 use crate::top::Top;
@@ -62,7 +63,7 @@ pub struct Tree {
     /// Whether any process was ever read while it lived.
     pub(crate) read_any: bool,
     pub(crate) footprint: Footprint,
-    pub(crate) gpu: Result<GpuTotals, Absent>,
+    pub(crate) gpus: Gpus,
     pub(crate) reasons: BTreeMap<&'static str, Absent>,
 }
 
@@ -105,7 +106,7 @@ impl Tree {
             io_unseen: None,
             read_any: false,
             footprint: Footprint::default(),
-            gpu: Err(Absent::Off),
+            gpus: Gpus::default(),
             reasons: BTreeMap::new(),
         };
         tree.born(root_pid, None, start, start, false);

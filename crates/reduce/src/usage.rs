@@ -49,7 +49,7 @@ impl Tree {
             "threads_peak" => self.threads_peak(m, memory),
             "footprint_peak" => self.walked(m, self.footprint.bytes),
             "files_peak" => self.walked(m, self.footprint.files),
-            _ => self.gpu_field(m),
+            _ => self.gpu_field(m, wall),
         }
     }
 
@@ -129,31 +129,6 @@ impl Tree {
         at_instant(whole(m, value, method, "walk of the directories"), at)
     }
 
-    fn gpu_field(&self, m: &Metric) -> Field {
-        let gpu = match &self.gpu {
-            Ok(gpu) => gpu,
-            Err(reason) => return Field::absent(*reason),
-        };
-        let number = match m.name {
-            "gpu_time" => gpu.time.map(|t| Number::Whole(t.0)),
-            "gpu_memory_peak" => gpu.memory_peak.map(|b| Number::Whole(b.0)),
-            _ => gpu
-                .utilisation_ratio
-                .filter(|x| x.is_finite())
-                .map(Number::Real),
-        };
-        let method = if gpu.exact {
-            Method::Exact
-        } else {
-            Method::Sampled {
-                period_ns: self.settings.interval,
-            }
-        };
-        number.map_or(Field::absent(Absent::NoKernelSupport), |number| {
-            Field::Present(Value::new(number, m.unit, method, gpu.source.as_str()))
-        })
-    }
-
     /// What passed by the kernel's counts of calls is in none of them.
     fn bounded_by_unseen_io(&self, name: &str, field: Field) -> Field {
         let of_calls = ["bytes_read", "bytes_written", "reads", "writes"].contains(&name);
@@ -183,7 +158,7 @@ fn whole(m: &Metric, value: u64, method: Method, source: &str) -> Field {
     Field::Present(Value::new(Number::Whole(value), m.unit, method, source))
 }
 
-fn at_instant(field: Field, at: Option<Nanos>) -> Field {
+pub(crate) fn at_instant(field: Field, at: Option<Nanos>) -> Field {
     match field {
         Field::Present(value) => Field::Present(value.at(at)),
         missing => missing,

@@ -6,8 +6,8 @@ use record::event::Event;
 use record::sample::Counters;
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Method};
+use reduce::settings::KernelCounts;
 use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
-use reduce::settings::{GpuTotals, KernelCounts};
 use scene::*;
 
 #[test]
@@ -296,25 +296,14 @@ fn the_history_of_execs_is_kept_and_what_was_inherited_is_not() {
 }
 
 #[test]
-fn folders_and_devices_carry_their_own_provenance() {
+fn folders_carry_their_own_provenance() {
     let mut task = tree(Bpf);
     task.footprint(ms(1000), Bytes(500), 5, true);
     task.footprint(ms(3000), Bytes(300), 3, true);
-    task.gpu(Ok(GpuTotals {
-        time: Some(Nanos(8)),
-        memory_peak: None,
-        utilisation_ratio: Some(f64::NAN),
-        exact: true,
-        source: "NVML".to_owned(),
-    }));
     let usage = task.usage(&end(4000, None));
     assert_eq!(whole(&usage, "footprint_peak"), 500);
     let period_ns = Nanos::from_secs(2);
     assert_eq!(method(&usage, "files_peak"), Method::Sampled { period_ns });
-    assert_eq!(method(&usage, "gpu_time"), Method::Exact);
-    for name in ["gpu_memory_peak", "gpu_utilisation"] {
-        assert_eq!(absent(&usage, name), Some(Absent::NoKernelSupport));
-    }
     task.footprint(ms(3500), Bytes(900), 9, false);
     assert_eq!(
         method(&task.usage(&end(4000, None)), "footprint_peak"),

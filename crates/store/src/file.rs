@@ -9,7 +9,7 @@ use crate::Error;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The main file of a report.
@@ -74,6 +74,14 @@ impl Output {
     /// The path of another file of this report, such as `PREFIX.series.csv`.
     pub fn beside(&self, extension: &str) -> PathBuf {
         with_extension(&self.prefix, extension)
+    }
+
+    /// Device and inode of the file, now and under its later name.
+    ///
+    /// # Errors
+    /// If the file system does not tell.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        identity(&self.state.file)
     }
 
     /// Rewrites the running state in place. A reader, or a crash between two of our calls, finds
@@ -155,6 +163,14 @@ impl Append {
         })
     }
 
+    /// Device and inode of the file.
+    ///
+    /// # Errors
+    /// If the file system does not tell.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        identity(&self.file)
+    }
+
     /// Appends `line`, its end included, by one `write(2)`: lines of different tasks do not mix.
     ///
     /// # Errors
@@ -226,6 +242,11 @@ fn running_name(path: &Path) -> PathBuf {
 
 /// Makes a file that was not there; what a monitor that died left under that name goes. Never
 /// follows a link that someone else put there.
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    let data = file.metadata()?;
+    Ok((data.dev(), data.ino()))
+}
+
 fn create_new(path: &Path) -> io::Result<File> {
     let make = || OpenOptions::new().write(true).create_new(true).open(path);
     match make() {

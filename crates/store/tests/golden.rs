@@ -128,6 +128,7 @@ fn report() -> Report {
             source: "cgroup".into(),
         }],
         usage: usage(),
+        gpus: Vec::new(),
         monitor: Monitor {
             version: "0.1.0".into(),
             level: "events".into(),

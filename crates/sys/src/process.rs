@@ -69,6 +69,14 @@ pub fn pidfd(pid: u32) -> Result<OwnedFd, Error> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
+/// Whether this process is in the first pid namespace, whose pids device drivers tell
+/// (`/proc/self/ns/pid`, whose number is fixed since Linux 3.8). True where nobody can tell.
+pub fn in_first_pid_namespace() -> bool {
+    const FIRST: &str = "pid:[4026531836]";
+    let ours = std::fs::read_link("/proc/self/ns/pid");
+    ours.map_or(true, |name| name.as_os_str() == FIRST)
+}
+
 /// Makes this process the one that adopts its orphaned descendants (`PR_SET_CHILD_SUBREAPER`).
 pub fn become_subreaper() -> Result<(), Error> {
     // SAFETY: integers only.

@@ -69,6 +69,7 @@ pub(crate) fn assemble(
     report.exit = exit(&facts, hold, enforced, &outcome, status);
     report.usage = summary.usage.clone();
     report.containers = hold.containers.report();
+    report.gpus = summary.gpus.clone();
     report.monitor = monitor(&facts, &summary, events_lost);
     let extra = extra(&facts, &summary, &outcome);
     Assembled {
@@ -88,15 +89,8 @@ fn summarise(facts: &mut Facts, mut tree: Tree, hold: &Hold, outcome: &Outcome) 
     for metric in ["footprint_peak", "files_peak"] {
         tree.reason(metric, Absent::Off);
     }
-    let why = hold
-        .folders
-        .stopped
-        .clone()
-        .or(facts.footprint_absent.clone());
-    if let Some(why) = why {
-        facts.note(format!(
-            "no footprint: {why}; --measure-dir DIR asks for it"
-        ));
+    if let Some(note) = hold.folders.note(facts.footprint_absent.as_deref()) {
+        facts.note(note);
     }
     tree.finish(&End {
         at: outcome.end.at,
@@ -314,6 +308,7 @@ pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold
         survivors: Vec::new(),
     };
     report.usage = eyes.tree.usage(&end);
+    report.gpus = eyes.tree.gpu_reports(now.since(facts.start));
     report.monitor.events_lost = eyes.tree.events_lost();
     report
 }

@@ -137,7 +137,7 @@ impl Eyes {
     pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task) {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
-        self.tree.gpu(self.gpus.totals(Nanos(0)));
+        self.gpus.collect(&mut self.tree);
         if delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }
@@ -307,8 +307,7 @@ impl Eyes {
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             self.introduce(now, facts);
         }
-        self.gpus.collect(now, &pids);
-        self.tree.gpu(self.gpus.totals(now.since(self.start)));
+        self.gpus.collect(&mut self.tree);
         hold.sample(now, &mut self.tree);
         if let Some(waited) = task.waited() {
             self.tree.waited(&waited);
@@ -412,7 +411,8 @@ impl Eyes {
     }
 
     /// What was seen, and the mechanism that told it, to be let go of.
-    pub(crate) fn part(self) -> (Tree, Notifier) {
+    pub(crate) fn part(mut self) -> (Tree, Notifier) {
+        self.gpus.finish(&mut self.tree);
         (self.tree, self.notifier)
     }
 

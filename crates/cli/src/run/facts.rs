@@ -107,6 +107,7 @@ impl Facts {
             exceeded: Vec::new(),
             usage: report::Usage::default(),
             containers: Vec::new(),
+            gpus: Vec::new(),
             monitor,
         };
         Self {

@@ -7,13 +7,17 @@ use record::limit::Resource;
 use record::unit::Nanos;
 use reduce::tree::Tree;
 use source::footprint::{Footprint, Leave, leave_alone};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
 
 /// A walk of the working directory that nobody asked for takes at most this long.
 const UNASKED_BUDGET: Duration = Duration::from_millis(5);
-/// How long the end of a run waits for the last walk that was asked for.
-const LAST_WALK: Duration = Duration::from_secs(30);
+/// The start of a run waits this long for a file system to tell whether a folder is there.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+/// The end of a run waits for the last walk that was asked for, but not for one that stood still
+/// for this long.
+const STANDSTILL: Duration = Duration::from_secs(5);
 /// How long the end of a run waits for one that nobody asked for.
 const LAST_UNASKED: Duration = Duration::from_millis(10);
 /// A look at a walk under way.
@@ -23,8 +27,8 @@ const STEP: Duration = Duration::from_millis(1);
 pub(crate) struct Folders {
     footprint: Option<Footprint>,
     asked: bool,
-    /// Why the walks stopped, for the report.
-    pub(crate) stopped: Option<String>,
+    /// Why the walks stopped.
+    stopped: Option<String>,
 }
 
 impl Folders {
@@ -38,12 +42,7 @@ impl Folders {
         };
         let mut dirs = Vec::new();
         for dir in &options.measure_dirs {
-            let full = std::fs::canonicalize(dir)
-                .with_context(|| format!("--measure-dir {}", dir.display()))?;
-            if !full.is_dir() {
-                bail!("--measure-dir {}: not a folder", dir.display());
-            }
-            dirs.push(full);
+            dirs.push(folder(dir, facts)?);
         }
         let asked = !dirs.is_empty() || limited(Resource::Footprint) || limited(Resource::Files);
         if dirs.is_empty() {
@@ -81,22 +80,80 @@ impl Folders {
         }
     }
 
+    /// Files (device, inode) that are not the task's.
+    pub(crate) fn leave_out(&mut self, files: &[(u64, u64)]) {
+        if let Some(footprint) = &mut self.footprint {
+            for file in files {
+                footprint.exclude(*file);
+            }
+        }
+    }
+
     /// The last walk, after the task ended.
     pub(crate) fn last_look(&mut self, now: Nanos, tree: &mut Tree) {
-        let patience = if self.asked { LAST_WALK } else { LAST_UNASKED };
-        let rounds = patience.as_micros() / STEP.as_micros();
         self.sample(now, tree);
         if let Some(footprint) = &mut self.footprint
             && let Err(error) = footprint.start()
         {
             self.stopped = Some(format!("the walk of the folders failed: {error}"));
         }
-        for _ in 0..rounds {
-            if !self.footprint.as_ref().is_some_and(Footprint::is_walking) {
+        let patience = if self.asked { STANDSTILL } else { LAST_UNASKED };
+        let (mut moved, mut entries) = (Instant::now(), 0);
+        while let Some(seen) = self.footprint.as_ref().and_then(Footprint::progress) {
+            if self.asked && seen != entries {
+                (moved, entries) = (Instant::now(), seen);
+            }
+            if moved.elapsed() >= patience {
+                self.gave_up(tree);
                 return;
             }
             std::thread::sleep(STEP);
             self.sample(now, tree);
+        }
+    }
+
+    /// What the report should say: why the walks stopped, or why there were none.
+    pub(crate) fn note(&self, left_alone: Option<&str>) -> Option<String> {
+        let why = self.stopped.as_deref().or(left_alone)?;
+        Some(if self.asked {
+            why.to_owned()
+        } else {
+            format!("no footprint: {why}; --measure-dir DIR asks for it")
+        })
+    }
+
+    fn gave_up(&mut self, tree: &mut Tree) {
+        if self.asked {
+            tree.footprint_unfinished();
+            let why = "the last walk of the folders stood still for 5 s and was given up";
+            self.stopped = Some(why.to_owned());
+        }
+    }
+}
+
+/// The folder that was asked for, by a path that does not depend on the working directory. A file
+/// system that does not answer is left to the walk, which nobody waits for.
+fn folder(dir: &Path, facts: &mut Facts) -> Result<PathBuf> {
+    let (tell, told) = sync_channel(1);
+    let wanted = dir.to_owned();
+    let look = move || {
+        let full = std::fs::canonicalize(&wanted).map(|full| (full.is_dir(), full));
+        // The start may have gone on without us.
+        drop(tell.send(full));
+    };
+    std::thread::Builder::new()
+        .spawn(look)
+        .context("cannot start a thread")?;
+    match told.recv_timeout(FIRST_LOOK) {
+        Ok(Ok((true, full))) => Ok(full),
+        Ok(Ok((false, _))) => bail!("--measure-dir {}: not a folder", dir.display()),
+        Ok(Err(error)) => Err(error).with_context(|| format!("--measure-dir {}", dir.display())),
+        Err(_) => {
+            facts.note(format!(
+                "--measure-dir {}: the file system does not answer; the task was not kept waiting",
+                dir.display()
+            ));
+            std::path::absolute(dir).with_context(|| format!("--measure-dir {}", dir.display()))
         }
     }
 }

@@ -16,6 +16,12 @@ const PASSED_ON: &[i32] = &[
 ];
 const SIGCHLD: i32 = 17;
 const SIGCONT: i32 = 18;
+const SIGKILL: i32 = 9;
+/// Signals that end a program by default: HUP, INT, QUIT, TERM.
+const ENDING: &[i32] = &[1, 2, 3, 15];
+/// A monitor that cannot start the command (a file system does not answer) is given up this long
+/// after such a signal.
+const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Serves as the front until the end; the exit status. `inherited` are the descriptors we were
 /// started with.
@@ -35,6 +41,7 @@ pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> 
     let Ok(signals) = Signals::open(caught) else {
         return wait_for(monitor_pid);
     };
+    let mut before = Before::Nothing;
     loop {
         let fds = [
             Waiting {
@@ -46,11 +53,15 @@ pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> 
                 exceptional: false,
             },
         ];
-        if descriptor::poll(&fds, None).is_err() {
+        if descriptor::poll(&fds, before.timeout()).is_err() {
             return wait_for(monitor_pid);
+        }
+        if before.is_over() {
+            return give_up(before, monitor_pid);
         }
         while let Some(arrived) = signals.next() {
             if arrived.signal != SIGCHLD {
+                before.signal(arrived.signal);
                 // A monitor that is gone is noticed below.
                 drop(descriptor::send(
                     monitor.as_fd(),
@@ -58,19 +69,63 @@ pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> 
                 ));
             }
         }
-        if let Some(status) = listen(&monitor, monitor_pid) {
+        if let Some(status) = listen(&monitor, monitor_pid, &mut before) {
             return status;
         }
     }
 }
 
+/// What was asked of us before the command started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    /// To end, by this signal; until then the monitor has time.
+    Signal(i32, u64),
+    /// It started: the monitor sees to everything.
+    Started,
+}
+
+impl Before {
+    fn signal(&mut self, number: i32) {
+        if *self == Before::Nothing && ENDING.contains(&number) {
+            *self = Before::Signal(number, sys::clock::boot().saturating_add(PATIENCE_NS));
+        }
+    }
+
+    fn timeout(self) -> Option<u64> {
+        match self {
+            Before::Signal(_, until) => Some(until.saturating_sub(sys::clock::boot())),
+            Before::Nothing | Before::Started => None,
+        }
+    }
+
+    fn is_over(self) -> bool {
+        self.timeout() == Some(0)
+    }
+}
+
+/// The monitor cannot start the command and we are asked to end: as any program would.
+fn give_up(before: Before, monitor_pid: u32) -> u8 {
+    // Its launcher, if there is one yet, ends the waiting process of the command.
+    drop(process::kill(monitor_pid, SIGKILL));
+    super::warn("ended by a signal while the command could not be started yet");
+    let Before::Signal(signal, _) = before else {
+        return crate::cmd::run::STATUS_OWN_FAILURE;
+    };
+    signal::set_default(signal);
+    process::raise(signal);
+    signal::set_mask(0);
+    crate::cmd::run::STATUS_OWN_FAILURE
+}
+
 /// Hears what the monitor says; the exit status if all is over.
-fn listen(monitor: &OwnedFd, monitor_pid: u32) -> Option<u8> {
+fn listen(monitor: &OwnedFd, monitor_pid: u32, before: &mut Before) -> Option<u8> {
     let mut bytes = [0; MESSAGE_BYTES];
     loop {
         match descriptor::receive(monitor.as_fd(), &mut bytes, false) {
             Ok(Received::Nothing) => return None,
             Ok(Received::Bytes(count)) => match bytes.get(..count).and_then(ToFront::decode) {
+                Some(ToFront::Started) => *before = Before::Started,
                 Some(ToFront::Done(status)) => return Some(status),
                 Some(ToFront::Stopped(signal)) => stop_with(signal),
                 None => {}

@@ -24,6 +24,8 @@ const SIGHUP: i32 = 1;
 const SIGCONT: i32 = 18;
 const SIGKILL: i32 = 9;
 
+/// What is about to end has this long after the command to do so.
+const LINGER: Nanos = Nanos::from_millis(30);
 /// Signals of our own that are remembered, to tell a signal to the group from one to the front.
 const OWN_SIGNALS_MAX: usize = 32;
 /// How long we look for events that the kernel has not handed over yet when the task has ended.
@@ -115,7 +117,16 @@ impl<'a> Monitor<'a> {
         if self.empty || self.kill_rounds >= KILL_ROUNDS_MAX {
             return true;
         }
-        !self.ending.under_way() && self.options.descendants == Descendants::Leave
+        self.lingers_until()
+            .is_some_and(|until| Nanos(sys::clock::boot()) >= until)
+    }
+
+    /// Processes that outlive the command are left alone, but those that are about to end (helpers
+    /// that see their parent gone) have until then, so that they are not called survivors.
+    fn lingers_until(&self) -> Option<Nanos> {
+        let end = self.main_end?;
+        let leaves = !self.ending.under_way() && self.options.descendants == Descendants::Leave;
+        leaves.then(|| end.at.plus(LINGER))
     }
 
     /// Sleeps until something happens or something is due.
@@ -127,6 +138,7 @@ impl<'a> Monitor<'a> {
             self.hold.containers.next(&self.facts.clients),
             self.ending.next(now),
             self.paper.next(),
+            self.lingers_until(),
         ];
         let timeout = due.into_iter().flatten().min().map(|due| due.since(now).0);
         let readable = |fd| Waiting {

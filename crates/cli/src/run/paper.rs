@@ -53,6 +53,18 @@ impl Paper {
         })
     }
 
+    /// Device and inode of the files that are ours, not the task's.
+    pub(crate) fn own_files(&self) -> Vec<(u64, u64)> {
+        let output = self.output.as_ref().map(Output::identity);
+        let append = self.append.as_ref().map(Append::identity);
+        // One that its file system does not tell of counts as the task's.
+        output
+            .into_iter()
+            .chain(append)
+            .filter_map(Result::ok)
+            .collect()
+    }
+
     /// The task started at `start`.
     pub(crate) fn started(&mut self, start: Nanos) {
         self.next_running = start.plus(RUNNING_PERIOD);

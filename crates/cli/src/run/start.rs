@@ -111,6 +111,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     let others = inherited.iter().copied().filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
     let mut hold = Hold::prepare(options, &mut facts, &task)?;
+    hold.folders.leave_out(&paper.own_files());
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {error:#}"));
     }
@@ -121,6 +122,8 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     facts.started();
     paper.started(facts.start);
     eyes.started(&mut facts, &task);
+    // A front that died is noticed by the monitor.
+    drop(descriptor::send(front.as_fd(), &ToFront::Started.encode()));
     if let Some(errno) = task.go()? {
         let status = if errno == ENOENT {
             STATUS_MISSING

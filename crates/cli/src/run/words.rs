@@ -12,6 +12,8 @@ pub(crate) enum ToMonitor {
 /// Monitor to front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToFront {
+    /// The command is about to start: from now on signals are for it.
+    Started,
     /// The command was stopped by this signal: stop too.
     Stopped(i32),
     /// Everything is done: exit with this status.
@@ -54,6 +56,7 @@ impl ToFront {
     /// As it travels.
     pub(crate) fn encode(self) -> [u8; 2] {
         match self {
+            ToFront::Started => [b'G', 0],
             ToFront::Stopped(signal) => [b'S', signal as u8],
             ToFront::Done(status) => [b'D', status],
         }
@@ -62,6 +65,7 @@ impl ToFront {
     /// As it was said; `None` if this is no message.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         match bytes {
+            [b'G', _] => Some(ToFront::Started),
             [b'S', signal] => Some(ToFront::Stopped(i32::from(*signal))),
             [b'D', status] => Some(ToFront::Done(*status)),
             _ => None,
@@ -83,7 +87,7 @@ mod tests {
         };
         let said = ToMonitor::Signal(signal);
         assert_eq!(ToMonitor::decode(&said.encode()), Some(said));
-        for said in [ToFront::Stopped(20), ToFront::Done(137)] {
+        for said in [ToFront::Started, ToFront::Stopped(20), ToFront::Done(137)] {
             assert_eq!(ToFront::decode(&said.encode()), Some(said));
         }
         assert_eq!(ToFront::decode(b"?"), None);

@@ -3,6 +3,7 @@
 pub mod amount;
 mod containers;
 pub mod doctor;
+pub mod gpu;
 pub mod headline;
 pub mod limits;
 pub mod report;

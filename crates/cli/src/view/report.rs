@@ -2,6 +2,7 @@
 
 use super::amount::Marks;
 use super::containers;
+use super::gpu;
 use super::headline::{Departure, headline, is_failure};
 use super::limits;
 use super::rows::{LABEL_WIDTH, Row};
@@ -117,7 +118,7 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows.extend(cpu(report, marks));
     rows.extend(memory(report, marks));
     rows.extend(counts(report, marks));
-    rows.extend(gpu(report, marks));
+    rows.extend(gpu::rows(report, marks));
     rows.extend(containers::rows(report, marks));
     rows.extend(survivors(extra));
     rows
@@ -270,20 +271,6 @@ fn counts(report: &Report, marks: &mut Marks) -> Vec<Row> {
         .iter()
         .filter_map(|(label, parts)| row_of(report, marks, label, parts))
         .collect()
-}
-
-fn gpu(report: &Report, marks: &mut Marks) -> Option<Row> {
-    let fields = report
-        .usage
-        .0
-        .iter()
-        .filter(|(name, _)| name.starts_with("gpu_"));
-    let show = |(name, field): &(String, Field)| {
-        let text = marks.field(Some(field))?;
-        let words = name.trim_start_matches("gpu_").replace('_', " ");
-        Some(format!("{} {text}", printable(&words)))
-    };
-    Row::pieces("GPU", fields.filter_map(show).collect())
 }
 
 fn survivors(extra: &Extra) -> Option<Row> {

@@ -6,7 +6,7 @@ use crate::harness::process;
 use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// `script` starts `"$@"` in a bad place; the task must end as it would anywhere.
 #[track_caller]
@@ -61,6 +61,59 @@ fn few_descriptors() {
 fn a_folder_that_is_gone_or_unreadable() {
     runs_in("mkdir gone; cd gone; rmdir ../gone; exec \"$@\"");
     runs_in("mkdir shut; cd shut; chmod 0 .; exec \"$@\"");
+}
+
+/// `run` with a file system that never answers on `hung` in its folder; `None` where that cannot
+/// be.
+fn hung(run: Run) -> Option<Run> {
+    let user = if process::is_root() { "" } else { "-U -r" };
+    let enter = format!("exec unshare {user} -m \"$@\"");
+    let place = |run: Run| {
+        let folder = run.path("hung");
+        std::fs::create_dir(&folder).unwrap();
+        let program = program("hungfs");
+        run.wrapped(words!["/bin/sh", "-c", enter, "sh", program, folder])
+    };
+    let bare = place(Run::bare(words!["/bin/sh", "-c", "exit 5"])).finish();
+    (bare.status == 5).then(|| place(run))
+}
+
+/// Neither the start nor the end of the task waits for it.
+#[test]
+fn a_measured_file_system_that_does_not_answer() {
+    let run = Run::plain(&["--format", "text"], words!["/bin/sh", "-c", "exit 5"]);
+    let folder = run.path("hung");
+    let Some(run) = hung(run.options([OsStr::new("--measure-dir"), folder.as_os_str()])) else {
+        skip!("no file system can be mounted here");
+    };
+    let done = run.finish();
+    done.expect_status(5);
+    let told = done.stderr.contains("stood still");
+    assert!(told, "{}", done.context());
+}
+
+/// Where the command itself cannot be read, a signal ends us as it would end a shell.
+#[test]
+fn a_command_on_a_file_system_that_does_not_answer() {
+    let run = Run::plain(&[], Vec::new());
+    let command = run.path("hung/command");
+    let Some(run) = hung(run.command(words![command])) else {
+        skip!("no file system can be mounted here");
+    };
+    let running = run.start();
+    let file = |name: &str| format!("/proc/{}/{name}", running.pid());
+    process::wait_until("plimsoll takes signals", || {
+        let program = std::fs::read_link(file("exe")).unwrap_or_default();
+        let status = std::fs::read_to_string(file("status")).unwrap_or_default();
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+        program == plimsoll().canonicalize().unwrap()
+            && blocked.is_some_and(|mask| mask.trim() != "0000000000000000")
+    });
+    let monitors = process::children(running.pid());
+    running.send(process::Signal::TERM);
+    let done = running.finish();
+    assert_eq!(done.signal, Some(15), "{}", done.context());
+    process::wait_until_dead(&monitors);
 }
 
 /// Without room for our processes nothing can be watched: say so, or run it; never hang.

@@ -16,6 +16,8 @@ mod bad_places;
 mod cpu;
 mod deaths;
 mod elsewhere;
+mod footprint;
+mod gpu;
 mod harness;
 mod io;
 mod limits;

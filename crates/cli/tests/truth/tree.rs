@@ -102,6 +102,20 @@ fn a_daemon_that_outlives_is_left_and_told(mechanism: Mechanism) {
     );
 }
 
+/// A helper that ends when it sees its parent gone is no survivor, and what it used is counted.
+#[test]
+fn a_helper_that_ends_with_the_command_is_no_survivor() {
+    let script = "me=$$; (while kill -0 $me 2>/dev/null; do :; done) & exit 0";
+    let quick = |_: &u32| {
+        let command = words!["/bin/sh", "-c", script];
+        let done = Run::plain(&["--format", "text"], command).finish();
+        done.expect_status(0);
+        !done.stderr.contains("left running")
+    };
+    let quick = (0..9).filter(quick).count();
+    assert!(quick >= 5, "a survivor in {} of 9 runs", 9 - quick);
+}
+
 fn a_daemon_that_outlives_is_ended_when_asked(mechanism: Mechanism) {
     let (done, pid, _cleanup) = outlived(mechanism, &["--kill-descendants", "--grace", "1s"]);
     outlived_is_true(&done, mechanism, 60_000_000);

@@ -78,6 +78,11 @@ impl Footprint {
     pub fn is_walking(&self) -> bool {
         self.walk.is_some()
     }
+
+    /// Entries seen so far by the walk under way; `None` without one.
+    pub fn progress(&self) -> Option<u64> {
+        self.walk.as_ref().map(Walk::entries)
+    }
 }
 
 fn next_start(end: Nanos, took: Nanos) -> Nanos {

@@ -7,6 +7,8 @@ use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -77,6 +79,7 @@ impl Walked {
 #[derive(Debug)]
 pub struct Walk {
     result: Receiver<Walked>,
+    seen: Arc<AtomicU64>,
 }
 
 impl Walk {
@@ -91,14 +94,22 @@ impl Walk {
         exclude: Vec<(u64, u64)>,
     ) -> io::Result<Self> {
         let (sender, result) = sync_channel(1);
+        let seen = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&seen);
         let walk = move || {
+            let exclude = exclude.into_iter().collect();
             // Nobody may be waiting any more; then there is nobody to tell.
-            let _ = sender.send(walk(dirs, budget, exclude.into_iter().collect()));
+            let _ = sender.send(walk(dirs, budget, exclude, counter));
         };
         std::thread::Builder::new()
             .name("footprint".into())
             .spawn(walk)?;
-        Ok(Self { result })
+        Ok(Self { result, seen })
+    }
+
+    /// Entries seen so far: a walk whose number stands still waits for its file system.
+    pub fn entries(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
     }
 
     /// The result, once. Never blocks; `Ok(None)` while the walk goes on.
@@ -115,13 +126,19 @@ impl Walk {
 }
 
 /// Walks `dirs` and waits for the end; [`Walk`] does the same without waiting.
-fn walk(dirs: Vec<PathBuf>, budget: Option<Duration>, exclude: HashSet<(u64, u64)>) -> Walked {
+fn walk(
+    dirs: Vec<PathBuf>,
+    budget: Option<Duration>,
+    exclude: HashSet<(u64, u64)>,
+    seen: Arc<AtomicU64>,
+) -> Walked {
     let start = Instant::now();
     let roots = dirs.iter().filter_map(|dir| fs::metadata(dir).ok());
     let mut walker = Walker {
         roots: roots.map(|data| (data.dev(), data.ino())).collect(),
         deadline: budget.and_then(|budget| start.checked_add(budget)),
         exclude,
+        seen,
         ..Walker::default()
     };
     let mut measured: Vec<_> = dirs.into_iter().map(|dir| walker.measure(dir)).collect();
@@ -155,6 +172,7 @@ struct Walker {
     exclude: HashSet<(u64, u64)>,
     deadline: Option<Instant>,
     entries: u32,
+    seen: Arc<AtomicU64>,
     linked: HashSet<(u64, u64)>,
     waiting: Vec<PathBuf>,
 }
@@ -203,6 +221,7 @@ impl Walker {
 
     fn visit(&mut self, parent: &Path, entry: &DirEntry, device: u64, sum: &mut Measured) {
         self.entries = self.entries.wrapping_add(1);
+        self.seen.fetch_add(1, Ordering::Relaxed);
         if self.entries.is_multiple_of(CLOCK_EVERY)
             && self.deadline.is_some_and(|end| Instant::now() >= end)
         {
@@ -299,7 +318,12 @@ mod tests {
 
     fn run(dirs: &[&Path], exclude: &[(u64, u64)]) -> Walked {
         let dirs = dirs.iter().map(|dir| dir.to_path_buf()).collect();
-        walk(dirs, None, exclude.iter().copied().collect())
+        walk(
+            dirs,
+            None,
+            exclude.iter().copied().collect(),
+            Arc::default(),
+        )
     }
 
     #[test]
@@ -377,7 +401,12 @@ mod tests {
         for number in 0..200 {
             folder.file(&number.to_string(), 0);
         }
-        let walked = walk(vec![folder.0.clone()], Some(Duration::ZERO), HashSet::new());
+        let walked = walk(
+            vec![folder.0.clone()],
+            Some(Duration::ZERO),
+            HashSet::new(),
+            Arc::default(),
+        );
         assert_eq!(walked.partial(), Some(Partial::OverBudget));
         assert!(walked.files() < 200);
     }

@@ -28,6 +28,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "fat",
     "fill",
     "hold",
+    "hungfs",
     "leak",
     "many",
     "mmapread",
@@ -41,6 +42,9 @@ const SOURCES: &[(&str, &str)] = sources![
     "uring",
     "writer",
 ];
+
+/// A stand-in for the library of a GPU's driver.
+const DRIVER: &str = include_str!("../../../../source/tests/programs/nvml.c");
 
 /// The owner of the setuid copy of `facts`: a user that every Linux has and that is not root.
 pub(crate) const SETUID_OWNER: u32 = 1;
@@ -70,7 +74,7 @@ fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let mut hasher = DefaultHasher::new();
-        (HEADER, SOURCES).hash(&mut hasher);
+        (HEADER, SOURCES, DRIVER).hash(&mut hasher);
         let name = format!("plimsoll-workloads-{:x}", hasher.finish());
         let own = std::env::temp_dir().join(format!("{name}-{}", process::uid()));
         // Named where cargo's own folder cannot be read, or not written.
@@ -108,6 +112,9 @@ fn build(folder: &Path) -> std::io::Result<()> {
             compile(aside.path(), name, &format!("{name}.static"), &["-static"]);
         }
     }
+    fs::write(aside.path().join("nvml.c"), DRIVER)?;
+    let library = ["-shared", "-fPIC"];
+    compile(aside.path(), "nvml", "libnvidia-ml.so.1", &library);
     make_setuid(aside.path());
     fs::write(aside.path().join("complete"), "")?;
     match fs::rename(aside.path(), folder) {

@@ -1,9 +1,9 @@
 //! AMD devices by /sys/class/drm/cardN/device: `gpu_busy_percent`, `mem_info_vram_used`,
 //! `mem_info_vram_total`. Tried on recorded trees only. Use by process is not in these files.
 
-use super::device::GpuSample;
 use crate::query::field::first_number;
 use crate::root::Root;
+use record::gpu::GpuSample;
 use record::unit::Bytes;
 use std::path::Path;
 

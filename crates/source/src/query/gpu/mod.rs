@@ -8,5 +8,4 @@ pub mod device;
 pub mod nvidia_smi;
 pub mod reader;
 
-pub use device::{GpuAccount, GpuProcess, GpuSample};
 pub use reader::GpuReader;

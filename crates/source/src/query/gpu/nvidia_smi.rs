@@ -2,7 +2,7 @@
 //! machines that cannot load the library of the driver. Memory is in MiB, shares in percent, times
 //! in ms; what is not known is `[N/A]`.
 
-use super::device::{GpuAccount, GpuProcess, GpuSample};
+use record::gpu::{GpuAccount, GpuProcess, GpuSample};
 use record::unit::{Bytes, Nanos};
 
 /// The program.

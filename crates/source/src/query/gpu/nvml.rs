@@ -1,13 +1,14 @@
 //! The NVIDIA driver's library, loaded at run time: `libnvidia-ml.so.1`, the name that driver
 //! packages and containers have (the one without a number belongs to development packages).
 
-use super::device::{GpuAccount, GpuProcess, GpuSample};
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
+use record::gpu::{GpuAccount, GpuProcess, GpuSample};
 use record::unit::{Bytes, Nanos};
 use record::value::Absent;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 
 /// No machine has more devices.
 const DEVICES_MAX: u32 = 256;
@@ -17,36 +18,46 @@ pub(super) struct Library {
     nvml: Nvml,
     /// Time of the latest utilisation sample seen, by device, microseconds of the driver's clock.
     seen: BTreeMap<String, u64>,
+    /// Pids of which there were accounts before we came.
+    before: BTreeSet<u32>,
 }
 
 impl Library {
     /// Loads the library; `NoDevice` where there is none, or no driver.
     pub(super) fn load() -> Result<Self, Absent> {
+        Self::load_from("libnvidia-ml.so.1".as_ref())
+    }
+
+    fn load_from(path: &OsStr) -> Result<Self, Absent> {
         let nvml = Nvml::builder()
-            .lib_path("libnvidia-ml.so.1".as_ref())
+            .lib_path(path)
             .init()
             .map_err(|error| absent(&error))?;
         if nvml.device_count().map_err(|error| absent(&error))? == 0 {
             return Err(Absent::NoDevice);
         }
-        Ok(Self {
+        let mut library = Self {
             nvml,
             seen: BTreeMap::new(),
-        })
+            before: BTreeSet::new(),
+        };
+        library.before = library.devices().flat_map(|d| accounted(&d)).collect();
+        Ok(library)
     }
 
-    /// Every device with its processes. A device that cannot be asked (fallen off the bus) is left
-    /// out.
-    pub(super) fn sample(&mut self) -> Vec<GpuSample> {
+    /// The devices that answer: one that fell off the bus does not.
+    fn devices(&self) -> impl Iterator<Item = Device<'_>> {
         let count = self.nvml.device_count().unwrap_or(0).min(DEVICES_MAX);
+        (0..count).filter_map(|index| self.nvml.device_by_index(index).ok())
+    }
+
+    /// Every device with its processes.
+    pub(super) fn sample(&mut self) -> Vec<GpuSample> {
+        let mut latest = std::mem::take(&mut self.seen);
         let mut samples = Vec::new();
-        for index in 0..count {
-            let Ok(device) = self.nvml.device_by_index(index) else {
-                continue;
-            };
+        for device in self.devices() {
             let Ok(id) = device.uuid() else { continue };
-            let seen = self.seen.entry(id.clone()).or_default();
-            let processes = processes(&device, seen);
+            let processes = processes(&device, latest.entry(id.clone()).or_default());
             let memory = device.memory_info().ok();
             samples.push(GpuSample {
                 id,
@@ -61,30 +72,46 @@ impl Library {
                 processes,
             });
         }
+        self.seen = latest;
         samples
     }
 
-    /// The accounts of `pid` on every device that keeps them.
-    pub(super) fn accounts(&self, pid: u32) -> Vec<GpuAccount> {
-        let count = self.nvml.device_count().unwrap_or(0).min(DEVICES_MAX);
-        let account = |index| {
-            let device = self.nvml.device_by_index(index).ok()?;
-            // `NotFound` for a process that was not on this device, `NotSupported` where no
-            // accounts are kept.
-            let stats = device.accounting_stats_for(pid).ok()?;
-            Some(GpuAccount {
-                device: device.uuid().ok()?,
-                pid,
-                memory_peak: stats.max_memory_usage.map(Bytes),
-                busy: stats.gpu_utilization.map(share),
-                open_for: (stats.time > 0).then(|| Nanos::from_millis(stats.time)),
-            })
-        };
-        (0..count).filter_map(account).collect()
+    /// The accounts on every device of pids `seen` there, and of `others` that had none before we
+    /// came: the driver keeps the accounts of earlier processes of the same pid.
+    pub(super) fn accounts(&self, seen: &[u32], others: &[u32]) -> Vec<GpuAccount> {
+        let new = others.iter().filter(|pid| !self.before.contains(pid));
+        let wanted: BTreeSet<u32> = seen.iter().chain(new).copied().collect();
+        let mut accounts = Vec::new();
+        for device in self.devices() {
+            let Ok(id) = device.uuid() else { continue };
+            let pids = accounted(&device);
+            for pid in pids.into_iter().filter(|pid| wanted.contains(pid)) {
+                let Ok(stats) = device.accounting_stats_for(pid) else {
+                    continue;
+                };
+                accounts.push(GpuAccount {
+                    device: id.clone(),
+                    pid,
+                    memory_peak: stats.max_memory_usage.map(Bytes),
+                    busy: stats.gpu_utilization.map(share),
+                    open_for: (stats.time > 0).then(|| Nanos::from_millis(stats.time)),
+                });
+            }
+        }
+        accounts
     }
 }
 
-/// Compute and graphics processes, each once, with the latest share of time of each.
+/// The pids of which a device keeps accounts; none where it keeps no accounts.
+fn accounted(device: &Device<'_>) -> Vec<u32> {
+    if device.is_accounting_enabled().unwrap_or(false) {
+        device.accounting_pids().unwrap_or_default()
+    } else {
+        Vec::new()
+    }
+}
+
+/// Compute and graphics processes, each once, with its mean share of the time since the last look.
 fn processes(device: &Device<'_>, seen: &mut u64) -> Vec<GpuProcess> {
     let mut processes: BTreeMap<u32, GpuProcess> = BTreeMap::new();
     // A device that does not tell has no processes to show: graphics cards of some drivers, MIG
@@ -100,14 +127,19 @@ fn processes(device: &Device<'_>, seen: &mut u64) -> Vec<GpuProcess> {
         process.pid = info.pid;
         process.memory = process.memory.max(memory);
     }
-    let mut samples = device.process_utilization_stats(*seen).unwrap_or_default();
-    samples.sort_by_key(|sample| sample.timestamp);
-    for sample in samples {
-        *seen = (*seen).max(sample.timestamp);
-        if let Some(process) = processes.get_mut(&sample.pid) {
-            process.busy = Some(share(sample.sm_util));
-        }
+    // The driver lists who worked since; where it lists nobody, nobody did.
+    let samples = match device.process_utilization_stats(*seen) {
+        Err(NvmlError::NotFound) => Vec::new(),
+        Err(_) => return processes.into_values().collect(),
+        Ok(samples) => samples,
+    };
+    let instants: BTreeSet<u64> = samples.iter().map(|sample| sample.timestamp).collect();
+    for process in processes.values_mut() {
+        let own = samples.iter().filter(|sample| sample.pid == process.pid);
+        let sum: f64 = own.map(|sample| share(sample.sm_util)).sum();
+        process.busy = Some(sum / instants.len().max(1) as f64);
     }
+    *seen = instants.last().copied().unwrap_or_default().max(*seen);
     processes.into_values().collect()
 }
 
@@ -120,5 +152,67 @@ fn absent(error: &NvmlError) -> Absent {
         NvmlError::NoPermission => Absent::NoPermission,
         NvmlError::NotSupported | NvmlError::FailedToLoadSymbol(_) => Absent::NoKernelSupport,
         _ => Absent::NoDevice,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::process::Command;
+
+    /// The library of `tests/programs/nvml.c`, which says what it holds.
+    fn stand_in(folder: &Path) -> Library {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/nvml.c");
+        let library = folder.join("libnvidia-ml.so.1");
+        let mut cc = Command::new("cc");
+        let cc = cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]);
+        assert!(cc.arg(&library).arg(source).status().unwrap().success());
+        Library::load_from(library.as_os_str()).unwrap()
+    }
+
+    #[test]
+    fn devices_processes_and_accounts_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut library = stand_in(folder.path());
+        let devices = library.sample();
+        assert_eq!(devices.len(), 2);
+        assert_eq!(devices[0].id, "GPU-0");
+        assert_eq!(devices[0].memory_used, Some(Bytes::from_mib(800)));
+        assert_eq!(devices[0].accounting, Some(true));
+        let process = |pid, mib, busy| GpuProcess {
+            pid,
+            memory: Some(Bytes::from_mib(mib)),
+            busy: Some(busy),
+        };
+        let both = [process(7, 700, 0.5), process(8, 100, 0.0)];
+        assert_eq!(devices[0].processes, both);
+        assert_eq!(
+            (devices[1].accounting, devices[1].processes.len()),
+            (Some(false), 0)
+        );
+        let idle = library.sample();
+        assert_eq!(
+            idle[0].processes[0].busy,
+            Some(0.0),
+            "no work since the last look"
+        );
+    }
+
+    #[test]
+    fn an_account_from_before_counts_only_for_a_process_that_was_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = stand_in(folder.path());
+        assert_eq!(library.accounts(&[], &[7, 8]), []);
+        let accounts = library.accounts(&[7], &[8, 9]);
+        assert_eq!(accounts.len(), 1);
+        assert_eq!(accounts[0].memory_peak, Some(Bytes::from_mib(900)));
+        assert_eq!(accounts[0].gpu_time(), Some(Nanos::from_secs(2)));
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_no_device() {
+        let missing = Library::load_from("/does/not/exist.so".as_ref());
+        assert_eq!(missing.err(), Some(Absent::NoDevice));
     }
 }

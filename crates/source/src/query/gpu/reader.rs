@@ -1,8 +1,9 @@
 //! Whoever can tell of the machine's devices: the library, `nvidia-smi`, or /sys.
 
-use super::device::{GpuAccount, GpuSample};
 use super::{amd_sysfs, nvidia_smi};
 use crate::root::Root;
+use record::gpu::{GpuAccount, GpuReading, GpuSample};
+use record::unit::Nanos;
 use record::value::Absent;
 
 /// Runs a program with arguments and returns what it printed; `None` if it is not there or failed.
@@ -55,6 +56,16 @@ impl GpuReader {
         }
     }
 
+    /// Every device with its processes, read at `at`.
+    pub fn read(&mut self, at: Nanos) -> GpuReading {
+        GpuReading {
+            at,
+            source: self.source().to_owned(),
+            foreign_pids: !sys::process::in_first_pid_namespace(),
+            devices: self.sample(),
+        }
+    }
+
     /// Every device with its processes.
     pub fn sample(&mut self) -> Vec<GpuSample> {
         match &mut self.way {
@@ -72,16 +83,16 @@ impl GpuReader {
         }
     }
 
-    /// The driver's accounts of `pids`, for those that were on a device. Empty where accounting
-    /// mode is off.
-    pub fn accounts(&self, pids: &[u32]) -> Vec<GpuAccount> {
+    /// The driver's accounts of processes that were `seen` on a device, and of `others` unless an
+    /// account of their pid was there before we were. Empty where accounting mode is off.
+    pub fn accounts(&self, seen: &[u32], others: &[u32]) -> Vec<GpuAccount> {
         match &self.way {
             #[cfg(all(feature = "nvml", not(target_feature = "crt-static")))]
-            Way::Library(library) => pids.iter().flat_map(|pid| library.accounts(*pid)).collect(),
+            Way::Library(library) => library.accounts(seen, others),
             Way::Program(run) => {
                 let answer = run(nvidia_smi::PROGRAM, &nvidia_smi::ACCOUNTS).unwrap_or_default();
                 let mut accounts = nvidia_smi::parse_accounts(&answer);
-                accounts.retain(|account| pids.contains(&account.pid));
+                accounts.retain(|account| seen.contains(&account.pid));
                 accounts
             }
             Way::Sysfs => Vec::new(),
@@ -132,7 +143,7 @@ mod tests {
         let first = devices.first().unwrap();
         assert_eq!(first.processes.len(), 2);
         assert_eq!(first.memory_used, Some(Bytes(1234 << 20)));
-        let accounts = reader.accounts(&[4711]);
+        let accounts = reader.accounts(&[4711], &[]);
         assert_eq!(accounts.len(), 1);
         assert_eq!(accounts[0].gpu_time(), Some(Nanos::from_millis(3000)));
     }
