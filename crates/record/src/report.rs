@@ -33,11 +33,27 @@ pub struct Report {
     pub exceeded: Vec<Exceeded>,
     /// What it used.
     pub usage: Usage,
+    /// Containers that a daemon ran for the task: not in `usage`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub containers: Vec<Container>,
     /// What it used of each GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
     /// How we know.
     pub monitor: Monitor,
+}
+
+/// A container that a program of the task had a daemon run, followed by its control group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Container {
+    /// Its id, 64 hexadecimal digits.
+    pub id: String,
+    /// The program of the task that asked for it: `docker`.
+    pub program: String,
+    /// The command line of its first process.
+    pub command: Vec<String>,
+    /// What its control group used, as far as it could be read before it was removed.
+    pub usage: Usage,
 }
 
 /// What a task used of one GPU.

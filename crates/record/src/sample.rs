@@ -120,6 +120,10 @@ pub struct GroupSample {
     pub swap: Option<Bytes>,
     /// CPU time.
     pub cpu: Option<Nanos>,
+    /// Bytes read from storage.
+    pub disk_read: Option<Bytes>,
+    /// Bytes written to storage.
+    pub disk_written: Option<Bytes>,
     /// Times the limit could not be kept and processes were killed.
     pub oom_kills: Option<u64>,
     /// Times the group was throttled by a CPU quota.

@@ -5,6 +5,7 @@ use crate::series::Row;
 use crate::settings::SeriesKind;
 use crate::tree::Tree;
 use record::limit::Resource;
+use record::sample::GroupSample;
 use record::unit::Nanos;
 
 /// What a value of memory rests on.
@@ -121,7 +122,8 @@ impl Tree {
         let alive = told.then_some(self.living.len() as u64);
         let alive = counts.processes_alive.or(alive).or(Some(pass.processes));
         let threads = counts.threads_alive.or(pass.threads);
-        let swap = self.group.and_then(|g| g.swap).map(|b| b.0).or(pass.swap);
+        let swap = self.whole_group().and_then(|g| g.swap).map(|b| b.0);
+        let swap = swap.or(pass.swap);
         let group_cpu = self.group.and_then(|g| g.cpu);
         let cpu = self.seen.cpu.max(group_cpu).map(|n| n.0);
         Live {
@@ -151,8 +153,13 @@ impl Tree {
         }
     }
 
+    /// What the task's own group holds, if that is all of the task.
+    fn whole_group(&self) -> Option<GroupSample> {
+        self.group.filter(|_| !self.group_left)
+    }
+
     fn live_memory(&self) -> Option<LiveMemory> {
-        if let Some(group) = self.group.and_then(|g| g.unreclaimable) {
+        if let Some(group) = self.whole_group().and_then(|g| g.unreclaimable) {
             return Some(LiveMemory {
                 low: group.0,
                 high: group.0,

@@ -188,23 +188,22 @@ impl<'a> MemoryPeak<'a> {
         bounds.raise(peaks.pss, true);
         bounds.raise(peaks.unreclaimable_process, false);
         bounds.raise(peaks.rss_process_less_file, false);
-        let bounded = self.rss_upper.is_some() || peaks.charge.value.is_some();
+        let bounded = self.rss_upper.is_some() || self.tree.whole_charge().is_some();
         let (chain, seen) = self.chain_less_file();
         if seen {
             bounds.raise(timeless(chain), false);
         } else if peaks.file_process.is_some() || !bounded {
             // What was charged to a group of our own is a cap on what can have been new memory.
             bounds.infer(
-                peaks
-                    .charge
-                    .value
+                self.tree
+                    .whole_charge()
                     .map_or(chain, |charge| chain.min(Some(charge))),
             );
         }
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
         let holds = |upper: &u64| Some(*upper) >= bounds.lower;
-        let (charge, rss) = (peaks.charge.value.filter(holds), self.rss_bounds().upper);
-        let rss = rss.filter(holds);
+        let charge = self.tree.whole_charge().filter(holds);
+        let rss = self.rss_bounds().upper.filter(holds);
         bounds.cap(charge);
         bounds.cap(rss);
         bounds

@@ -33,6 +33,16 @@ impl Tree {
         self.group = Some(*group);
     }
 
+    /// Processes of the task went to other control groups: what the task's own one holds is a part.
+    pub fn group_left(&mut self) {
+        self.group_left = true;
+    }
+
+    /// The charge of the task's own group, if nothing of the task can be charged elsewhere.
+    pub(crate) fn whole_charge(&self) -> Option<u64> {
+        self.peaks.charge.value.filter(|_| !self.group_left)
+    }
+
     /// What the kernel program or the follower counted itself.
     pub fn counts(&mut self, counts: &KernelCounts) {
         self.counts = Some(*counts);

@@ -49,6 +49,8 @@ pub struct Tree {
     pub(crate) window: Window,
     pub(crate) series: Series,
     pub(crate) group: Option<GroupSample>,
+    /// Some processes of the task are in other groups.
+    pub(crate) group_left: bool,
     pub(crate) counts: Option<KernelCounts>,
     pub(crate) waited: Option<WaitTotals>,
     pub(crate) total: u64,
@@ -93,6 +95,7 @@ impl Tree {
             window: Window::new(start),
             series: Series::new(columns),
             group: None,
+            group_left: false,
             counts: None,
             waited: None,
             total: 0,

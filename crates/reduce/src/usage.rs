@@ -56,6 +56,9 @@ impl Tree {
     fn cgroup_peak(&self, m: &Metric) -> Field {
         let reason = self.reasons.get(m.name).copied();
         match (self.peaks.charge.value, self.group.and_then(|g| g.peak)) {
+            (Some(value), Some(_)) if self.group_left => {
+                whole(m, value, LOWER, "the own cgroup's peak; processes left it")
+            }
             (Some(value), Some(_)) => whole(m, value, Method::Exact, "the cgroup's own peak"),
             (Some(value), None) => whole(m, value, LOWER, "the cgroup's charge in samples"),
             (None, _) => Field::absent(reason.unwrap_or(Absent::NotApplicable)),

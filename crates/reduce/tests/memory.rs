@@ -231,6 +231,32 @@ fn shared_memory_counts_once_with_a_group() {
 }
 
 #[test]
+fn a_group_that_processes_left_bounds_nothing_from_above() {
+    let mut task = tree(Bpf);
+    task.group(ms(400), &group(5 * MIB, 9 * MIB));
+    task.group_left();
+    fork(&mut task, 5, 1, 2);
+    let one = Used {
+        pss: Some(60 * MIB),
+        ..memory(64 * MIB, 60 * MIB)
+    };
+    let pass = [sample(1, 0, one, one), sample(2, 5, one, one)];
+    task.sample(ms(500), &pass);
+    let live = task.live(ms(500)).memory.unwrap();
+    assert_eq!(
+        (live.basis, live.low),
+        (reduce::live::Basis::Pss, 120 * MIB)
+    );
+    for pid in [2, 1] {
+        exit(&mut task, 900, pid, memory(64 * MIB, 60 * MIB));
+    }
+    let usage = task.finish(&end(900, None)).usage;
+    assert!(whole(&usage, "memory_peak") >= 120 * MIB);
+    assert_eq!(whole(&usage, "cgroup_peak"), 9 * MIB);
+    assert_eq!(method(&usage, "cgroup_peak"), LOWER);
+}
+
+#[test]
 fn shared_memory_counts_once_by_shares_and_is_said_to_be_sampled() {
     let mut task = tree(Bpf);
     eight(&mut task, Some(64 * MIB));

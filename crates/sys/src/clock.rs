@@ -11,6 +11,8 @@ pub enum Clock {
     Real,
     /// CPU time of this process.
     Process,
+    /// CPU time of the calling thread.
+    Thread,
 }
 
 /// The time on `clock`, nanoseconds. These clocks always exist, so there is no error; a refused
@@ -21,6 +23,7 @@ pub fn now(clock: Clock) -> u64 {
         Clock::Monotonic => libc::CLOCK_MONOTONIC,
         Clock::Real => libc::CLOCK_REALTIME,
         Clock::Process => libc::CLOCK_PROCESS_CPUTIME_ID,
+        Clock::Thread => libc::CLOCK_THREAD_CPUTIME_ID,
     };
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -68,6 +68,7 @@ pub(crate) fn assemble(
     let status = status(enforced, outcome.end.ending, options);
     report.exit = exit(&facts, hold, enforced, &outcome, status);
     report.usage = summary.usage.clone();
+    report.containers = hold.containers.report();
     report.gpus = summary.gpus.clone();
     report.monitor = monitor(&facts, &summary, events_lost);
     let extra = extra(&facts, &summary, &outcome);

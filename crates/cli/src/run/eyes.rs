@@ -25,6 +25,7 @@ use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
 /// The shortest time between two passes: the first ones of a task.
@@ -46,6 +47,17 @@ const YOUNG_SHARE: u64 = 20;
 const YOUNG: Nanos = Nanos::from_millis(300);
 /// Processes whose introduction is remembered before the dead ones are forgotten.
 const INTRODUCED_MAX: usize = 4096;
+/// Passes in which a command line that reads as empty is read again: in the middle of an exec the
+/// new name is there before the new words are.
+const READINGS_MAX: u8 = 8;
+
+/// A process whose command line was read, where no event tells it.
+struct Introduced {
+    start: Nanos,
+    /// Its name then; nothing while its words are still to come.
+    name: Option<Vec<u8>>,
+    readings: u8,
+}
 
 /// Everything that looks at the task.
 pub(crate) struct Eyes {
@@ -63,8 +75,7 @@ pub(crate) struct Eyes {
     root: u32,
     /// How the command's process ended, as events told it.
     root_end: Option<MainEnd>,
-    /// Starts and names of the processes whose command line was read, where no event tells it.
-    introduced: HashMap<u32, (Nanos, Vec<u8>)>,
+    introduced: HashMap<u32, Introduced>,
     adopter: u32,
     start: Nanos,
     last_pass: Nanos,
@@ -167,7 +178,7 @@ impl Eyes {
             self.broken = true;
         }
         self.batching = !self.events.is_empty();
-        self.listened = Nanos(sys::clock::boot());
+        self.listened = Nanos(clock::boot());
         for event in std::mem::take(&mut self.events) {
             self.take(event, facts);
         }
@@ -247,20 +258,29 @@ impl Eyes {
         let mut met = Vec::new();
         for sample in &self.samples {
             let known = self.introduced.get(&sample.id.pid);
-            if known
-                .is_none_or(|(start, name)| *start != sample.id.start_ns || *name != sample.comm)
-            {
-                met.push((sample.id, sample.comm.clone()));
+            let known = known.filter(|known| known.start == sample.id.start_ns);
+            if known.is_none_or(|known| known.name.as_ref() != Some(&sample.comm)) {
+                let readings = known.map_or(0, |known| known.readings);
+                met.push((sample.id, sample.comm.clone(), readings));
             }
         }
         if self.introduced.len() > INTRODUCED_MAX {
             let living: HashSet<u32> = self.samples.iter().map(|sample| sample.id.pid).collect();
             self.introduced.retain(|pid, _| living.contains(pid));
         }
-        for (id, name) in met {
+        for (id, name, readings) in met {
             // One that ended meanwhile stays without a command line.
             let command = proc_pid_cmdline::read(&Root::default(), id.pid).unwrap_or_default();
-            self.introduced.insert(id.pid, (id.start_ns, name));
+            let again = command.is_empty() && readings < READINGS_MAX;
+            let introduced = Introduced {
+                start: id.start_ns,
+                name: (!again).then_some(name),
+                readings: if again { readings + 1 } else { 0 },
+            };
+            self.introduced.insert(id.pid, introduced);
+            if again {
+                continue;
+            }
             let event = Event::Exec {
                 at,
                 pid: id.pid,
@@ -274,9 +294,12 @@ impl Eyes {
 
     /// One pass over all living processes and the group.
     pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
-        let (begun, weighed) = (sys::clock::boot(), self.scales.spent());
+        // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
+        // for a dear one, after which nobody looks for a long time.
+        let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
         let pids = self.members();
         self.sampler.sample(&pids, &mut self.samples);
+        hold.muster(now, &pids, &mut self.tree, facts);
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
         }
@@ -292,7 +315,7 @@ impl Eyes {
         task.ask_totals();
         // Weighing has a budget of its own.
         let weighing = self.scales.spent().since(weighed).0;
-        let cost = sys::clock::boot()
+        let cost = clock::now(Clock::Thread)
             .saturating_sub(begun)
             .saturating_sub(weighing);
         (self.last_pass, self.last_cost) = (now, cost);
@@ -397,10 +420,10 @@ impl Eyes {
     /// At most for
     /// `patience`, and only until nobody but `survivors` is thought alive.
     pub(crate) fn settle(&mut self, patience: Nanos, survivors: usize, facts: &mut Facts) {
-        let deadline = sys::clock::boot().saturating_add(patience.0);
+        let deadline = clock::boot().saturating_add(patience.0);
         loop {
             self.listen(facts);
-            let now = sys::clock::boot();
+            let now = clock::boot();
             if !self.settings.mechanism.tells_tree()
                 || self.broken
                 || self.tree.alive().len() <= survivors

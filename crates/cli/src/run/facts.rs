@@ -1,5 +1,6 @@
 //! What a report says besides measurements: who, what, where, when, asked for and provided.
 
+use super::containers::{Client, State};
 use super::person;
 use crate::cmd::run::{Level, RunOptions};
 use crate::view::headline::Departure;
@@ -10,7 +11,7 @@ use record::timestamp::rfc3339;
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Number};
 use reduce::tree::Tree;
-use source::context::remote::leaves_tree_of_job;
+use source::context::remote::{Here, leaves_tree};
 use std::collections::BTreeMap;
 use sys::clock::{self, Clock};
 use sys::process::{self, Usage};
@@ -20,6 +21,17 @@ use sys::signal::Arrived;
 const NOTES_MAX: usize = 64;
 /// Most signals that are kept as evidence.
 const SIGNALS_MAX: usize = 16;
+/// Most clients of container daemons whose containers are looked for.
+const CLIENTS_MAX: usize = 64;
+/// Programs whose containers may run on this machine.
+const CLIENTS: &[&str] = &[
+    "docker",
+    "docker-compose",
+    "nerdctl",
+    "ctr",
+    "podman",
+    "podman-remote",
+];
 
 /// The facts of one run.
 #[derive(Debug)]
@@ -30,13 +42,15 @@ pub(crate) struct Facts {
     pub(crate) start: Nanos,
     /// Programs through which work left the tree.
     pub(crate) departures: Vec<Departure>,
+    /// Programs of the task that ask a daemon for containers.
+    pub(crate) clients: Vec<Client>,
     /// Why there is no control group of our own with memory.
     pub(crate) group_absent: Option<Absent>,
     /// Why the working directory's footprint is not measured.
     pub(crate) footprint_absent: Option<String>,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
-    /// Nodes of the scheduler's job, if told.
+    /// Nodes of the scheduler's job, if told; 1 outside of any.
     nodes: Option<u64>,
     /// What is added to `CLOCK_BOOTTIME` for the time since 1970.
     real_offset: u64,
@@ -49,6 +63,9 @@ impl Facts {
         let now = clock::boot();
         let real_offset = clock::now(Clock::Real).saturating_sub(now);
         let surroundings = super::surroundings::gather();
+        // Outside of a job a program that reaches another host executes one that is known for it.
+        let alone = surroundings.job.scheduler.is_none().then_some(1);
+        let nodes = surroundings.nodes.or(alone);
         let mut task = task(options, now);
         task.job = surroundings.job;
         task.image = surroundings.image;
@@ -89,6 +106,7 @@ impl Facts {
             limits,
             exceeded: Vec::new(),
             usage: report::Usage::default(),
+            containers: Vec::new(),
             gpus: Vec::new(),
             monitor,
         };
@@ -96,10 +114,11 @@ impl Facts {
             report,
             start: Nanos(now),
             departures: Vec::new(),
+            clients: Vec::new(),
             group_absent: None,
             footprint_absent: None,
             launcher: Usage::default(),
-            nodes: surroundings.nodes,
+            nodes,
             real_offset,
             notes_dropped: 0,
         }
@@ -151,6 +170,11 @@ impl Facts {
         self.group_absent = Some(source::group::absent(error));
     }
 
+    /// Whether the task may leave the group of its login for a scope: not out of a scheduler's job.
+    pub(crate) fn may_have_a_scope(&self) -> bool {
+        self.report.task.job.scheduler.is_none()
+    }
+
     /// The working directory is not walked.
     pub(crate) fn footprint_left_alone(&mut self, why: String) {
         self.footprint_absent = Some(why);
@@ -177,13 +201,26 @@ impl Facts {
 
     /// Looks for programs whose work leaves the tree.
     pub(crate) fn event(&mut self, event: &Event, tree: &mut Tree) {
-        let Event::Exec { command, .. } = event else {
+        if let Event::Exit { pid, .. } = event {
+            self.client_ended(*pid);
+        }
+        let Event::Exec {
+            at, pid, command, ..
+        } = event
+        else {
             return;
         };
         let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-        let Some(departure) = leaves_tree_of_job(&words, self.nodes) else {
+        let here = Here {
+            nodes: self.nodes,
+            host: &self.report.host.name,
+        };
+        let Some(departure) = leaves_tree(&words, &here) else {
             return;
         };
+        if departure.certain && CLIENTS.contains(&departure.program.as_str()) {
+            self.client(*pid, *at, &departure.program, command);
+        }
         if self
             .departures
             .iter()
@@ -200,6 +237,31 @@ impl Facts {
             });
         }
         self.note(format!("{} {}", departure.program, departure.what));
+    }
+}
+
+impl Facts {
+    /// A program of the task asks a daemon for a container.
+    fn client(&mut self, pid: u32, at: Nanos, program: &str, command: &[u8]) {
+        if self.clients.len() >= CLIENTS_MAX {
+            return self.note(format!(
+                "more than {CLIENTS_MAX} containers: the later ones are not followed"
+            ));
+        }
+        self.clients.push(Client {
+            pid,
+            at,
+            program: program.to_owned(),
+            command: command.to_vec(),
+            state: State::Seeking,
+        });
+    }
+
+    fn client_ended(&mut self, pid: u32) {
+        let of_pid = |one: &&mut Client| one.pid == pid && one.state == State::Seeking;
+        for client in self.clients.iter_mut().filter(of_pid) {
+            client.state = State::Ended;
+        }
     }
 }
 

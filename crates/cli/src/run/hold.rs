@@ -1,10 +1,13 @@
 //! What the task is held with: its own control group, its limits, and the folders whose footprint
 //! is measured.
 
+use super::containers::ContainerWatch;
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::footprint::Folders;
 use super::pace;
+use super::person;
+use super::stray::StrayWatch;
 use super::task::Task;
 use crate::cmd::run::RunOptions;
 use anyhow::Result;
@@ -22,6 +25,9 @@ use sys::descriptor::Waiting;
 
 /// How long a round of kills waits for the group to become empty.
 const KILL_WITHIN: Duration = Duration::from_millis(100);
+
+/// How long systemd may take to make a scope; the command waits for it.
+const SCOPE_WITHIN: Duration = Duration::from_millis(300);
 
 /// After an alarm memory is weighed; the next weighing comes no sooner than after this many times
 /// its cost.
@@ -45,6 +51,8 @@ pub(crate) struct Hold {
     oom: Option<OomWatch>,
     /// The kernel itself keeps the memory limit.
     kernel_memory: Option<u64>,
+    strays: StrayWatch,
+    pub(crate) containers: ContainerWatch,
     pub(crate) limits: Limits,
     cpus: u64,
     next_look: Nanos,
@@ -56,14 +64,17 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Makes the group, if it may be made, and arms the limits. Nothing of the task exists yet.
-    pub(crate) fn prepare(options: &RunOptions, facts: &mut Facts) -> Result<Self> {
+    /// Makes the group, if it may be made, and arms the limits. Nothing of the task runs yet;
+    /// the command's process waits.
+    pub(crate) fn prepare(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         let asked: Vec<Limit> = options.limits.iter().map(|asked| asked.limit).collect();
         let mut hold = Self {
             group: None,
             reader: None,
             oom: None,
             kernel_memory: None,
+            strays: StrayWatch::default(),
+            containers: ContainerWatch::default(),
             limits: Limits::new(asked),
             cpus: facts.report.host.cpus,
             next_look: Nanos(0),
@@ -73,25 +84,20 @@ impl Hold {
             last_group: None,
         };
         if options.cgroup {
-            hold.make_group(options, facts);
+            hold.make_group(options, facts, task);
         }
         Ok(hold)
     }
 
-    fn make_group(&mut self, options: &RunOptions, facts: &mut Facts) {
-        let places = match Places::find() {
-            Ok(places) => places,
-            Err(error) => return facts.no_group(&error),
+    /// Makes the group below ours, else in a scope of systemd's, with the memory limit on it.
+    fn make_group(&mut self, options: &RunOptions, facts: &mut Facts, task: &Task) {
+        let group = match own_group() {
+            Ok(group) if group.memory_refusal().is_none() => Some(group),
+            refused => self.group_elsewhere(refused, facts, task),
         };
-        sys::cgroup::sweep(&places);
-        let ours = [std::process::id(), sys::process::parent()];
-        let group = match Group::make(&places, "task", &ours) {
-            Ok(group) => group,
-            Err(error) => return facts.no_group(&error),
-        };
-        if let Some(refusal) = group.memory_refusal() {
-            facts.no_group(refusal);
-        } else if let Some(limit) = self.limits.get(Resource::Memory)
+        let Some(group) = group else { return };
+        if group.memory_refusal().is_none()
+            && let Some(limit) = self.limits.get(Resource::Memory)
             && !options.measure_only
         {
             match group.set_memory_limit(limit.value, 0) {
@@ -107,6 +113,39 @@ impl Hold {
         self.group = Some(group);
     }
 
+    /// Below our own group there is none with memory: one in a scope, else what could be had.
+    fn group_elsewhere(
+        &self,
+        refused: Result<Group, sys::cgroup::Error>,
+        facts: &mut Facts,
+        task: &Task,
+    ) -> Option<Group> {
+        if facts.may_have_a_scope()
+            && let Ok(group) = group_in_scope(task, person::lingers(&facts.report.task.user))
+        {
+            let path = group.parts().first().map(|part| part.dir.path().display());
+            facts.note(format!(
+                "the task runs in a scope that systemd made beside the group of this login: {}",
+                path.map_or_else(String::new, |path| path.to_string())
+            ));
+            return Some(group);
+        }
+        let (group, error) = match refused {
+            Ok(group) => (Some(group), None),
+            Err(error) => (None, Some(error)),
+        };
+        let refusal = group.as_ref().and_then(Group::memory_refusal);
+        let error = error.as_ref().or(refusal)?;
+        facts.no_group(error);
+        // A group without memory is rare, and a limit that only samples hold is to be known.
+        if group.is_some() || self.limits.get(Resource::Memory).is_some() {
+            facts.note(format!(
+                "no memory in a control group of our own, so processes are weighed: {error}"
+            ));
+        }
+        group
+    }
+
     /// Takes the command's process, which waits for its exec, into the group.
     pub(crate) fn take(&mut self, pid: u32) -> Result<()> {
         let Some(group) = &self.group else {
@@ -119,11 +158,23 @@ impl Hold {
         Ok(())
     }
 
-    /// Whether memory is charged to a group of our own.
+    /// Whether all memory of the task is charged to a group of our own.
     pub(crate) fn has_memory(&self) -> bool {
-        self.group
-            .as_ref()
-            .is_some_and(|group| group.memory_refusal().is_none())
+        let charged = |group: &Group| group.memory_refusal().is_none();
+        !self.strays.found() && self.group.as_ref().is_some_and(charged)
+    }
+
+    /// Looks whether all of `pids`, the living processes of the task, are still in the group: who
+    /// is not is neither charged to it nor held by its limit.
+    pub(crate) fn muster(&mut self, now: Nanos, pids: &[u32], tree: &mut Tree, facts: &mut Facts) {
+        let Some(group) = &self.group else { return };
+        let Some(place) = self.strays.look(now, group, pids) else {
+            return;
+        };
+        tree.group_left();
+        facts.note(format!(
+            "processes moved to another control group ({place}): memory is weighed by process"
+        ));
     }
 
     /// Reads the group and the folders into the reducer.
@@ -261,8 +312,8 @@ impl Hold {
 
     /// The limits that have to be looked at: all but the one that the kernel keeps.
     fn polled(&self) -> Vec<Limit> {
-        let kept =
-            |limit: &&Limit| self.kernel_memory.is_none() || limit.resource != Resource::Memory;
+        let held = self.kernel_memory.is_some() && !self.strays.found();
+        let kept = |limit: &&Limit| !held || limit.resource != Resource::Memory;
         self.limits.list().iter().filter(kept).copied().collect()
     }
 
@@ -290,6 +341,21 @@ impl Hold {
             drop(group.remove());
         }
     }
+}
+
+/// A group below the one that we started in, after those of dead monitors were swept.
+fn own_group() -> Result<Group, sys::cgroup::Error> {
+    let places = Places::find()?;
+    sys::cgroup::sweep(&places);
+    let ours = [std::process::id(), sys::process::parent()];
+    Group::make(&places, "task", &ours)
+}
+
+/// A group in a scope; the launcher keeps that until the last value was read.
+fn group_in_scope(task: &Task, lingers: bool) -> Result<Group, sys::cgroup::Error> {
+    let places = Places::find()?;
+    let (pid, keeper) = (task.pid(), task.adopter());
+    Group::in_scope(&places, "task", pid, keeper, lingers, SCOPE_WITHIN)
 }
 
 fn seen_by(resource: Resource) -> &'static str {

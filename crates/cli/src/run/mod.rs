@@ -2,6 +2,7 @@
 
 mod assemble;
 mod command;
+mod containers;
 mod cost;
 mod ending;
 mod eyes;
@@ -16,10 +17,12 @@ mod pace;
 mod paper;
 mod person;
 mod start;
+mod stray;
 mod surroundings;
 mod task;
 mod words;
 
+pub(crate) use person::{lingers, name};
 pub(crate) use start::run;
 
 /// Tells a person, on stderr, what the report cannot.

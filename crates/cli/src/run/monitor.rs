@@ -135,6 +135,7 @@ impl<'a> Monitor<'a> {
         let due = [
             self.eyes.next(now),
             self.hold.next(now),
+            self.hold.containers.next(&self.facts.clients),
             self.ending.next(now),
             self.paper.next(),
             self.lingers_until(),
@@ -304,6 +305,7 @@ impl<'a> Monitor<'a> {
     }
 
     fn enforce(&mut self, now: Nanos) {
+        self.hold.containers.look(now, &mut self.facts);
         if let Some(grace) = self.hold.check(
             now,
             &mut self.eyes,
@@ -370,6 +372,7 @@ impl<'a> Monitor<'a> {
         let (waited, survivors) = self.last_totals();
         self.eyes
             .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
+        self.hold.containers.look(now, &mut self.facts);
         self.hold.last_look(now, &mut self.eyes, self.options);
         self.facts.launcher = self.task.launcher_usage();
         let outcome = Outcome {

@@ -1,5 +1,10 @@
 //! Who runs the task: a name for a uid, from `/etc/passwd` alone (a static program cannot ask
-//! more).
+//! more); whether what this user starts outlives the login.
+
+use std::path::Path;
+
+/// Users whose systemd goes on without a login have a file here.
+const LINGER: &str = "/var/lib/systemd/linger";
 
 /// The name of `uid` in a passwd file's text, if it is there.
 pub(crate) fn name_in(passwd: &str, uid: u32) -> Option<String> {
@@ -16,6 +21,11 @@ pub(crate) fn name(uid: u32) -> String {
         .ok()
         .and_then(|passwd| name_in(&passwd, uid))
         .unwrap_or_else(|| uid.to_string())
+}
+
+/// Whether the systemd of `user` goes on without a login (`loginctl enable-linger`).
+pub(crate) fn lingers(user: &str) -> bool {
+    !user.is_empty() && !user.contains('/') && Path::new(LINGER).join(user).exists()
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     })?;
     let others = inherited.iter().copied().filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
-    let mut hold = Hold::prepare(options, &mut facts)?;
+    let mut hold = Hold::prepare(options, &mut facts, &task)?;
     hold.folders.leave_out(&paper.own_files());
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {error:#}"));

@@ -1,6 +1,7 @@
 //! The first line of a report: how it ended, after how long, at what peak, on how many cores.
 
 use super::amount::{Marks, cores, number, percent};
+use super::containers;
 use super::style::printable;
 use record::quantity;
 use record::report::{Exceeded, Exit, ExitType, Report};
@@ -23,6 +24,7 @@ pub fn headline(report: &Report, departures: &[Departure], marks: &mut Marks) ->
         parts.push(memory(report, marks));
         parts.extend(cores_used(report, marks));
         parts.extend(departed(departures));
+        parts.extend(containers::part(report, marks));
     }
     parts.join("; ")
 }

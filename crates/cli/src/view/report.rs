@@ -1,6 +1,7 @@
 //! The text report of one task: one screen that goes to stderr after the task ended.
 
 use super::amount::Marks;
+use super::containers;
 use super::gpu;
 use super::headline::{Departure, headline, is_failure};
 use super::limits;
@@ -118,6 +119,7 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows.extend(memory(report, marks));
     rows.extend(counts(report, marks));
     rows.extend(gpu::rows(report, marks));
+    rows.extend(containers::rows(report, marks));
     rows.extend(survivors(extra));
     rows
 }

@@ -1,13 +1,16 @@
 //! Work that leaves the tree is never reported as small: the first line says so, values are bounds.
 
-use crate::harness::expect::field;
+use crate::harness::expect::{MIB, field};
 use crate::harness::mechanism::Mechanism;
-use crate::harness::run::Run;
+use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, skip, words};
 use record::value::{Field, Method};
 use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 each_mechanism!(
     a_client_of_a_daemon_is_recognised,
@@ -49,15 +52,19 @@ fn check(mechanism: Mechanism, name: &str, words: &[&str], below_shell: bool) {
         "first line: {first}\n{}",
         done.context()
     );
+    assert_bounds(name, &done);
+}
+
+fn assert_bounds(name: &str, done: &Done) {
     for metric in ["cpu_time", "memory_peak", "bytes_read"] {
-        let bound = match field(&done, metric) {
+        let bound = match field(done, metric) {
             Field::Present(value) => matches!(value.method, Method::LowerBound { .. }),
             Field::Missing { .. } => true,
         };
         assert!(
             bound,
             "{name}: {metric} {:?}\n{}",
-            field(&done, metric),
+            field(done, metric),
             done.context()
         );
     }
@@ -82,4 +89,167 @@ fn a_task_that_stays_is_not_suspected() {
         panic!("{}", done.context());
     };
     assert_eq!(value.method, Method::Exact, "{}", done.context());
+}
+
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// An ssh server of this user, on this machine alone, and a configuration that leads to it.
+struct Server {
+    sshd: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for key in ["host", "user"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(path(key))
+                .status();
+            assert!(made.unwrap().success());
+        }
+        let at = folder.path().display();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = port.local_addr().unwrap().port();
+        let server = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\n\
+             AuthorizedKeysFile {at}/user.pub\nUsePAM no\nStrictModes no\n"
+        );
+        let client = format!(
+            "Host *\nHostName 127.0.0.1\nPort {port}\nIdentityFile {at}/user\nBatchMode yes\n\
+             StrictHostKeyChecking no\nUserKnownHostsFile {at}/known\nLogLevel ERROR\n"
+        );
+        fs::write(path("server.conf"), server).unwrap();
+        fs::write(path("client.conf"), client).unwrap();
+        fs::set_permissions(path("user"), fs::Permissions::from_mode(0o600)).unwrap();
+        // It parts from privileges in this folder, where it has some.
+        drop(fs::create_dir_all("/run/sshd"));
+        let sshd = Command::new(SSHD)
+            .args(["-D", "-f"])
+            .arg(path("server.conf"))
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self { sshd, folder };
+        let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        crate::harness::process::wait_until("an ssh server", answers);
+        server
+    }
+
+    fn ssh(&self) -> String {
+        format!("ssh -F {}/client.conf", self.folder.path().display())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.sshd.kill().unwrap();
+        self.sshd.wait().unwrap();
+    }
+}
+
+/// A real client and a real server, by every way that leads to it.
+#[test]
+fn a_command_over_ssh_to_this_machine_is_said() {
+    if !Path::new(SSHD).exists() {
+        skip!("no {SSHD}");
+    }
+    let server = Server::start();
+    let ssh = server.ssh();
+    let found = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let mut ways = vec![
+        ("ssh", format!("exec {ssh} localhost true")),
+        ("sh", format!("{ssh} localhost true; exit 0")),
+        (
+            "env",
+            format!("exec env X=1 nice -n 1 timeout 60 {ssh} localhost true"),
+        ),
+        (
+            "make",
+            format!("printf 'a:\\n\\t-{ssh} localhost true\\n' | exec make -f -"),
+        ),
+        (
+            "git",
+            format!("GIT_SSH_COMMAND='{ssh}' exec git ls-remote localhost:/no/such"),
+        ),
+        (
+            "rsync",
+            format!("exec rsync -e '{ssh}' localhost:/etc/hostname ."),
+        ),
+    ];
+    ways.retain(|(program, _)| ["ssh", "sh", "env"].contains(program) || found(program));
+    for (program, script) in ways {
+        let run = Run::watched(Mechanism::Default, words!["/bin/sh", "-c", script]);
+        let done = run
+            .options(["--format", "text", "--interval", "100ms"])
+            .finish();
+        // A user without a shell is refused after the words were said: no matter.
+        let report = done
+            .stderr
+            .lines()
+            .find(|line| line.contains("; peak memory"));
+        let first = report.unwrap_or_default();
+        assert!(
+            first.contains("through ssh"),
+            "{program}: {}",
+            done.context()
+        );
+        assert_bounds(program, &done);
+    }
+}
+
+/// A container as a daemon makes one: no child of the task, in a control group of its own.
+#[test]
+fn root_a_container_of_a_daemon_is_followed() {
+    use sys::cgroup::{Controller, Places};
+    let places = Places::find().unwrap_or_default();
+    let place = places.v1(Controller::Memory).or(places.v2.as_ref());
+    let Some(place) = place else {
+        skip!("no control groups");
+    };
+    let id = format!(
+        "{:064x}",
+        0xfeed_0000_0000_u64 + u64::from(std::process::id())
+    );
+    let group = place.top.join(format!("docker-{id}.scope"));
+    if let Err(error) = fs::create_dir(&group) {
+        skip!("no group can be made: {error}");
+    }
+    let run = Run::watched(Mechanism::Default, Vec::new());
+    let docker = run.path("docker");
+    fs::write(&docker, "#!/bin/sh\necho begun\nsleep 1.5\n").unwrap();
+    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    let fill = program("fill.static");
+    let words = words![docker, "run", "--rm", "image", fill, "60", "hold"];
+    let mut running = run.command(words).options(["--format", "text"]).start();
+    running.wait_for("begun");
+    let mut container = Command::new("/bin/sh")
+        .args([
+            "-c",
+            "echo $$ > \"$1/cgroup.procs\"; exec \"$2\" 60 hold",
+            "sh",
+        ])
+        .args([group.as_os_str(), fill.as_os_str()])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let done = running.finish();
+    container.kill().unwrap();
+    container.wait().unwrap();
+    crate::harness::process::wait_until("the group to be empty", || fs::remove_dir(&group).is_ok());
+    let containers = &done.report().containers;
+    assert_eq!(containers.len(), 1, "{}", done.context());
+    assert_eq!(containers[0].id, id);
+    assert_eq!(containers[0].program, "docker");
+    let used = |name: &str| containers[0].usage.get(name).and_then(Field::whole);
+    // The group of this test lies in one hierarchy alone: v1 memory, or v2 with at least CPU time.
+    let known = used("memory_peak").or(used("cpu_time"));
+    assert!(known.is_some_and(|value| value > 0), "{}", done.context());
+    if let Some(memory) = used("memory_peak") {
+        assert!((60 * MIB..64 * MIB).contains(&memory), "{}", done.context());
+    }
+    let first = done.stderr.lines().next().unwrap_or_default();
+    assert!(first.contains("its container 0000"), "{}", done.context());
 }

@@ -5,7 +5,7 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, skip, words};
 use record::report::ExitType;
 use std::ffi::OsString;
 use std::fs;
@@ -86,6 +86,35 @@ fn memory(mechanism: Mechanism) {
         "who? `{process}`\n{}",
         done.context()
     );
+}
+
+/// Containers and sessions get groups of their own: the kernel's limit does not follow them there.
+#[test]
+fn root_who_leaves_the_group_is_held_all_the_same() {
+    use sys::cgroup::{Controller, Places};
+    let Ok(places) = Places::find() else {
+        skip!("no control groups");
+    };
+    let place = places.v1(Controller::Memory).or(places.v2.as_ref());
+    let Some(place) = place else {
+        skip!("no control group with memory");
+    };
+    let name = format!("test-elsewhere-{}", std::process::id());
+    let other = place.dir.path().join(name);
+    if let Err(error) = fs::create_dir(&other) {
+        skip!("no group can be made: {error}");
+    }
+    // A program that starts after its shell moved, and is grown once the monitor may have looked.
+    let script = "echo $$ > \"$1/cgroup.procs\" && sleep 0.3 && exec \"$2\" 300 hold";
+    let program = program("fill.static");
+    let command = words!["/bin/sh", "-c", script, "sh", other, program];
+    let done = broken(Mechanism::Default, "memory=100MiB", &[], command, 137);
+    process::wait_until("the group to be empty", || fs::remove_dir(&other).is_ok());
+    let notes = done.report().monitor.notes.join("; ");
+    let leaves = notes.contains("another control group");
+    // Without a memory controller of our own nobody was held by one.
+    let held = !notes.contains("control group of our own");
+    assert!(leaves || !held, "{}", done.context());
 }
 
 fn rss(mechanism: Mechanism) {

@@ -42,7 +42,7 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
 
 /// 64 hexadecimal digits, alone or after a runtime's prefix: `docker-<id>.scope`, `/docker/<id>`,
 /// `libpod-<id>`.
-fn container_id(path: &str) -> Option<String> {
+pub(crate) fn container_id(path: &str) -> Option<String> {
     path.split('/').rev().find_map(|part| {
         let name = part.strip_suffix(".scope").unwrap_or(part);
         let id = PREFIXES

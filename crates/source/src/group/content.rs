@@ -28,6 +28,8 @@ pub(crate) enum Content {
     ThrottledV1,
     /// v2 `cpu.stat`: `usage_usec`, and with the `cpu` controller `nr_throttled`, `throttled_usec`.
     CpuV2,
+    /// v2 `io.stat`: `rbytes` and `wbytes` of each device.
+    IoV2,
 }
 
 /// A file of a group in the hierarchy of a v1 controller, or of v2 (`None`).
@@ -65,6 +67,9 @@ pub(crate) const FILES: &[GroupFile] = &[
     file(None, "cpu.stat", Content::CpuV2),
 ];
 
+/// What is read beside them of a container's group, whose processes are not looked at one by one.
+pub(crate) const CONTAINER_FILES: &[GroupFile] = &[file(None, "io.stat", Content::IoV2)];
+
 const fn file(controller: Option<Controller>, name: &'static str, content: Content) -> GroupFile {
     GroupFile {
         controller,
@@ -94,6 +99,10 @@ pub(crate) fn fold(content: Content, text: &str, sample: &mut GroupSample) {
             sample.throttled_time = value_of(text, "throttled_time").map(Nanos);
         }
         Content::CpuV2 => fold_cpu_v2(text, sample),
+        Content::IoV2 => {
+            sample.disk_read = sum_of(text, "rbytes=");
+            sample.disk_written = sum_of(text, "wbytes=");
+        }
     }
 }
 
@@ -107,6 +116,17 @@ fn fold_cpu_v2(text: &str, sample: &mut GroupSample) {
 
 fn sum(one: Option<u64>, other: Option<u64>) -> Option<Bytes> {
     Some(Bytes(one?).plus(Bytes(other?)))
+}
+
+/// The numbers behind `key` on all lines together: a group that did nothing has no lines.
+fn sum_of(text: &str, key: &str) -> Option<Bytes> {
+    let words = text.split_ascii_whitespace();
+    let numbers = words.filter_map(|word| word.strip_prefix(key));
+    let mut sum = 0u64;
+    for number in numbers {
+        sum = sum.checked_add(number.parse().ok()?)?;
+    }
+    Some(Bytes(sum))
 }
 
 /// The number on the line that starts with the word `key`.
@@ -178,6 +198,20 @@ pub const METRICS: &[Metric] = &[
         "CPU time of everything that ran in the group",
     ),
     metric(
+        "cgroup_disk_read",
+        Kind::Counter,
+        Unit::Bytes,
+        "v2 io.stat rbytes, containers alone",
+        "bytes read from storage",
+    ),
+    metric(
+        "cgroup_disk_written",
+        Kind::Counter,
+        Unit::Bytes,
+        "v2 io.stat wbytes, containers alone",
+        "bytes written to storage",
+    ),
+    metric(
         "cgroup_oom_kills",
         Kind::Counter,
         Unit::Count,
@@ -210,6 +244,17 @@ mod tests {
         assert_eq!(value_of(text, "anon"), Some(7));
         assert_eq!(value_of(text, "ano"), None);
         assert_eq!(value_of("", "anon"), None);
+    }
+
+    #[test]
+    fn io_is_the_sum_over_devices() {
+        let mut sample = GroupSample::default();
+        let text = "8:0 rbytes=5 wbytes=0 rios=1 wios=0\n8:16 rbytes=7 wbytes=3 rios=1\n";
+        fold(Content::IoV2, text, &mut sample);
+        assert_eq!(sample.disk_read, Some(Bytes(12)));
+        assert_eq!(sample.disk_written, Some(Bytes(3)));
+        fold(Content::IoV2, "8:0 rbytes=-1 wbytes=x\n", &mut sample);
+        assert_eq!((sample.disk_read, sample.disk_written), (None, None));
     }
 
     #[test]

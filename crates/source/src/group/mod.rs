@@ -1,9 +1,11 @@
 //! Control groups as records: what a group uses, and what the groups above us allow.
 
+mod container;
 mod content;
 mod limits;
 mod reader;
 
+pub use container::{ContainerGroup, FirstProcess, containers, words};
 pub use content::METRICS;
 pub use limits::{NearestLimits, nearest_limits};
 pub use reader::GroupReader;

@@ -1,7 +1,8 @@
 //! Reads a group now and then through descriptors that stay open: the kernel writes the content
 //! anew for each read at 0.
 
-use super::content::{Content, FILES, fold};
+use super::container::ContainerGroup;
+use super::content::{CONTAINER_FILES, Content, FILES, GroupFile, fold};
 use record::sample::GroupSample;
 use record::value::Absent;
 use std::fs::File;
@@ -37,16 +38,30 @@ impl GroupReader {
         Self::open(v1.chain(v2))
     }
 
+    /// The group of a container, its storage I/O included.
+    pub fn of_container(container: &ContainerGroup) -> Self {
+        let dirs = container.dirs.iter().map(|(which, dir)| (*which, dir));
+        Self::open_files(dirs, &[FILES, CONTAINER_FILES])
+    }
+
     /// A group by its folders, one a hierarchy: the v1 controller of each, or `None` for v2. What
     /// cannot be opened is missing.
     pub fn open<'d>(dirs: impl Iterator<Item = (Option<Controller>, &'d ControlDir)>) -> Self {
+        Self::open_files(dirs, &[FILES])
+    }
+
+    fn open_files<'d>(
+        dirs: impl Iterator<Item = (Option<Controller>, &'d ControlDir)>,
+        files: &[&[GroupFile]],
+    ) -> Self {
         let mut reader = Self {
             open: Vec::new(),
             missing: Vec::new(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         };
         for (controller, dir) in dirs {
-            for file in FILES.iter().filter(|file| file.controller == controller) {
+            let files = files.iter().copied().flatten();
+            for file in files.filter(|file| file.controller == controller) {
                 match File::open(dir.path().join(file.name)) {
                     Ok(opened) => reader.open.push((file.content, opened)),
                     Err(e) => reader.missing.push((file.name, reason(&e))),
@@ -108,6 +123,8 @@ mod tests {
             peak: Some(Bytes(56_070_144)),
             swap: Some(Bytes(0)),
             cpu: Some(Nanos(360_027_458)),
+            disk_read: None,
+            disk_written: None,
             oom_kills: Some(0),
             throttled: Some(18),
             throttled_time: Some(Nanos(1_418_072_786)),
@@ -123,6 +140,8 @@ mod tests {
             peak: Some(Bytes(62_001_152)),
             swap: Some(Bytes(0)),
             cpu: Some(Nanos(13_172_464_000)),
+            disk_read: None,
+            disk_written: None,
             oom_kills: Some(0),
             throttled: Some(657),
             throttled_time: Some(Nanos(48_788_688_000)),

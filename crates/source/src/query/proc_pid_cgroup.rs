@@ -29,6 +29,11 @@ pub struct Membership {
 }
 
 impl Membership {
+    /// Whether the group called `name` is on the path.
+    pub fn is_below(&self, name: &OsStr) -> bool {
+        self.path.components().any(|part| part.as_os_str() == name)
+    }
+
     /// Whether the hierarchy is version 2.
     pub fn is_v2(&self) -> bool {
         self.hierarchy == 0 && self.controllers.is_empty()

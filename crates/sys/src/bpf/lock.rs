@@ -2,22 +2,27 @@
 //! locks).
 //!
 //! The kernel drops them when their owner dies, however it dies. Bytes of the file: one for each
-//! run
-//! slot (held for writing by its run), one for "I use the programs" (held for reading by every
-//! user), and
-//! one that is held while the programs are loaded, found or removed.
+//! run slot (held for writing by its run), one for "I use the programs" (held for reading by every
+//! user), one that is held while the programs are loaded, found or removed, and one for "I have
+//! this file open" (held for reading).
+//!
+//! Each build has a file of its own. One that nobody has open is removed by whoever sweeps; who
+//! opens a file makes sure, under the last byte, that it is still the one of that name.
 
 use super::layout::RUN_SLOTS;
 use crate::error::{Error, check};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 const USER_BYTE: i64 = RUN_SLOTS as i64;
 const CHANGE_BYTE: i64 = USER_BYTE + 1;
+const OPEN_BYTE: i64 = CHANGE_BYTE + 1;
+/// Most times that a file is opened anew because a sweeper removed it in the same moment.
+const OPENINGS_MAX: usize = 100;
 /// Longer than a load takes on a busy machine; then the other one hangs or is stopped.
 const CHANGE_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -38,20 +43,45 @@ impl Drop for Change<'_> {
 }
 
 impl Lock {
-    /// Opens the lock file, making it if need be.
+    /// Opens the lock file, making it if need be. As long as it is open it is not removed.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map(|file| Self { file })
-            .map_err(|source| Error::Call {
-                call: "open of the lock of the in-kernel programs",
-                source,
-            })
+        for _ in 0..OPENINGS_MAX {
+            let lock = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(path)
+                .map(|file| Self { file })
+                .map_err(open_error)?;
+            if lock.set(libc::F_RDLCK, OPEN_BYTE).is_ok() && lock.is_at(path) {
+                return Ok(lock);
+            }
+            std::thread::yield_now();
+        }
+        Err(open_error(io::ErrorKind::ResourceBusy.into()))
+    }
+
+    /// Removes the lock file if nobody has it open; whether it is gone.
+    pub(super) fn remove_unused(path: &Path) -> bool {
+        let opened = OpenOptions::new().read(true).write(true).open(path);
+        let Ok(lock) = opened.map(|file| Self { file }) else {
+            return !path.exists();
+        };
+        let mut whole = range(libc::F_WRLCK, 0);
+        whole.l_len = 0; // to the end of whatever the file may become: every byte
+        lock.call(libc::F_OFD_SETLK, &mut whole).is_ok()
+            && lock.is_at(path)
+            && std::fs::remove_file(path).is_ok()
+    }
+
+    /// Whether `path` still names this file.
+    fn is_at(&self, path: &Path) -> bool {
+        let (Ok(ours), Ok(there)) = (self.file.metadata(), std::fs::symlink_metadata(path)) else {
+            return false;
+        };
+        (ours.dev(), ours.ino()) == (there.dev(), there.ino())
     }
 
     /// Waits, not for ever, until nobody else loads or removes the programs.
@@ -108,6 +138,13 @@ impl Lock {
     }
 }
 
+fn open_error(source: io::Error) -> Error {
+    Error::Call {
+        call: "open of the lock of the in-kernel programs",
+        source,
+    }
+}
+
 fn range(kind: i32, byte: i64) -> libc::flock {
     libc::flock {
         l_type: kind as libc::c_short,
@@ -149,5 +186,44 @@ mod tests {
         drop(change);
         assert!(three.set(libc::F_WRLCK, CHANGE_BYTE).is_ok());
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_somebody_has_open_is_not_removed() {
+        let path = std::env::temp_dir().join(format!("plimsoll-open-{}", std::process::id()));
+        let lock = Lock::open(&path).unwrap();
+        assert!(!Lock::remove_unused(&path) && path.exists());
+        drop(lock);
+        assert!(Lock::remove_unused(&path) && !path.exists());
+        assert!(Lock::remove_unused(&path), "gone is gone");
+        // Builds that know no such byte hold others while they use the file.
+        let older = Lock::open(&path).unwrap();
+        older.set(libc::F_UNLCK, OPEN_BYTE).unwrap();
+        older.enter().unwrap();
+        assert!(!Lock::remove_unused(&path) && path.exists());
+        drop(older);
+        assert!(Lock::remove_unused(&path));
+    }
+
+    #[test]
+    fn who_opens_while_it_is_removed_gets_the_file_of_that_name() {
+        let path = std::env::temp_dir().join(format!("plimsoll-swept-{}", std::process::id()));
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    Lock::remove_unused(&path);
+                }
+            });
+            for _ in 0..500 {
+                let lock = Lock::open(&path).unwrap();
+                assert!(lock.is_at(&path));
+                std::thread::yield_now();
+                assert!(lock.is_at(&path), "removed while it was open");
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        // Nobody may be left to have removed it.
+        Lock::remove_unused(&path);
     }
 }

@@ -7,8 +7,8 @@
 //! The last user to leave forgets the state of its runs and removes the links: nothing is attached
 //! then and nobody pays. Maps and programs stay, about 1.2 MB of kernel memory, so that the next
 //! run attaches them in well under a millisecond; to verify them takes ten and more. They go with
-//! [`unload`], with the first load by another build, or with the machine. What a killed run leaves
-//! behind is cleared by the next user or the next to leave.
+//! [`unload`], with the first load by another build (and the lock with them), or with the machine.
+//! What a killed run leaves behind is cleared by the next user or the next to leave.
 
 use super::load::{Loaded, MAP_NAMES, Maps, OBJECT_HASH, Program, bpf_error, load};
 use super::lock::{Lock, make_folder};
@@ -27,6 +27,8 @@ const BPFFS: &CStr = c"/sys/fs/bpf";
 const BPFFS_MAGIC: u64 = 0xcafe_4a11;
 const PINS: &str = "/sys/fs/bpf/plimsoll";
 const LOCKS: &str = "/run/plimsoll";
+/// Most builds that one sweep looks at; the next takes the others.
+const SWEPT_MAX: usize = 1024;
 const PROGRAM: &str = "program_";
 const LINK: &str = "link_";
 /// The programs; those that this kernel does without have no pin. The last one is pinned and
@@ -223,26 +225,41 @@ fn remove_pins(folder: &Path, prefix: &str) {
     }
 }
 
-/// Removes the pins of other builds that nobody uses.
+/// Removes the pins and the locks of other builds that nobody uses.
 fn sweep() {
-    let Ok(entries) = fs::read_dir(PINS) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(hash) = name.to_str().filter(|hash| *hash != OBJECT_HASH) else {
-            continue;
-        };
-        let Ok(lock) = Lock::open(&lock_path(hash)) else {
+    for hash in names_in(PINS, |name| Some(name)) {
+        let Ok(lock) = Lock::open(&lock_path(&hash)) else {
             continue;
         };
         let Ok(_change) = lock.begin_change() else {
             continue;
         };
         if matches!(lock.others(), Ok(false)) {
-            unpin(&entry.path());
+            unpin(&pin_folder(&hash));
         }
     }
+    for hash in names_in(LOCKS, hash_of_lock) {
+        // Where pins stayed their users are still to be counted.
+        if !pin_folder(&hash).exists() {
+            Lock::remove_unused(&lock_path(&hash));
+        }
+    }
+}
+
+/// The hashes of other builds that `folder` names.
+fn names_in(folder: &str, hash: fn(&str) -> Option<&str>) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new(); // there is nothing to sweep
+    };
+    let names = entries.flatten().take(SWEPT_MAX).filter_map(|entry| {
+        let name = entry.file_name();
+        name.to_str().and_then(hash).map(str::to_owned)
+    });
+    names.filter(|hash| *hash != OBJECT_HASH).collect()
+}
+
+fn hash_of_lock(name: &str) -> Option<&str> {
+    name.strip_prefix("bpf-")?.strip_suffix(".lock")
 }
 
 fn mount_bpffs() -> Result<(), Error> {

@@ -21,7 +21,11 @@ pub struct Part {
 }
 
 impl Part {
-    fn make(controller: Option<Controller>, place: &Place, name: &str) -> Result<Self, Error> {
+    pub(crate) fn make(
+        controller: Option<Controller>,
+        place: &Place,
+        name: &str,
+    ) -> Result<Self, Error> {
         let dir = place.dir.child(name);
         dir.create()?;
         let part = |lock| Self {
@@ -114,6 +118,16 @@ impl Group {
         Ok(group)
     }
 
+    /// A group of these parts, one of which was handed the memory controller.
+    pub(crate) fn of_parts(parts: Vec<Part>, hand_down: HandDown) -> Self {
+        Self {
+            parts,
+            memory_refusal: None,
+            hand_down: Some(hand_down),
+            removed: false,
+        }
+    }
+
     /// The v1 hierarchies that make up for what v2 does not give here: a group that can be frozen,
     /// so that a kill cannot be outrun, and its CPU time. Not where `cpuacct` shares its hierarchy
     /// with `cpu`: a group there would change how the task is scheduled.
@@ -186,6 +200,18 @@ impl Group {
         all.sort_unstable();
         all.dedup();
         Ok(all)
+    }
+
+    /// The processes whose memory is charged to the group and to groups below it, sorted: one that
+    /// moved elsewhere in that hierarchy is not among them.
+    ///
+    /// # Errors
+    /// Why there is no memory controller, or as the kernel says.
+    pub fn charged(&self) -> Result<Vec<u32>, Error> {
+        let part = self.memory_part().ok_or_else(|| self.no_memory())?;
+        let mut pids = members(&part.dir)?;
+        pids.sort_unstable();
+        Ok(pids)
     }
 
     /// Removes the group. Processes still in it move to the group that we started in, free of the

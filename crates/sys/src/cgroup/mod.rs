@@ -7,6 +7,7 @@
 //! all), and machines that mix them.
 
 mod control;
+mod dbus;
 mod delegate;
 mod end;
 mod error;
@@ -17,6 +18,7 @@ mod owner;
 mod places;
 #[cfg(test)]
 mod root_tests;
+mod scope;
 mod sweep;
 
 pub use control::ControlDir;

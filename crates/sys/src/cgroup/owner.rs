@@ -51,6 +51,12 @@ impl Owner {
         })
     }
 
+    /// Whether `dir` is a scope that systemd made for one of ours.
+    pub(crate) fn of_scope(dir: &Path) -> bool {
+        let is_scope = dir.extension().is_some_and(|end| end == "scope");
+        is_scope && Self::of(&dir.with_extension("")).is_some()
+    }
+
     /// Whether the process of that pid and start runs.
     pub(crate) fn is_alive(self) -> bool {
         start_ticks(self.pid) == Some(self.start_ticks)
@@ -102,6 +108,10 @@ mod tests {
         assert_eq!(Owner::of(&Path::new("/any").join(&name)), Some(owner));
         assert_eq!(Owner::of(Path::new(&owner.name(""))), Some(owner));
         assert!(owner.is_alive());
+        assert!(Owner::of_scope(
+            &Path::new("/any").join(format!("{name}.scope"))
+        ));
+        assert!(!Owner::of_scope(Path::new(&name)) && !Owner::of_scope(Path::new("/a.scope")));
         for foreign in ["plimsoll-", "plimsoll-x-1", "plimsoll-1", "user.slice", ""] {
             assert_eq!(Owner::of(Path::new(foreign)), None, "{foreign}");
         }

@@ -78,8 +78,17 @@ impl Places {
     /// # Errors
     /// `NotMounted` if `/proc` cannot be read or no hierarchy is visible.
     pub fn find() -> Result<Self, Error> {
+        Self::read("/proc/self/cgroup")
+    }
+
+    /// The groups of another process.
+    pub(crate) fn of(pid: u32) -> Result<Self, Error> {
+        Self::read(&format!("/proc/{pid}/cgroup"))
+    }
+
+    fn read(file: &str) -> Result<Self, Error> {
         let missing = |_| Error::NotMounted("/proc cannot be read");
-        let groups = std::fs::read("/proc/self/cgroup").map_err(missing)?;
+        let groups = std::fs::read(file).map_err(missing)?;
         let mounts = mountinfo::read().map_err(missing)?;
         let places = Self::parse(&String::from_utf8_lossy(&groups), &mounts);
         if places == Places::default() {

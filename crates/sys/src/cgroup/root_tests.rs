@@ -5,6 +5,7 @@
 
 mod life;
 mod memory;
+mod scope;
 
 use super::*;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -78,6 +79,7 @@ fn role() {
             eprintln!("{reason:?}");
         }
         "delegated" => delegated(),
+        "scoped" => scope::scoped(),
         other => panic!("no role {other}"),
     }
 }

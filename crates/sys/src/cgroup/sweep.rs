@@ -56,6 +56,17 @@ pub fn sweep(places: &Places) -> Swept {
     swept
 }
 
+/// The same in a scope that systemd made for one of ours, dead or alive.
+pub(crate) fn sweep_scope(scope: &ControlDir) -> Swept {
+    // A group in it closes the scope itself to processes, until its controller is taken back.
+    let dead = |dir: &ControlDir| Owner::of(dir.path()).is_some_and(|owner| !owner.is_alive());
+    if scope.children().iter().any(dead) {
+        // Where it cannot be taken back nothing is swept below.
+        let _ = scope.write("cgroup.subtree_control", "-memory");
+    }
+    sweep_below(None, scope, DEPTH_MAX)
+}
+
 fn sweep_below(controller: Option<Controller>, parent: &ControlDir, depth: usize) -> Swept {
     let mut swept = Swept::default();
     for dir in parent.children() {

@@ -53,7 +53,7 @@ fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
 }
 
 fn memory_limit(works: impl Fn(&str) -> bool) -> &'static str {
-    if works("memory controller") {
+    if works("memory controller") || works("systemd user scope") {
         "control group: hard, by the kernel"
     } else if works("/proc/PID/smaps_rollup") {
         "samples of resident sets, checked by proportional sets"
@@ -73,7 +73,8 @@ mod tests {
             (all.level, all.mechanism, all.query),
             ("events", Some("bpf"), Some("procfs"))
         );
-        let user = choose_by(|name| !name.starts_with("BPF") && name != "memory controller");
+        let groups = ["memory controller", "systemd user scope"];
+        let user = choose_by(|name| !name.starts_with("BPF") && !groups.contains(&name));
         assert_eq!((user.level, user.mechanism), ("events", Some("connector")));
         assert!(user.exact_totals && user.memory_limit.contains("proportional"));
         let poor = choose_by(|name| WAIT_CHAIN.contains(&name));
@@ -97,6 +98,7 @@ mod tests {
             "procfs",
             "proc connector",
             "memory controller",
+            "systemd user scope",
             "/proc/PID/smaps_rollup",
         ];
         for name in [WAIT_CHAIN, &others].concat() {

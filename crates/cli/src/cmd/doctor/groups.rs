@@ -4,13 +4,17 @@
 
 use super::outcome::{reason, words};
 use super::{Ground, Outcome, Probe};
+use crate::run;
 use record::value::Absent;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 use sys::cgroup::{Controller, Error, Group, Places};
 use sys::probe::IdleChild;
+
+/// How long systemd may take to answer.
+const SCOPE_WITHIN: Duration = Duration::from_secs(2);
 
 pub(super) const PROBES: &[Probe] = &[
     Probe {
@@ -36,10 +40,10 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         name: "systemd user scope",
-        gives: "a delegated group without root",
+        gives: "memory and a hard limit in a login whose own group cannot be used",
         allow: "loginctl enable-linger",
-        needs: "systemd running for this user: loginctl enable-linger",
-        attempt: user_systemd,
+        needs: "pure cgroup v2, and a systemd of this user that outlives the login",
+        attempt: scope,
     },
     Probe {
         name: "PSI",
@@ -170,18 +174,28 @@ fn pressure_trigger() -> io::Result<()> {
     file.write_all(b"some 150000 2000000\0")
 }
 
-/// Whether the user's systemd answers at its bus.
-fn user_systemd(ground: &Ground) -> Outcome {
-    let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(
-        || PathBuf::from(format!("/run/user/{}", ground.uid)),
-        PathBuf::from,
-    );
-    let bus = folder.join("bus");
-    match UnixStream::connect(&bus) {
+/// Asks for a scope as `run` does, with two idle processes in it.
+fn scope(ground: &Ground) -> Outcome {
+    let child = || {
+        IdleChild::start().map_err(|source| Error::Io {
+            path: PathBuf::from("fork"),
+            source,
+        })
+    };
+    let made = || {
+        let (places, pid, keeper) = (Places::find()?, child()?, child()?);
+        let lingers = run::lingers(&run::name(ground.uid));
+        let (one, other) = (pid.pid(), keeper.pid());
+        let mut group = Group::in_scope(&places, "doctor", one, other, lingers, SCOPE_WITHIN)?;
+        drop(pid);
+        group.remove()
+    };
+    match made() {
         Ok(_) => Outcome::usable(),
-        Err(error) => {
-            let why = format!("{}: {}", bus.display(), words(&error));
-            Outcome::not(reason(&error), why)
+        Err(Error::Io { path, source }) => {
+            let why = format!("{}: {}", path.display(), words(&source));
+            Outcome::not(reason(&source), why)
         }
+        Err(error) => refusal(&error),
     }
 }
