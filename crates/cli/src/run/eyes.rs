@@ -36,6 +36,8 @@ const PASS_FIRST: Nanos = Nanos::from_millis(1);
 /// A pass comes after this fraction of the task's age: short tasks are seen densely, long ones at
 /// the interval.
 const AGE_FRACTION: u64 = 8;
+/// The same while memory grows or shrinks.
+const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
 /// Passes take at most one part in this of the time.
 const COST_SHARE: u64 = 100;
 
@@ -81,6 +83,7 @@ pub(crate) struct Eyes {
     last_pass: Nanos,
     last_cost: u64,
     next_pass: Nanos,
+    last_rss: u64,
     /// The last reading of events, and whether it found any.
     listened: Nanos,
     batching: bool,
@@ -127,6 +130,7 @@ impl Eyes {
             last_pass: Nanos(0),
             last_cost: 0,
             next_pass: Nanos(0),
+            last_rss: 0,
             listened: Nanos(0),
             batching: false,
             broken: false,
@@ -303,15 +307,16 @@ impl Eyes {
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
         }
+        // Before the processes, so that they share a row of the series.
+        hold.sample(now, &mut self.tree);
+        if let Some(waited) = task.waited() {
+            self.tree.waited(&waited);
+        }
         self.tree.sample(now, &self.samples);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             self.introduce(now, facts);
         }
         self.gpus.collect(&mut self.tree);
-        hold.sample(now, &mut self.tree);
-        if let Some(waited) = task.waited() {
-            self.tree.waited(&waited);
-        }
         task.ask_totals();
         // Weighing has a budget of its own.
         let weighing = self.scales.spent().since(weighed).0;
@@ -319,7 +324,12 @@ impl Eyes {
             .saturating_sub(begun)
             .saturating_sub(weighing);
         (self.last_pass, self.last_cost) = (now, cost);
-        let age = now.since(self.start).0 / AGE_FRACTION;
+        let fraction = if self.grew_or_shrank() {
+            AGE_FRACTION_CHANGING
+        } else {
+            AGE_FRACTION
+        };
+        let age = now.since(self.start).0 / fraction;
         let pause = age.clamp(PASS_MIN.0, self.settings.interval.0.max(PASS_MIN.0));
         let pause = pause.max(cost.saturating_mul(COST_SHARE));
         let infant = now.since(self.start).max(PASS_FIRST);
@@ -328,6 +338,15 @@ impl Eyes {
         } else {
             now.plus(Nanos(pause))
         };
+    }
+
+    /// Whether the resident sets of the last pass differ from those of the one before by more than
+    /// a twentieth.
+    fn grew_or_shrank(&mut self) -> bool {
+        let resident = |sample: &ProcessSample| sample.memory.rss.map_or(0, |rss| rss.0);
+        let now: u64 = self.samples.iter().map(resident).sum();
+        let before = std::mem::replace(&mut self.last_rss, now);
+        now.abs_diff(before) > now.max(before) / 20
     }
 
     /// A limit on memory may be broken: a pass, now, that tells shared pages apart; what it cost.

@@ -50,13 +50,6 @@ fn is_io_uring(link: &[u8]) -> bool {
     link == b"anon_inode:[io_uring]"
 }
 
-/// How many descriptors `pid` holds: the size of the folder, since Linux 6.2. `None` before, and
-/// where it may not be looked at.
-pub fn count(root: &Root, pid: u32) -> Option<u64> {
-    let folder = std::fs::metadata(root.process(pid, "fd")).ok()?;
-    Some(folder.len()).filter(|count| *count > 0)
-}
-
 /// Looks at the descriptors of `pid` above standard error, at most `DESCRIPTORS_MAX` of them and
 /// none after the first ring.
 ///
@@ -79,6 +72,16 @@ pub fn read(root: &Root, pid: u32) -> Result<Descriptors, Absent> {
         }
     }
     Ok(descriptors)
+}
+
+/// Whether `pid` holds an `io_uring` above standard error; `None` where it cannot be looked at.
+/// Cheap for a process with nothing open above it, as most are at their end.
+pub fn holds_io_uring(root: &Root, pid: u32) -> Option<bool> {
+    let folder = std::fs::File::open(root.process(pid, "fd")).ok()?;
+    match sys::descriptor::any_above_stderr(&folder) {
+        Ok(false) => Some(false),
+        _ => read(root, pid).ok().map(|seen| seen.io_urings > 0),
+    }
 }
 
 /// Whether a process may have an `io_uring` at all: `kernel.io_uring_disabled` is not 2. It is

@@ -83,6 +83,9 @@ pub struct Status {
     pub memory: Memory,
     /// The process that the thread belongs to.
     pub tgid: Option<u32>,
+    /// Whether it is the first process of a pid namespace below ours: it waits for orphans that it
+    /// did not make.
+    pub is_init: bool,
     /// Parent.
     pub ppid: Option<u32>,
     /// Effective user.
@@ -110,6 +113,7 @@ pub fn parse(text: &[u8]) -> Status {
         match key {
             b"VmHWM" => hwm = kib(value),
             b"Tgid" => status.tgid = id(value),
+            b"NSpid" => status.is_init = is_init(value),
             b"PPid" => status.ppid = id(value),
             b"TracerPid" => status.tracer = id(value),
             b"Uid" => {
@@ -158,6 +162,14 @@ pub fn parse_switches(text: &[u8]) -> (Option<u64>, Option<u64>) {
 fn signal_in(mask: &[u8], signal: u32) -> Option<bool> {
     let mask = std::str::from_utf8(mask.trim_ascii()).ok()?;
     Some(u64::from_str_radix(mask, 16).ok()? >> (signal - 1) & 1 == 1)
+}
+
+/// `NSpid` has the id in each pid namespace, ours first.
+fn is_init(value: &[u8]) -> bool {
+    let mut ids = value
+        .split(u8::is_ascii_whitespace)
+        .filter(|id| !id.is_empty());
+    ids.next().is_some() && ids.next_back() == Some(b"1")
 }
 
 fn id(value: &[u8]) -> Option<u32> {

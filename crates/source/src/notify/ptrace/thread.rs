@@ -18,16 +18,12 @@ use sys::ptrace::{self, Stop};
 
 /// A command line longer than this is cut.
 const COMMAND_BYTES: usize = 4096;
-/// No rings are looked for in a process that lived shorter: it can have moved next to nothing, and
-/// the look costs as much as all else that is read of it.
-const RING_LIFE: Nanos = Nanos::from_millis(2);
 /// Processes met before their parent told of them; more than that are not remembered.
 const EARLY_MAX: usize = 4096;
 
 /// A process being traced.
 #[derive(Debug, Default)]
 struct Process {
-    born: Nanos,
     /// Threads that have not stopped before their end yet.
     running: u64,
     /// The sum of the threads that have ended.
@@ -66,8 +62,6 @@ pub(super) struct Trace {
     root: Root,
     /// Processes that held an `io_uring` at their end; `None` where there can be none.
     io_uring_tasks: Option<u64>,
-    /// Descriptors that the task was started with, and its processes inherit.
-    inherited: Option<u64>,
     shared: Arc<Shared>,
 }
 
@@ -81,7 +75,7 @@ impl Trace {
             // Forks are told with the process that forked, so nothing is known by its adopter.
             tree: Tree::new(root, 0, at),
             threads: HashMap::from([(root, root)]),
-            processes: HashMap::from([(root, Process::one_thread(at))]),
+            processes: HashMap::from([(root, Process::one_thread())]),
             ending: HashMap::new(),
             unfinished: 0,
             early: HashSet::new(),
@@ -90,7 +84,6 @@ impl Trace {
             files,
             root: Root::default(),
             io_uring_tasks: proc_pid_fd::io_uring_is_possible(&Root::default()).then_some(0),
-            inherited: None,
             shared,
         };
         trace.events.push(Event::Fork {
@@ -137,7 +130,7 @@ impl Trace {
             Stop::Event if !known => return self.held.push(tid),
             Stop::Event => {}
             Stop::Exec => self.exec(at, tid),
-            Stop::Exit => self.before_end(at, tid),
+            Stop::Exit => self.before_end(tid),
             Stop::Signal(number) => signal = number,
             Stop::Gone { status, usage } => {
                 self.release(at);
@@ -206,7 +199,7 @@ impl Trace {
         if let Some(parent) = self.processes.get_mut(&parent) {
             parent.shared = true;
         }
-        self.processes.insert(process, Process::one_thread(at));
+        self.processes.insert(process, Process::one_thread());
         if self.tree.join(at, parent, process) {
             // It is stopped since its start, or a moment behind it.
             self.events.push(Event::Fork {
@@ -249,9 +242,6 @@ impl Trace {
         if command.last() == Some(&0) {
             command.pop();
         }
-        if self.inherited.is_none() {
-            self.inherited = proc_pid_fd::count(&self.root, pid);
-        }
         // Only for a program without a name: every file read here is time of the task.
         let path = command.is_empty().then(|| self.root.process(pid, "exe"));
         let path = path.and_then(|path| std::fs::read_link(path).ok());
@@ -265,7 +255,7 @@ impl Trace {
     }
 
     /// The memory of a process is read at the stop of its last thread.
-    fn before_end(&mut self, at: Nanos, tid: u32) {
+    fn before_end(&mut self, tid: u32) {
         let Some(process) = self
             .threads
             .get(&tid)
@@ -273,20 +263,17 @@ impl Trace {
         else {
             return;
         };
-        let alone = !process.shared;
-        let (counters, peaks) = if alone {
-            values::read_alone(&mut self.files, tid)
-        } else {
-            values::read(&mut self.files, tid)
-        };
+        let files = &mut self.files;
+        let unshared = (!process.shared).then_some(());
+        let of_process = unshared.and_then(|()| values::read_alone(files, tid));
+        let alone = of_process.is_some();
+        let (counters, peaks) = of_process.unwrap_or_else(|| values::read(files, tid));
         process.running = process.running.saturating_sub(1);
         if process.running == 0 {
             process.peaks = peaks;
             // Its files are still open at this stop.
             if let Some(tasks) = &mut self.io_uring_tasks
-                && at.since(process.born) >= RING_LIFE
-                && !(alone && has_opened_nothing(&self.root, tid, self.inherited))
-                && proc_pid_fd::read(&self.root, tid).is_ok_and(|seen| seen.io_urings > 0)
+                && proc_pid_fd::holds_io_uring(&self.root, tid) == Some(true)
             {
                 *tasks += 1;
             }
@@ -358,17 +345,9 @@ impl Trace {
     }
 }
 
-/// Whether `pid` holds as many descriptors as the task was started with: then it has no ring, short
-/// of one that took the place of another descriptor. Listing them takes longer than all else.
-fn has_opened_nothing(root: &Root, pid: u32, inherited: Option<u64>) -> bool {
-    let count = proc_pid_fd::count(root, pid);
-    count.is_some() && count <= inherited
-}
-
 impl Process {
-    fn one_thread(born: Nanos) -> Self {
+    fn one_thread() -> Self {
         Self {
-            born,
             running: 1,
             ..Self::default()
         }

@@ -6,7 +6,8 @@
 //! its own then. Otherwise `/proc/TID/task/TID/io` is the thread's own, and `/proc/PID/io` would
 //! hold dead threads and waited-for children too.
 
-use crate::query::{proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_status};
+use crate::query::proc_pid_status::{self, Status};
+use crate::query::{proc_pid_io, proc_pid_schedstat, proc_pid_stat};
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
 use std::ffi::OsString;
@@ -77,16 +78,21 @@ impl Files {
 pub(super) type Values = (Counters, Option<MemoryPeaks>);
 
 /// Reads the only thread that its process ever had, without children: what [`alone_at_end`] adds
-/// is left out.
-pub(super) fn read_alone(files: &mut Files, pid: u32) -> Values {
+/// is left out. `None` for the first process of a pid namespace, which may have waited for orphans
+/// that it did not make.
+pub(super) fn read_alone(files: &mut Files, pid: u32) -> Option<Values> {
+    let status = files.read(pid, "status").map(proc_pid_status::parse);
+    if status.as_ref().is_some_and(|status| status.is_init) {
+        return None;
+    }
     let mut counters = files
         .read(pid, "io")
         .map(proc_pid_io::parse)
         .unwrap_or_default();
     let schedstat = files.read(pid, "schedstat");
     add_schedstat(schedstat, &mut counters);
-    let peaks = add_status(files.read(pid, "status"), &mut counters);
-    (counters, peaks)
+    let peaks = status.and_then(|status| add_status(&status, &mut counters));
+    Some((counters, peaks))
 }
 
 /// Reads the counters of the thread `tid` itself. CPU time by user and system is left out: `/proc`
@@ -102,7 +108,8 @@ pub(super) fn read(files: &mut Files, tid: u32) -> Values {
         counters.faults_minor = Some(stat.faults_minor);
         counters.faults_major = Some(stat.faults_major);
     }
-    let peaks = add_status(files.read_own(tid, "status"), &mut counters);
+    let status = files.read_own(tid, "status").map(proc_pid_status::parse);
+    let peaks = status.and_then(|status| add_status(&status, &mut counters));
     (counters, peaks)
 }
 
@@ -160,8 +167,7 @@ fn add_schedstat(text: Option<&[u8]>, counters: &mut Counters) {
     counters.cpu_wait = line.map(|line| line.wait);
 }
 
-fn add_status(text: Option<&[u8]>, counters: &mut Counters) -> Option<MemoryPeaks> {
-    let status = proc_pid_status::parse(text?);
+fn add_status(status: &Status, counters: &mut Counters) -> Option<MemoryPeaks> {
     counters.switches_voluntary = status.switches_voluntary;
     counters.switches_involuntary = status.switches_involuntary;
     let rss: Bytes = status.memory.rss_peak?;
@@ -193,7 +199,8 @@ mod tests {
     fn our_own_thread_can_be_read() {
         let mut files = Files::new(Path::new("/proc"));
         let me = std::process::id();
-        for (counters, peaks) in [read(&mut files, me), read_alone(&mut files, me)] {
+        let alone = read_alone(&mut files, me).unwrap();
+        for (counters, peaks) in [read(&mut files, me), alone] {
             assert!(counters.reads.is_some() && counters.cpu.is_some());
             assert!(counters.switches_voluntary.is_some() && peaks.is_some());
         }
