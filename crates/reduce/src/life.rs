@@ -9,6 +9,24 @@ use record::unit::Nanos;
 use record::value::Method;
 use std::sync::Arc;
 
+/// A program maps this much of files in its first moment.
+const LIBRARIES: u64 = 4 << 20;
+
+/// The resident set of a process, bytes: what is no file's, and all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mix {
+    own: u64,
+    all: u64,
+}
+
+impl Mix {
+    /// Whether the growth to `peak` is likely memory of its own: it is more than the libraries that
+    /// a program maps at its start, and most of what was seen was no file.
+    pub(crate) const fn grew_by_itself(self, peak: u64) -> bool {
+        peak.saturating_sub(self.all) > LIBRARIES && self.own >= self.all / 2
+    }
+}
+
 /// Earlier command lines kept a process.
 const EARLIER_MAX: usize = 16;
 
@@ -50,6 +68,8 @@ pub(crate) struct Life {
     pub(crate) threads_seen: Option<u64>,
     /// Most file pages seen since the last exec.
     pub(crate) file_seen: Option<u64>,
+    /// Its memory when it was last read alive.
+    pub(crate) mix_seen: Option<Mix>,
     /// Up to when the ceilings know what it held.
     pub(crate) settled_rss: Nanos,
     pub(crate) settled_virtual: Nanos,
@@ -85,6 +105,7 @@ impl Life {
             virtual_seen: None,
             threads_seen: None,
             file_seen: None,
+            mix_seen: None,
             settled_rss: start,
             settled_virtual: start,
             missed: 0,
@@ -112,6 +133,7 @@ impl Life {
         };
         self.command = Arc::from(told.unwrap_or_default());
         self.file_seen = None;
+        self.mix_seen = None;
     }
 
     /// It was read.
@@ -136,6 +158,13 @@ impl Life {
         self.virtual_seen = self.virtual_seen.max(size.map(|b| b.0));
         self.threads_seen = self.threads_seen.max(sample.threads);
         self.file_seen = self.file_seen.max(memory.rss_file.map(|b| b.0));
+        if let (Some(anon), Some(all)) = (memory.rss_anon, memory.rss) {
+            let shmem = memory.rss_shmem.map_or(0, |b| b.0);
+            self.mix_seen = Some(Mix {
+                own: anon.0.saturating_add(shmem),
+                all: all.0,
+            });
+        }
         self.last = Some(Reading {
             at,
             own,
@@ -160,6 +189,11 @@ impl Life {
     /// The largest resident set known of it.
     pub(crate) fn rss_peak(&self) -> Option<u64> {
         self.rss_seen.max(self.peaks.rss.map(|b| b.0))
+    }
+
+    /// Whether what it grew by since it was seen is likely memory of its own.
+    pub(crate) fn grew_by_itself(&self, peak: u64) -> bool {
+        self.mix_seen.is_some_and(|seen| seen.grew_by_itself(peak))
     }
 
     /// The CPU time known of it.

@@ -1,7 +1,7 @@
 //! One pass over the living processes, and the peaks of all passes.
 
 use crate::counters;
-use crate::life::Life;
+use crate::life::{Life, Mix};
 use record::sample::{Counters, Memory, ProcessSample};
 use record::unit::Nanos;
 use std::sync::Arc;
@@ -151,8 +151,11 @@ pub(crate) struct Peaks {
     pub(crate) unreclaimable_process: Peak,
     /// Largest resident set of one process, and when it was known.
     pub(crate) rss_process: Peak,
-    /// The same less the file pages seen in that process.
+    /// The same less the file pages seen in that process, where what it grew by since it was seen
+    /// is likely its own.
     pub(crate) rss_process_less_file: Peak,
+    /// How the largest process was last seen.
+    pub(crate) mix_process: Option<Mix>,
     /// Most file pages seen in one process.
     pub(crate) file_process: Option<u64>,
     pub(crate) virtual_process: Peak,
@@ -176,12 +179,16 @@ impl Peaks {
     /// Takes what is known of one process at `at` into account.
     pub(crate) fn process(&mut self, life: &Life, at: Nanos) {
         let peak = life.rss_peak();
-        self.rss_process.raise(peak, at);
+        if self.rss_process.raise(peak, at) {
+            self.mix_process = life.mix_seen;
+        }
         let size = life.peaks.virtual_size.map(|b| b.0);
         self.virtual_process.raise(life.virtual_seen.max(size), at);
         if let (Some(peak), Some(file)) = (peak, life.file_seen) {
-            self.rss_process_less_file
-                .raise(Some(peak.saturating_sub(file)), at);
+            if life.grew_by_itself(peak) {
+                self.rss_process_less_file
+                    .raise(Some(peak.saturating_sub(file)), at);
+            }
             self.file_process = self.file_process.max(Some(file));
         }
         let ended = life.peaks.anon_at_end.map(|b| b.0);

@@ -60,6 +60,7 @@ pub(crate) struct MemoryPeak<'a> {
     /// Whether each process that ended told its own peak.
     finals: bool,
     living_read: bool,
+    end: Nanos,
 }
 
 impl<'a> MemoryPeak<'a> {
@@ -92,6 +93,7 @@ impl<'a> MemoryPeak<'a> {
             virtual_upper: known(&size, None),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
+            end: end.at,
         }
     }
 
@@ -178,7 +180,11 @@ impl<'a> MemoryPeak<'a> {
             let source = "resident sets, file pages included";
             return self.value("memory_peak", upper, Method::UpperBound, source, None);
         }
-        self.field("memory_peak", bounds, MEMORY_SLACK, source)
+        // The kernel charges a group in batches; resident sets hold file pages.
+        let by_charge =
+            self.tree.whole_charge().is_some() && bounds.upper == self.tree.whole_charge();
+        let slack = if by_charge { MEMORY_SLACK } else { 0 };
+        self.field("memory_peak", bounds, slack, source)
     }
 
     fn memory_bounds(&self) -> Bounds {
@@ -187,21 +193,23 @@ impl<'a> MemoryPeak<'a> {
         bounds.raise(peaks.group, true);
         bounds.raise(peaks.pss, true);
         bounds.raise(peaks.unreclaimable_process, false);
-        bounds.raise(peaks.rss_process_less_file, false);
+        // More than was charged to a group of our own cannot have been new memory: then the file
+        // pages are not known well enough.
+        let possible = |value: &u64| self.tree.whole_charge().is_none_or(|all| *value <= all);
+        let mut own = peaks.rss_process_less_file;
+        own.value = own.value.filter(possible);
+        bounds.raise(own, false);
         let bounded = self.rss_upper.is_some() || self.tree.whole_charge().is_some();
         let (chain, seen) = self.chain_less_file();
+        let chain = chain.filter(possible);
         if seen {
             bounds.raise(timeless(chain), false);
-        } else if peaks.file_process.is_some() || !bounded {
-            // What was charged to a group of our own is a cap on what can have been new memory.
-            bounds.infer(
-                self.tree
-                    .whole_charge()
-                    .map_or(chain, |charge| chain.min(Some(charge))),
-            );
+        } else if self.chain_grew_by_itself() || !bounded && peaks.mix_process.is_none() {
+            bounds.infer(chain);
         }
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
-        let holds = |upper: &u64| Some(*upper) >= bounds.lower;
+        let lower = bounds.lower;
+        let holds = |upper: &u64| Some(*upper) >= lower;
         let charge = self.tree.whole_charge().filter(holds);
         let rss = self.rss_bounds().upper.filter(holds);
         bounds.cap(charge);
@@ -223,17 +231,31 @@ impl<'a> MemoryPeak<'a> {
         (Some(less_file), near && file.is_some())
     }
 
+    fn chain_grew_by_itself(&self) -> bool {
+        let mix = self.tree.peaks.mix_process;
+        mix.zip(self.chain)
+            .is_some_and(|(mix, chain)| mix.grew_by_itself(chain))
+    }
+
     /// The sum of address spaces.
     pub(crate) fn virtual_size(&self) -> Field {
         let peaks = &self.tree.peaks;
         let mut bounds = Bounds::default();
         bounds.raise(peaks.virtual_size, true);
         bounds.raise(peaks.virtual_process, false);
+        // What is resident is mapped: samples may have come before most of it.
+        let resident = self.rss_bounds().lower.filter(|rss| *rss > 0);
+        let missed = resident > bounds.lower;
+        bounds.raise(timeless(resident), false);
         bounds.upper = self
             .virtual_upper
             .max(bounds.lower)
             .filter(|_| self.virtual_upper.is_some());
-        let source = "mm->total_vm and hiwater_vm";
+        let source = match (missed, self.finals) {
+            (true, _) => "at least what was resident",
+            (false, true) => "mm->total_vm and hiwater_vm",
+            (false, false) => "/proc/PID/status VmPeak in samples",
+        };
         self.field("virtual_peak", bounds, RSS_SLACK, source)
     }
 
@@ -282,7 +304,8 @@ impl<'a> MemoryPeak<'a> {
         at: Option<Nanos>,
     ) -> Field {
         let unit = crate::metric::metric(metric).map_or(Unit::Count, |m| m.unit);
-        let at = at.map(|at| at.since(self.tree.start));
+        // A look right after the end may still have found it.
+        let at = at.map(|at| at.min(self.end).since(self.tree.start));
         Field::Present(Value::new(Number::Whole(value), unit, method, source).at(at))
     }
 

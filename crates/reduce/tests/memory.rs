@@ -359,9 +359,51 @@ fn shared_memory_that_nobody_maps_is_charged_though_not_resident() {
 #[test]
 fn file_pages_known_from_a_sample_are_left_out_of_a_later_peak() {
     let mut task = tree(Bpf);
+    let seen = memory(60 * MIB, 40 * MIB);
+    task.sample(ms(100), &[sample(1, 0, seen, seen)]);
+    exit(&mut task, 800, 1, memory(150 * MIB, 20 * MIB));
+    let usage = task.finish(&end(800, None)).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 130 * MIB);
+}
+
+#[test]
+fn growth_of_one_that_mapped_files_is_not_said_to_be_its_own() {
+    let mut task = tree(Bpf);
     let seen = memory(60 * MIB, 10 * MIB);
     task.sample(ms(100), &[sample(1, 0, seen, seen)]);
     exit(&mut task, 800, 1, memory(150 * MIB, 20 * MIB));
     let usage = task.finish(&end(800, None)).usage;
-    assert_eq!(whole(&usage, "memory_peak"), 100 * MIB);
+    assert_eq!(whole(&usage, "memory_peak"), 20 * MIB);
+    let upper = Some(150 * MIB);
+    assert_eq!(method(&usage, "memory_peak"), Method::LowerBound { upper });
+}
+
+#[test]
+fn the_libraries_of_a_program_that_was_seen_at_its_start_are_not_its_own() {
+    let mut task = tree(Bpf);
+    let seen = memory(200 << 10, 100 << 10);
+    task.sample(ms(1), &[sample(1, 0, seen, seen)]);
+    task.group(ms(2), &group(0, 256 << 10));
+    exit(&mut task, 3, 1, memory(1200 << 10, 100 << 10));
+    let usage = task.finish(&end(3, None)).usage;
+    // No more than was charged, whatever the resident set.
+    assert!(whole(&usage, "memory_peak") <= 256 << 10);
+}
+
+#[test]
+fn no_lower_bound_is_above_what_was_charged() {
+    let mut task = tree(Connector);
+    let seen = memory(20 * MIB, 15 * MIB);
+    task.sample(ms(100), &[sample(1, 0, seen, seen)]);
+    task.group(ms(200), &group(15 * MIB, 40 * MIB));
+    gone(&mut task, 800, 1);
+    let waited = Some(chain(memory(150 * MIB, 0)));
+    let usage = task.finish(&end(800, waited)).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 15 * MIB);
+    let upper = Some(40 * MIB);
+    let told = method(&usage, "memory_peak");
+    assert!(
+        told == Method::LowerBound { upper } || told == SAMPLED,
+        "{told:?}"
+    );
 }
