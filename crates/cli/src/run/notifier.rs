@@ -54,12 +54,8 @@ impl Notifier {
 
     /// Programs in the kernel where they may be loaded, else process events.
     fn best(task: &Task) -> Result<Self> {
-        if sys::process::effective_uid() == 0
-            && let Ok(notifier) = Self::bpf(task)
-        {
-            return Ok(notifier);
-        }
-        Self::connector(task)
+        // Tried, not guessed from the user: capabilities suffice. Without them nothing is loaded.
+        Self::bpf(task).or_else(|_| Self::connector(task))
     }
 
     #[cfg(feature = "bpf")]
