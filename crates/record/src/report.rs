@@ -294,7 +294,8 @@ pub struct Monitor {
     pub version: String,
     /// `query`, `events`, `io`.
     pub level: String,
-    /// `bpf`, `connector`, `procfs`, `ptrace`.
+    /// `bpf`, `taskstats` (the connector, and taskstats beside it), `connector`, `procfs` or
+    /// `ptrace`.
     pub mechanism: String,
     /// Time between two samples.
     pub interval_ns: Nanos,

@@ -165,11 +165,16 @@ impl Tree {
 
     /// Whether the CPU time of an exit is not final without a `Final`.
     pub(crate) fn late_cpu(&self) -> bool {
-        self.settings.mechanism == Mechanism::Bpf
+        matches!(
+            self.settings.mechanism,
+            Mechanism::Bpf | Mechanism::Taskstats
+        )
     }
 
     fn awaits_cpu(&self, life: &Life) -> bool {
-        self.late_cpu() && life.cpu_final.is_none() && life.finals.is_some()
+        self.settings.mechanism == Mechanism::Bpf
+            && life.cpu_final.is_none()
+            && life.finals.is_some()
     }
 
     fn leave(&mut self, life: Life) {

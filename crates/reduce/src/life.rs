@@ -204,7 +204,7 @@ impl Life {
     }
 
     /// What it used; `late_cpu` says that the CPU time of its exit is not final without a
-    /// `Final`.
+    /// `Final`, nor its resident peak, which then is a sum of what each CPU counted so far.
     pub(crate) fn spent(&self, late_cpu: bool) -> Spent {
         let finals = self.finals.as_deref().map(counters::with_cpu);
         let sampled = self.last.map(|l| l.own).unwrap_or_default();
@@ -222,7 +222,9 @@ impl Life {
             *slot = u64::from((field.get)(&known).is_some() && self.end.is_some() && !late);
         }
         let one_image = self.execs <= 1;
-        spent.rss = highest(self.rss_peak(), self.peaks.rss.is_some() && one_image);
+        let rough = late_cpu && self.cpu_final.is_none();
+        let told = self.peaks.rss.is_some() && !rough;
+        spent.rss = highest(self.rss_peak(), told && one_image);
         let size = self.peaks.virtual_size.map(|b| b.0);
         spent.virtual_size = highest(self.virtual_seen.max(size), size.is_some() && one_image);
         spent.threads = highest(self.threads_seen, false);

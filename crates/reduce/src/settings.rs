@@ -10,6 +10,9 @@ pub enum Mechanism {
     Bpf,
     /// Every process and its final values.
     Ptrace,
+    /// Every process and its final values, CPU time but for its last moments, which no event
+    /// tells.
+    Taskstats,
     /// Every process; no final values.
     Connector,
     /// No events: a process between two samples is missed.
@@ -79,6 +82,8 @@ pub struct KernelCounts {
     pub io_uring_tasks: Option<u64>,
     /// Events lost so far.
     pub events_lost: u64,
+    /// How often the final values of processes that ended were lost; their ends were not.
+    pub values_lost: u64,
     /// Whether the counts missed nothing, lost events or not.
     pub exact: bool,
 }

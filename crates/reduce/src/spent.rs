@@ -113,7 +113,10 @@ impl Spent {
         let (method, source) = if finals == self.count {
             (Method::Exact, "final value at its end")
         } else {
-            (Method::LowerBound { upper: None }, "its last sample")
+            (
+                Method::LowerBound { upper: None },
+                "as last told or sampled",
+            )
         };
         Field::Present(Value::new(Number::Whole(value), unit, method, source))
     }

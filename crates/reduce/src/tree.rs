@@ -227,14 +227,19 @@ impl Tree {
             .collect()
     }
 
-    /// Events lost so far, at least.
+    /// Events and records of final values lost so far, at least.
     pub fn events_lost(&self) -> u64 {
+        let values = self.counts.map_or(0, |c| c.values_lost);
+        self.forks_and_ends_lost().saturating_add(values)
+    }
+
+    fn forks_and_ends_lost(&self) -> u64 {
         self.lost.max(self.counts.map_or(0, |c| c.events_lost))
     }
 
     /// Whether no process can have been missed.
     pub(crate) fn knows_tree(&self) -> bool {
-        let told = self.settings.mechanism.tells_tree() && self.events_lost() == 0;
+        let told = self.settings.mechanism.tells_tree() && self.forks_and_ends_lost() == 0;
         told && self.counts.is_none_or(|c| c.exact)
     }
 }

@@ -11,6 +11,7 @@ use source::follow::tree::Counts;
 use source::notify::Notify;
 use source::notify::connector::Connector;
 use source::notify::ptrace::{self, Tracer};
+use source::notify::taskstats::ExitValues;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -23,7 +24,7 @@ const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without pr
 pub(crate) enum Notifier {
     /// None: `/proc` is read now and then.
     Procfs,
-    /// The kernel's process events.
+    /// The kernel's process events; with the right to it, taskstats for what each process used.
     Connector(Box<Connector>),
     /// Programs in the kernel.
     #[cfg(feature = "bpf")]
@@ -54,12 +55,8 @@ impl Notifier {
 
     /// Programs in the kernel where they may be loaded, else process events.
     fn best(task: &Task) -> Result<Self> {
-        if sys::process::effective_uid() == 0
-            && let Ok(notifier) = Self::bpf(task)
-        {
-            return Ok(notifier);
-        }
-        Self::connector(task)
+        // Tried, not guessed from the user: capabilities suffice. Without them nothing is loaded.
+        Self::bpf(task).or_else(|_| Self::connector(task))
     }
 
     #[cfg(feature = "bpf")]
@@ -76,6 +73,10 @@ impl Notifier {
 
     fn connector(task: &Task) -> Result<Self> {
         let mut connector = Connector::open(Path::new("/proc"))?;
+        // Not every user may have them; doctor says why not.
+        if let Ok(values) = ExitValues::open() {
+            connector.add_values(values);
+        }
         connector.follow(task.pid(), task.adopter());
         Ok(Notifier::Connector(Box::new(connector)))
     }
@@ -94,7 +95,7 @@ impl Notifier {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Notifier::Procfs => "procfs",
-            Notifier::Connector(_) => "connector",
+            Notifier::Connector(connector) => connector.name(),
             #[cfg(feature = "bpf")]
             Notifier::Bpf(_) => "bpf",
             Notifier::Ptrace(_) => "ptrace",
@@ -105,6 +106,9 @@ impl Notifier {
     pub(crate) fn kind(&self) -> reduce::settings::Mechanism {
         match self {
             Notifier::Procfs => reduce::settings::Mechanism::Procfs,
+            Notifier::Connector(connector) if connector.has_values() => {
+                reduce::settings::Mechanism::Taskstats
+            }
             Notifier::Connector(_) => reduce::settings::Mechanism::Connector,
             #[cfg(feature = "bpf")]
             Notifier::Bpf(_) => reduce::settings::Mechanism::Bpf,
@@ -130,7 +134,10 @@ impl Notifier {
     pub(crate) fn counts(&mut self) -> Option<KernelCounts> {
         match self {
             Notifier::Procfs => None,
-            Notifier::Connector(connector) => Some(kernel_counts(&connector.counts())),
+            Notifier::Connector(connector) => Some(KernelCounts {
+                values_lost: connector.values_lost(),
+                ..kernel_counts(&connector.counts())
+            }),
             #[cfg(feature = "bpf")]
             Notifier::Bpf(bpf) => Some(KernelCounts {
                 io_uring_tasks: Some(bpf.io_uring_tasks()),
@@ -174,6 +181,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         threads_peak: Some(counts.threads_peak),
         io_uring_tasks: None,
         events_lost: 0,
+        values_lost: 0,
         exact: counts.exact,
     }
 }

@@ -3,7 +3,7 @@
 use crate::harness::expect::{Rigour, Truth, holds, number};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Cleanup};
-use crate::harness::run::{Done, Run};
+use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{each_mechanism, words};
 use record::report::ExitType;
@@ -280,4 +280,47 @@ fn sleep_zero_and_true_are_complete(mechanism: Mechanism) {
             report.end
         );
     }
+}
+
+/// Without uid 0 two capabilities are enough for programs in the kernel.
+#[test]
+fn bpf_root_capabilities_without_root_suffice() {
+    if !process::is_root() || Mechanism::Bpf.missing().is_some() {
+        return println!("skipped: giving capabilities away needs root, and BPF");
+    }
+    let folder = std::env::temp_dir().join(format!("plimsoll-capable-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let copy = folder.join("plimsoll");
+    fs::copy(plimsoll(), &copy).unwrap();
+    let user = words![
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps=-all,+bpf,+perfmon",
+        "--ambient-caps=-all,+bpf,+perfmon",
+        copy,
+        "run",
+        "--format",
+        "json",
+        "--",
+        "/bin/sh",
+        "-c",
+        "/bin/true; /bin/true; exit 5",
+    ];
+    let done = Run::bare(user).finish();
+    fs::remove_dir_all(&folder).unwrap();
+    done.expect_status(5);
+    let text = &done.stderr;
+    let report: record::report::Report = serde_json::from_str(&text[text.find('{').unwrap()..])
+        .unwrap_or_else(|error| panic!("{error}: {}", done.context()));
+    assert_eq!(report.monitor.mechanism, "bpf");
+    let total = report
+        .usage
+        .get("processes_total")
+        .and_then(|field| field.value());
+    assert_eq!(
+        total.map(|value| &value.value),
+        Some(&record::value::Number::Whole(3))
+    );
 }

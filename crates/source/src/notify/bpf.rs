@@ -30,7 +30,7 @@ const NAME: &str = "bpf";
 /// # Errors
 /// What is missing: a capability, a kernel feature, or the programs in this build.
 pub fn probe() -> Result<(), Unusable> {
-    sys::bpf::probe().map_err(unusable)
+    sys::bpf::probe().map(drop).map_err(unusable)
 }
 
 fn unusable(why: Unavailable) -> Unusable {

@@ -169,6 +169,17 @@ impl Connector {
         });
     }
 
+    /// Whether the ends of processes are told with what they had used.
+    pub fn has_values(&self) -> bool {
+        self.values.is_some()
+    }
+
+    /// How often records of what processes had used were lost, each time at least one. Those that
+    /// lived then have no values at their end.
+    pub fn values_lost(&self) -> u64 {
+        self.values.as_ref().map_or(0, ExitValues::lost)
+    }
+
     /// How many processes and threads the task has and had; all 0 before [`Connector::follow`].
     pub fn counts(&self) -> Counts {
         self.tree.as_ref().map(Tree::counts).unwrap_or_default()

@@ -73,6 +73,11 @@ impl ExitValues {
         Ok(Self { taskstats, sums })
     }
 
+    /// How often records were lost because the receive buffer was full.
+    pub(super) const fn lost(&self) -> u64 {
+        self.sums.lost
+    }
+
     /// Takes the records that wait. To be called after the messages of the connector were taken, so
     /// that each end
     /// told there has its records here.
@@ -82,7 +87,7 @@ impl ExitValues {
             let taken = self.taskstats.receive(|thread| sums.add(&thread));
             match taken.map_err(failed)? {
                 Taken::Nothing => return Ok(()),
-                Taken::Overrun => self.sums.overrun = true,
+                Taken::Overrun => self.sums.lose(),
                 Taken::Messages(_) if self.sums.by_process.len() >= RECORDS_MAX => return Ok(()),
                 Taken::Messages(_) => {}
             }
@@ -134,6 +139,8 @@ struct Sums {
     round: u64,
     /// Records were lost since the last [`Sums::keep`].
     overrun: bool,
+    /// How often records were lost.
+    lost: u64,
     /// Living processes of which a thread's record may be lost.
     doubtful: HashSet<u32>,
 }
@@ -159,6 +166,11 @@ impl Sums {
             };
             self.by_process.insert(process, sum);
         }
+    }
+
+    fn lose(&mut self) {
+        self.overrun = true;
+        self.lost = self.lost.saturating_add(1);
     }
 
     fn take(&mut self, process: u32) -> Option<(Counters, MemoryPeaks)> {
@@ -253,8 +265,8 @@ mod tests {
     fn after_a_loss_nobody_alive_has_values() {
         let mut sums = Sums::default();
         sums.add(&thread(7, Some(7), 3));
-        sums.overrun = true;
-        assert!(sums.take(7).is_none());
+        sums.lose();
+        assert!(sums.take(7).is_none() && sums.lost == 1);
         sums.keep(HashSet::from([9]));
         sums.add(&thread(9, Some(9), 3));
         sums.add(&thread(10, Some(10), 3));

@@ -9,6 +9,7 @@ use super::share::Share;
 use super::state::State;
 use super::unavailable::check_beforehand;
 use crate::error::Error;
+use crate::process::effective_uid;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,12 +38,16 @@ enum Holder {
 
 impl TaskPrograms {
     /// Uses the node's copy of the programs, loading it if there is none; where nothing can be
-    /// pinned (no bpffs, `/run` not writable), loads a copy of our own.
+    /// pinned (no bpffs, `/run` not writable, not root), loads a copy of our own. Pins and locks
+    /// that belong to somebody without privilege would be a way to hold up or to fool root's runs.
     ///
     /// # Errors
     /// [`Error::Unavailable`] with the reason if this user or kernel cannot have them.
     pub fn open() -> Result<Self, Error> {
         check_beforehand()?;
+        if effective_uid() != 0 {
+            return Self::open_private();
+        }
         match Share::enter() {
             Ok((share, state)) => Ok(Self::new(state, Holder::Node(share))),
             Err(Error::Unavailable(reason)) => Err(Error::Unavailable(reason)),

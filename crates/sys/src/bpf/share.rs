@@ -21,6 +21,7 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const BPFFS: &CStr = c"/sys/fs/bpf";
@@ -43,6 +44,7 @@ const PROGRAM_NAMES: [&str; 7] = [
     LAST_PROGRAM,
 ];
 const LAST_PROGRAM: &str = "on_switch";
+const NOT_OURS: &str = "look at the folder of pins, which is not root's";
 const IN_USE: &str = "open of the pinned programs, which others use";
 
 /// A use of the shared programs; [`Share::leave`] ends it.
@@ -56,6 +58,9 @@ impl Share {
     /// as their user from now on.
     pub(super) fn enter() -> Result<(Self, State), Error> {
         mount_bpffs()?;
+        if fs::metadata(PINS).is_ok_and(|folder| folder.uid() != 0) {
+            return Err(io_error(NOT_OURS)(io::ErrorKind::PermissionDenied.into()));
+        }
         let path = lock_path(OBJECT_HASH);
         make_folder(&path).map_err(io_error("mkdir of the lock's folder"))?;
         let lock = Lock::open(&path)?;

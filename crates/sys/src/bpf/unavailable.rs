@@ -23,16 +23,17 @@ pub enum Unavailable {
     },
 }
 
-/// Tries to load the programs, and lets them go again.
+/// Tries to load the programs, and lets them go again. Whether they stay in the kernel for the
+/// next run: that is root's to do, and where nothing can be pinned each run loads its own copy.
 ///
 /// # Errors
 /// The reason why they cannot be had; whatever else goes wrong counts as missing in the kernel.
-pub fn probe() -> Result<(), Unavailable> {
+pub fn probe() -> Result<bool, Unavailable> {
     #[cfg(not(feature = "bpf"))]
     return Err(Unavailable::NotBuilt);
     #[cfg(feature = "bpf")]
     match super::TaskPrograms::open() {
-        Ok(_) => Ok(()),
+        Ok(programs) => Ok(programs.is_shared()),
         Err(crate::Error::Unavailable(reason)) => Err(reason),
         Err(error) => Err(Unavailable::NoKernelSupport {
             what: error.to_string(),

@@ -38,6 +38,7 @@ fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
     let chain = WAIT_CHAIN.iter().all(|name| works(name));
     let events = match (bpf, chain && works("proc connector")) {
         (true, _) => Some("bpf"),
+        (false, true) if works("taskstats exit listener") => Some("taskstats"),
         (false, true) => Some("connector"),
         (false, false) => None,
     };
@@ -73,8 +74,14 @@ mod tests {
             (all.level, all.mechanism, all.query),
             ("events", Some("bpf"), Some("procfs"))
         );
-        let groups = ["memory controller", "systemd user scope"];
-        let user = choose_by(|name| !name.starts_with("BPF") && !groups.contains(&name));
+        let old = choose_by(|name| !name.starts_with("BPF"));
+        assert_eq!(old.events, Some("taskstats"));
+        let roots = [
+            "memory controller",
+            "systemd user scope",
+            "taskstats exit listener",
+        ];
+        let user = choose_by(|name| !name.starts_with("BPF") && !roots.contains(&name));
         assert_eq!((user.level, user.mechanism), ("events", Some("connector")));
         assert!(user.exact_totals && user.memory_limit.contains("proportional"));
         let poor = choose_by(|name| WAIT_CHAIN.contains(&name));
@@ -97,6 +104,7 @@ mod tests {
             "BPF programs of run",
             "procfs",
             "proc connector",
+            "taskstats exit listener",
             "memory controller",
             "systemd user scope",
             "/proc/PID/smaps_rollup",

@@ -7,6 +7,7 @@ use sys::bpf::Unavailable;
 use sys::probe::{self, KernelTypes, TypeKind};
 
 const ALLOW: &str = "root, or CAP_BPF and CAP_PERFMON";
+const UNSHARED: &str = "loaded anew by each run: one copy for all runs is kept by root alone";
 
 pub(super) const PROBES: &[Probe] = &[
     Probe {
@@ -77,7 +78,8 @@ pub(super) const PROBES: &[Probe] = &[
 /// The programs of `run` themselves, loaded, attached and let go.
 fn of_run() -> Outcome {
     match sys::bpf::probe() {
-        Ok(()) => Outcome::usable(),
+        Ok(true) => Outcome::usable(),
+        Ok(false) => Outcome::with(UNSHARED),
         Err(error @ Unavailable::NotBuilt) => Outcome::not(Absent::Off, error.to_string())
             .remedied_by("a build with the feature bpf, which needs clang"),
         Err(error @ Unavailable::NoPermission { .. }) => {
