@@ -22,7 +22,7 @@ impl fmt::Display for BadQuantity {
             Unit::Ratio | Unit::Cores => "a number above 0 such as 2 or 1.5",
         };
         match read(&self.text, self.unit) {
-            Some(value) if value == 0.0 => write!(f, "`{}` must be above 0: {forms}", self.text),
+            Some(0.0) => write!(f, "`{}` must be above 0: {forms}", self.text),
             _ => write!(f, "`{}` is not {forms}", self.text),
         }
     }

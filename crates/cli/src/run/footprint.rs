@@ -172,7 +172,7 @@ fn working_directory(asked: bool, facts: &mut Facts) -> Option<PathBuf> {
         return Some(dir);
     };
     let why = match leave {
-        Leave::Remote(kind) => format!("the folder is on {kind}"),
+        Leave::Remote(kind) => format!("folder on {kind}"),
         Leave::Home => "it would walk the home".to_owned(),
         Leave::Unknown => "unknown file system".to_owned(),
     };
@@ -190,7 +190,7 @@ mod tests {
     fn a_note_that_comes_in_many_reports_is_one_line_of_a_screen() {
         for why in [
             "a walk takes over 5 ms",
-            "the folder is on fuse.sshfs",
+            "folder on fuse.sshfs",
             "it would walk the home",
             "unknown file system",
         ] {

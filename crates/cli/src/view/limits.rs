@@ -1,6 +1,7 @@
 //! Rows about what was asked for and given, the used share of each limit, and broken limits.
 
 use super::amount::{Marks, number, percent};
+use super::headline::overshoot;
 use super::rows::Row;
 use super::style::printable;
 use record::quantity;
@@ -41,7 +42,6 @@ pub fn rows(report: &Report, marks: &mut Marks) -> Vec<Row> {
 }
 
 fn exceeded(one: &Exceeded) -> Row {
-    let value = number(one.value.as_f64(), one.unit);
     let limit = number(one.limit.as_f64(), one.unit);
     let when = one.at_ns.map_or(String::new(), |at| {
         format!(" after {}", quantity::show_time(at.0))
@@ -57,10 +57,11 @@ fn exceeded(one: &Exceeded) -> Row {
     } else {
         "nothing was ended"
     };
+    let over = overshoot(one).map_or("reached".to_owned(), |over| format!("exceeded by {over}"));
     Row::text(
         "exceeded",
         format!(
-            "{} {value} of {limit}{when}{who}, seen by {}: {fate}",
+            "{} {limit} {over}{when}{who}, seen by {}: {fate}",
             printable(&one.resource),
             printable(&one.source)
         ),
