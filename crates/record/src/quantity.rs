@@ -21,7 +21,10 @@ impl fmt::Display for BadQuantity {
             Unit::Count => "a whole number above 0 such as 64",
             Unit::Ratio | Unit::Cores => "a number above 0 such as 2 or 1.5",
         };
-        write!(f, "`{}` is not {forms}", self.text)
+        match read(&self.text, self.unit) {
+            Some(0.0) => write!(f, "`{}` must be above 0: {forms}", self.text),
+            _ => write!(f, "`{}` is not {forms}", self.text),
+        }
     }
 }
 
@@ -63,17 +66,21 @@ pub fn parse(text: &str, unit: Unit) -> Result<u64, BadQuantity> {
         text: text.to_owned(),
         unit,
     };
+    let value = read(text, unit)
+        .filter(|x| x.is_finite() && *x >= 1.0 && *x < 9.2e18)
+        .ok_or_else(bad)?;
+    Ok(value.round() as u64)
+}
+
+/// The quantity as it is written, zero and far too large ones included.
+fn read(text: &str, unit: Unit) -> Option<f64> {
     let trimmed = text.trim().to_ascii_lowercase();
-    let scaled = match unit {
+    match unit {
         Unit::Bytes => one_term(&trimmed, SIZES),
         Unit::Nanoseconds => terms(&trimmed),
         Unit::Count => trimmed.parse::<u64>().ok().map(|n| n as f64),
         Unit::Ratio | Unit::Cores => one_term(&trimmed, &[("", 1000.0)]),
-    };
-    let value = scaled
-        .filter(|x| x.is_finite() && *x >= 1.0 && *x < 9.2e18)
-        .ok_or_else(bad)?;
-    Ok(value.round() as u64)
+    }
 }
 
 /// Reads the value of a limit.
@@ -208,6 +215,27 @@ mod tests {
             assert!(parse(text, Unit::Nanoseconds).is_err(), "{text}");
         }
         assert!(parse("1.5", Unit::Count).is_err());
+    }
+
+    #[test]
+    fn zero_is_told_to_be_too_little_and_not_to_be_malformed() {
+        for (text, unit) in [
+            ("0", Unit::Bytes),
+            ("0 GiB", Unit::Bytes),
+            ("0h0m", Unit::Nanoseconds),
+            ("0", Unit::Count),
+            ("0.0", Unit::Cores),
+        ] {
+            let told = parse(text, unit).unwrap_err().to_string();
+            assert!(
+                told.starts_with(&format!("`{text}` must be above 0: ")),
+                "{told}"
+            );
+        }
+        let told = parse("0 parsecs", Unit::Nanoseconds)
+            .unwrap_err()
+            .to_string();
+        assert!(told.starts_with("`0 parsecs` is not a time"), "{told}");
     }
 
     #[test]

@@ -10,7 +10,8 @@ use record::value::Method;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Distinct folds kept; what differs from all of them goes into one fold of others.
+/// Distinct folds kept, and at most half of the lines; what differs from all of them goes into one
+/// fold of others.
 const FOLDS_MAX: usize = 4096;
 
 /// The name of the fold of everything else.
@@ -44,15 +45,32 @@ pub(crate) struct Table {
     max: usize,
     /// The main process, which always has a line.
     root: u32,
-    rows: Vec<Life>,
+    rows: Vec<Row>,
     folds: HashMap<Key, Fold>,
 }
 
+/// A process with a line of its own.
+#[derive(Debug)]
+struct Row {
+    life: Life,
+    parent_command: Arc<[u8]>,
+    late_cpu: bool,
+}
+
+impl Row {
+    fn key(&self) -> Key {
+        let command = Arc::clone(&self.life.command);
+        let ending = ending_key(self.life.ending);
+        (Arc::clone(&self.parent_command), command, ending)
+    }
+}
+
 impl Table {
-    /// An empty table of at most `max` lines, folds and the main process `root` not counted.
+    /// An empty table of at most `max` lines, folds and the main process `root` counted; one line
+    /// is too few to tell the main process from the others, so two is the least.
     pub(crate) fn new(max: usize, root: u32) -> Self {
         Self {
-            max,
+            max: max.max(2),
             root,
             rows: Vec::new(),
             folds: HashMap::new(),
@@ -61,19 +79,59 @@ impl Table {
 
     /// Adds an ended process; `late_cpu` as in [`Life::spent`].
     pub(crate) fn push(&mut self, life: Life, parent_command: Arc<[u8]>, late_cpu: bool) {
-        let main = life.pid == self.root && self.rows.len() <= self.max;
-        if main || self.rows.len() < self.max {
-            self.rows.push(life);
-            return;
-        }
-        let mut key = (
+        let main = life.pid == self.root;
+        let row = Row {
+            life,
             parent_command,
-            Arc::clone(&life.command),
-            ending_key(life.ending),
-        );
-        if self.folds.len() >= FOLDS_MAX && !self.folds.contains_key(&key) {
+            late_cpu,
+        };
+        if main || self.len() < self.max {
+            self.rows.push(row);
+        } else {
+            self.fold(row);
+        }
+        self.shrink(self.max);
+    }
+
+    /// Adds a process that lives on and has no line of its own.
+    pub(crate) fn fold_living(&mut self, life: Life, late_cpu: bool) {
+        self.fold(Row {
+            life,
+            parent_command: Arc::from([].as_slice()),
+            late_cpu,
+        });
+    }
+
+    /// The most lines there may be.
+    pub(crate) fn max(&self) -> usize {
+        self.max
+    }
+
+    /// Lines used.
+    fn len(&self) -> usize {
+        self.rows.len() + self.folds.len()
+    }
+
+    /// Folds the newest lines until no more than `max` are used; the main process keeps its own.
+    fn shrink(&mut self, max: usize) {
+        while self.len() > max {
+            let root = self.root;
+            let Some(newest) = self.rows.iter().rposition(|row| row.life.pid != root) else {
+                return;
+            };
+            let row = self.rows.remove(newest);
+            self.fold(row);
+        }
+    }
+
+    fn fold(&mut self, row: Row) {
+        let folds_max = (self.max / 2).min(FOLDS_MAX);
+        let mut key = row.key();
+        // The last fold is kept for the others.
+        if self.folds.len() + 1 >= folds_max && !self.folds.contains_key(&key) {
             key = (Arc::from([].as_slice()), Arc::from(OTHERS), UNKNOWN);
         }
+        let life = &row.life;
         let fold = self.folds.entry(key).or_insert_with(|| Fold {
             pid: life.pid,
             parent: life.parent,
@@ -83,13 +141,14 @@ impl Table {
         });
         fold.start = fold.start.min(life.start);
         fold.end = fold.end.max(life.end);
-        fold.spent.add(&life.spent(late_cpu));
+        fold.spent.add(&life.spent(row.late_cpu));
     }
 
     /// The end of `pid`, if its line is here and lacks one that was told.
     pub(crate) fn tell_end(&mut self, pid: u32, at: Nanos, ending: Ending) {
         let untold = |life: &&mut Life| life.pid == pid && life.ending.is_none();
-        if let Some(life) = self.rows.iter_mut().rev().find(untold) {
+        let mut lives = self.rows.iter_mut().rev().map(|row| &mut row.life);
+        if let Some(life) = lives.find(untold) {
             life.end = Some(at.max(life.start));
             life.end_told = true;
             life.ending = Some(ending);
@@ -101,11 +160,12 @@ impl Table {
         self.folds.values().map(|fold| fold.spent.count).sum()
     }
 
-    /// Every line, by start; times counted from `zero`.
-    pub(crate) fn lines(&self, zero: Nanos, late_cpu: bool) -> Vec<Process> {
+    /// Every line, by start; times counted from `zero`; `taken` lines are used elsewhere.
+    pub(crate) fn lines(&mut self, zero: Nanos, late_cpu: bool, taken: usize) -> Vec<Process> {
+        self.shrink(self.max.saturating_sub(taken));
         let rows = self.rows.iter();
         let mut lines: Vec<_> = rows
-            .map(|life| life.process(zero, zero, late_cpu))
+            .map(|row| row.life.process(zero, zero, late_cpu))
             .collect();
         lines.extend(self.folds.iter().map(|(key, fold)| fold.line(key, zero)));
         lines.sort_by_key(|line| (line.start_ns, line.pid));

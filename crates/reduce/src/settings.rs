@@ -43,7 +43,7 @@ pub enum SeriesKind {
 pub struct Settings {
     /// Time between two passes of samples.
     pub interval: Nanos,
-    /// Ended processes kept as a line each; identical ones beyond are folded.
+    /// Most lines of the process table, two at least; identical processes beyond are folded.
     pub max_processes: usize,
     /// What the event stream tells.
     pub mechanism: Mechanism,

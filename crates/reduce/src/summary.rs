@@ -52,12 +52,13 @@ impl Tree {
         for life in self.living.values() {
             top.offer(candidate(life));
         }
+        let notes = self.notes();
         Summary {
             usage,
             gpus: self.gpu_reports(end.at.since(self.start)),
             processes: self.lines(end),
             folded: self.table.folded(),
-            notes: self.notes(),
+            notes,
             survivors,
             top: top.list(),
             series: self.series,
@@ -82,13 +83,25 @@ impl Tree {
         }
     }
 
-    fn lines(&self, end: &End) -> Vec<Process> {
+    /// The process table: who lives on has a line as well, the oldest before the others, as long as
+    /// they fill at most half of the table.
+    fn lines(&mut self, end: &End) -> Vec<Process> {
         if !self.settings.keep_processes {
             return Vec::new();
         }
-        let mut lines = self.table.lines(self.start, self.late_cpu());
-        for life in self.living.values() {
-            lines.push(life.process(self.start, end.at, self.late_cpu()));
+        let late_cpu = self.late_cpu();
+        let mut living: Vec<_> = self.living.drain().map(|(_, life)| life).collect();
+        living.sort_by_key(|life| (life.pid != self.root, life.start, life.pid));
+        // Half of the table may be folds, and the main process has a line, alive or not.
+        let room = self.table.max().saturating_sub(2) / 2;
+        let main_lives = living.first().is_some_and(|life| life.pid == self.root);
+        let own_lines = living.len().min(room.max(usize::from(main_lives)));
+        for life in living.split_off(own_lines) {
+            self.table.fold_living(life, late_cpu);
+        }
+        let mut lines = self.table.lines(self.start, late_cpu, own_lines);
+        for life in living {
+            lines.push(life.process(self.start, end.at, late_cpu));
         }
         lines.sort_by_key(|line| (line.start_ns, line.pid));
         lines

@@ -65,12 +65,53 @@ fn folded_lines_hold_what_single_lines_held() {
     assert_eq!(sums(&single.processes), sums(&folded.processes));
     assert_eq!(single.usage, folded.usage);
     assert_eq!(single.folded, 0);
-    // A hundred lines, the shell, and the bounded folds.
-    assert!(folded.processes.len() < 100 + 2 + 4100);
-    assert_eq!(folded.folded, u64::from(count) - 100);
+    assert_eq!(folded.processes.len(), 100);
+    let alone = folded.processes.iter().filter(|p| p.folded == 1).count();
+    assert!(alone >= 50, "{alone} lines of one process");
+    assert!(folded.folded >= u64::from(count) + 1 - alone as u64);
     let exact = |line: &Process| line.usage.get("cpu_time").unwrap().value().unwrap().method;
     let mut ended = folded.processes.iter().filter(|line| line.pid != 1);
     assert!(ended.all(|line| exact(line) == Method::Exact));
+}
+
+/// Survivors and the main process take lines too, and none is lost.
+#[test]
+fn no_number_of_survivors_takes_more_lines_than_allowed() {
+    for max_processes in [2, 3, 10] {
+        let settings = Settings {
+            mechanism: Mechanism::Bpf,
+            keep_processes: true,
+            max_processes,
+            ..Settings::default()
+        };
+        let mut task = Tree::new(ZERO, 1, settings);
+        exec(&mut task, 0, 1, "sh");
+        for pid in 2..30 {
+            spawn(&mut task, 1, 1, pid, "sleep");
+        }
+        for pid in 2..10 {
+            exit(&mut task, 2, pid, cpu(1));
+        }
+        let end = End {
+            survivors: task.alive(),
+            ..end(3, None)
+        };
+        let lines = task.finish(&end).processes;
+        assert!(
+            lines.len() <= max_processes,
+            "{} lines of {max_processes}",
+            lines.len()
+        );
+        assert_eq!(sums(&lines).0, 29);
+        assert_eq!(sums(&lines).1, 8_000_000);
+        assert_eq!(
+            lines
+                .iter()
+                .filter(|line| line.pid == 1 && line.folded == 1)
+                .count(),
+            1
+        );
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub struct AskedLimit {
 
 /// All limits of the command line, in the order of the table of limits, one each.
 pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>> {
-    let mut asked: Vec<AskedLimit> = Vec::new();
+    let mut asked = Vec::new();
     for item in words.iter().flat_map(|word| word.split(',')) {
         let (name, value) = item
             .split_once('=')
@@ -36,25 +36,32 @@ pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>>
             add(&mut asked, &name, &value, &source)?;
         }
     }
+    let mut asked: Vec<_> = asked.into_iter().map(|(one, _)| one).collect();
     asked.sort_by_key(|one| one.limit.resource);
     Ok(asked)
 }
 
-fn add(asked: &mut Vec<AskedLimit>, name: &str, value: &str, source: &str) -> Result<()> {
+/// A limit and its value as it was written.
+type Written = (AskedLimit, String);
+
+fn add(asked: &mut Vec<Written>, name: &str, value: &str, source: &str) -> Result<()> {
     let resource =
         resource(name).with_context(|| format!("{source}: no limit `{name}`; {}", names()))?;
     let limit = quantity::parse_limit(resource, value)
         .with_context(|| format!("{source}: limit {name}"))?;
-    if let Some(first) = asked.iter().find(|one| one.limit.resource == resource) {
+    let known = asked.iter().find(|(one, _)| one.limit.resource == resource);
+    if let Some((first, written)) = known {
         bail!(
-            "limit {name} has two values: {} and {source}; give one",
-            first.source
+            "limit {name} has two values: {written} ({}) and {} ({source}); give one",
+            first.source,
+            value.trim()
         );
     }
-    asked.push(AskedLimit {
+    let one = AskedLimit {
         limit,
         source: source.to_owned(),
-    });
+    };
+    asked.push((one, value.trim().to_owned()));
     Ok(())
 }
 
@@ -177,7 +184,11 @@ mod tests {
         assert!(message(words(&["memory=4X"])).contains("512MiB"));
         assert!(message(words(&["memory=0"])).contains("512MiB"));
         assert!(message(words(&["processes=1.5"])).contains("whole number"));
-        assert!(message(words(&["wall=1s,wall=2s"])).contains("two values"));
+        assert!(message(words(&["memory=0"])).contains("`0` must be above 0"));
+        assert_eq!(
+            message(words(&["wall=1s,wall=90m"])),
+            "limit wall has two values: 1s (--limit) and 90m (--limit); give one"
+        );
     }
 
     #[test]
@@ -221,6 +232,7 @@ mod tests {
         let mut limits = tempfile::NamedTempFile::new().unwrap();
         limits.write_all(b"wall = 3").unwrap();
         let got = collect(&["wall=2s".to_owned()], Some(limits.path()));
-        assert!(message(got).contains("two values"));
+        let both = format!("2s (--limit) and 3 (--limits {})", limits.path().display());
+        assert!(message(got).contains(&both));
     }
 }

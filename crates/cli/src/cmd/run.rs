@@ -515,6 +515,7 @@ mod tests {
             "--limit-exit-code 256 x",
             "--attempt 0 x",
             "--max-processes 0 x",
+            "--max-processes 1 x",
             "--kill-descendants --wait-descendants x",
             "--quiet --format json x",
             "--limit wall=1 --limit wall=2 x",

@@ -151,9 +151,10 @@ pub struct ReportArgs {
     /// Show a status line while the task runs, if stderr is a terminal
     #[arg(long)]
     pub live: bool,
-    /// Most lines of PREFIX.processes.jsonl; beyond it short processes are folded, sums stay exact
+    /// Most lines of PREFIX.processes.jsonl, 2 or more; beyond it short processes are folded, sums
+    /// stay exact
     #[arg(long, value_name = "N", default_value_t = 10_000,
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(2..))]
     pub max_processes: u64,
 }
 

@@ -222,11 +222,16 @@ fn limit_cause(broken: &Broken) -> String {
         (Some(name), Some(pid)) => format!(", most of it by {name} (pid {pid})"),
         _ => String::new(),
     };
+    let over = verdict.value - limit.as_f64();
+    let how = if over > 0.0 {
+        format!("exceeded by {}", quantity::show(over, unit))
+    } else {
+        "reached".to_owned()
+    };
     format!(
-        "the limit on {} of {} was exceeded with {}{who}",
+        "the limit on {} of {} was {how}{who}",
         verdict.limit.resource.name(),
         quantity::show(limit.as_f64(), unit),
-        quantity::show(verdict.value, unit),
     )
 }
 

@@ -64,8 +64,7 @@ impl Folders {
         };
         match footprint.tick(now) {
             Ok(Some(walked)) if walked.partial().is_some() && !self.asked => {
-                self.stopped =
-                    Some("the working directory takes more than 5 ms to walk".to_owned());
+                self.stopped = Some("a walk takes over 5 ms".to_owned());
                 self.footprint = None;
             }
             Ok(Some(walked)) => {
@@ -118,7 +117,7 @@ impl Folders {
         Some(if self.asked {
             why.to_owned()
         } else {
-            format!("no footprint: {why}; --measure-dir DIR asks for it")
+            unasked(why)
         })
     }
 
@@ -129,6 +128,11 @@ impl Folders {
             self.stopped = Some(why.to_owned());
         }
     }
+}
+
+/// The note where no walk was asked for: it comes in many reports, so it fits one line of a screen.
+fn unasked(why: &str) -> String {
+    format!("no footprint: {why}; --measure-dir DIR asks for it")
 }
 
 /// The folder that was asked for, by a path that does not depend on the working directory. A file
@@ -168,10 +172,30 @@ fn working_directory(asked: bool, facts: &mut Facts) -> Option<PathBuf> {
         return Some(dir);
     };
     let why = match leave {
-        Leave::Remote(kind) => format!("the working directory is on {kind}"),
-        Leave::Home => "the working directory is the home or above it".to_owned(),
-        Leave::Unknown => "the file system of the working directory is unknown".to_owned(),
+        Leave::Remote(kind) => format!("folder on {kind}"),
+        Leave::Home => "it would walk the home".to_owned(),
+        Leave::Unknown => "unknown file system".to_owned(),
     };
     facts.footprint_left_alone(why);
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::rows::LABEL_WIDTH;
+    use crate::view::style::WIDTH;
+
+    #[test]
+    fn a_note_that_comes_in_many_reports_is_one_line_of_a_screen() {
+        for why in [
+            "a walk takes over 5 ms",
+            "folder on fuse.sshfs",
+            "it would walk the home",
+            "unknown file system",
+        ] {
+            let note = unasked(why);
+            assert!(note.chars().count() + LABEL_WIDTH <= WIDTH, "{note}");
+        }
+    }
 }

@@ -26,6 +26,8 @@ fn wait(limit: &Limit, live: &Live, cpus: u64, interval: Nanos) -> Nanos {
         .map_or(0.0, |reading| reading.value);
     let room = (limit.value as f64 - value).max(0.0);
     let seconds = match limit.resource {
+        // Past it, nothing more comes of looking: the grace has its own clock.
+        Resource::Wall if value > limit.value as f64 => return interval,
         Resource::Wall => return Nanos(room as u64).max(Nanos(1)),
         Resource::Cpu => room / 1e9 / cpus.max(1) as f64,
         Resource::Memory => memory_room(limit, live) / MEMORY_PER_SECOND,
@@ -84,6 +86,8 @@ mod tests {
     #[test]
     fn a_look_comes_before_the_room_is_used_up() {
         assert_eq!(at(Resource::Wall, 12_000_000_000), Nanos::from_secs(3));
+        // A limit that is broken already does not keep the monitor awake until the task is dead.
+        assert_eq!(at(Resource::Wall, 8_000_000_000), Nanos::from_secs(1));
         assert_eq!(at(Resource::Cpu, 2_000_000_000), Nanos::from_millis(500));
         assert_eq!(at(Resource::Memory, 3 << 30), Nanos::from_millis(250));
         assert_eq!(at(Resource::Memory, 1 << 30), LOOK_MIN);

@@ -106,14 +106,18 @@ pub fn count(value: f64) -> String {
     }
 }
 
-/// Cores: `3.1`, `0.04`, `12`.
+/// Cores: `3.1`, `0.04`, `12`; what is not nothing is never `0.00`.
 pub fn cores(value: f64) -> String {
     if value.fract() == 0.0 || value >= 99.95 {
         format!("{value:.0}")
     } else if value >= 0.095 {
         format!("{value:.1}")
-    } else {
+    } else if value >= 0.0095 {
         format!("{value:.2}")
+    } else if value >= 0.0005 {
+        format!("{value:.3}")
+    } else {
+        "<0.001".to_owned()
     }
 }
 
@@ -148,6 +152,10 @@ mod tests {
             assert_eq!(count(value), text);
         }
         assert_eq!([cores(8.0), cores(3.12), cores(0.04)], ["8", "3.1", "0.04"]);
+        assert_eq!(
+            [cores(0.0), cores(0.0018), cores(1e-5)],
+            ["0", "0.002", "<0.001"]
+        );
         assert_eq!(
             [percent(0.0), percent(0.001), percent(1.12)],
             ["0 %", "<1 %", "112 %"]

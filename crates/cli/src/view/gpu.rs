@@ -87,13 +87,7 @@ mod tests {
         report.gpus = gpus;
         let mut out = String::new();
         for row in rows(&report, &mut Marks::default()) {
-            row.render(
-                Style {
-                    width: 80,
-                    color: false,
-                },
-                &mut out,
-            );
+            row.render(Style::PLAIN, &mut out);
         }
         out
     }

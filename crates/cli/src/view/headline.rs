@@ -2,7 +2,7 @@
 
 use super::amount::{Marks, cores, number, percent};
 use super::containers;
-use super::style::printable;
+use super::style::{cut, printable};
 use record::quantity;
 use record::report::{Exceeded, Exit, ExitType, Report};
 use record::unit::Unit;
@@ -17,12 +17,54 @@ pub struct Departure {
     pub elsewhere: bool,
 }
 
-/// The first line, without its end.
-pub fn headline(report: &Report, departures: &[Departure], marks: &mut Marks) -> String {
-    let mut parts = vec![ending(report)];
+/// How much of the first line is said; each step leaves out a little more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    /// Everything.
+    Full,
+    /// Not that the memory is what was allowed, nor who ended the task: rows below tell.
+    Words,
+    /// Nor the share of the cores.
+    CoreShare,
+    /// Nor how much memory there was.
+    MemoryAllowed,
+    /// Nor the cores, nor when a limit was broken.
+    Cores,
+}
+
+/// The first line, without its end; where it would be wider than `width`, less is said in it.
+pub fn headline(
+    report: &Report,
+    departures: &[Departure],
+    marks: &mut Marks,
+    width: Option<usize>,
+) -> String {
+    let steps = [
+        Detail::Full,
+        Detail::Words,
+        Detail::CoreShare,
+        Detail::MemoryAllowed,
+        Detail::Cores,
+    ];
+    let (mut line, mut used) = (String::new(), *marks);
+    for detail in steps {
+        used = *marks;
+        line = compose(report, departures, &mut used, detail);
+        if width.is_none_or(|width| line.chars().count() <= width) {
+            break;
+        }
+    }
+    *marks = used;
+    line
+}
+
+fn compose(report: &Report, departures: &[Departure], marks: &mut Marks, detail: Detail) -> String {
+    let mut parts = vec![ending(report, detail)];
     if report.exit.kind != ExitType::NotStarted {
-        parts.push(memory(report, marks));
-        parts.extend(cores_used(report, marks));
+        parts.push(memory(report, marks, detail));
+        if detail < Detail::Cores {
+            parts.extend(cores_used(report, marks, detail));
+        }
         parts.extend(departed(departures));
         parts.extend(containers::part(report, marks));
     }
@@ -37,7 +79,7 @@ pub fn is_failure(exit: &Exit) -> bool {
     )
 }
 
-fn ending(report: &Report) -> String {
+fn ending(report: &Report, detail: Detail) -> String {
     let exit = &report.exit;
     let after = report
         .usage
@@ -54,7 +96,7 @@ fn ending(report: &Report) -> String {
             )
         }
         ExitType::Signal => format!("{}{after}", killed(exit.signal)),
-        ExitType::Limit => limit(report, &after),
+        ExitType::Limit => limit(report, &after, detail),
         ExitType::NotStarted => not_started(exit),
         ExitType::Running => after.replacen(" after", "running for", 1),
         ExitType::Unknown => format!("ended{after}, nobody could tell how"),
@@ -68,30 +110,44 @@ fn killed(signal: Option<i32>) -> String {
     )
 }
 
-fn limit(report: &Report, after: &str) -> String {
-    let Some(broken) = report.exceeded.iter().find(|one| one.enforced) else {
-        return format!("limit exceeded{after}: ended by Plimsoll");
+/// What was asked for, how far past it the task went, when, and by which process.
+fn limit(report: &Report, after: &str, detail: Detail) -> String {
+    let ended = match detail {
+        Detail::Full => ": ended by Plimsoll",
+        _ => "",
     };
-    let when = broken.at_ns.map_or(after.to_owned(), |at| {
-        format!(" after {}", quantity::show_time(at.0))
-    });
+    let Some(broken) = report.exceeded.iter().find(|one| one.enforced) else {
+        return format!("limit exceeded{after}{ended}");
+    };
+    let when = match broken.at_ns {
+        _ if detail == Detail::Cores => String::new(),
+        Some(at) => format!(" after {}", quantity::show_time(at.0)),
+        None => after.to_owned(),
+    };
+    let who = match (&broken.process, broken.pid) {
+        (Some(name), _) => format!(" ({})", program(name)),
+        (None, Some(pid)) => format!(" (pid {pid})"),
+        (None, None) => String::new(),
+    };
     format!(
-        "limit {} exceeded ({}){when}: ended by Plimsoll",
-        bound(broken),
-        value(broken)
-    )
-}
-
-fn bound(broken: &Exceeded) -> String {
-    format!(
-        "{} {}",
+        "limit {} {} exceeded{}{when}{who}{ended}",
         printable(&broken.resource),
-        number(broken.limit.as_f64(), broken.unit)
+        number(broken.limit.as_f64(), broken.unit),
+        overshoot(broken).map_or(String::new(), |over| format!(" by {over}")),
     )
 }
 
-fn value(broken: &Exceeded) -> String {
-    number(broken.value.as_f64(), broken.unit)
+/// The program of a command line, without its folders.
+fn program(command: &str) -> String {
+    const WIDTH: usize = 24;
+    let path = command.split(' ').next().unwrap_or(command);
+    cut(&printable(path.rsplit('/').next().unwrap_or(path)), WIDTH)
+}
+
+/// How far past the limit the value was; `None` where it was held at the limit.
+pub fn overshoot(broken: &Exceeded) -> Option<String> {
+    let over = broken.value.as_f64() - broken.limit.as_f64();
+    (over > 0.0).then(|| number(over, broken.unit))
 }
 
 fn not_started(exit: &Exit) -> String {
@@ -104,7 +160,7 @@ fn not_started(exit: &Exit) -> String {
     }
 }
 
-fn memory(report: &Report, marks: &mut Marks) -> String {
+fn memory(report: &Report, marks: &mut Marks, detail: Detail) -> String {
     let fields = [
         ("memory_peak", "peak memory"),
         ("rss_peak", "peak of resident sets"),
@@ -121,8 +177,14 @@ fn memory(report: &Report, marks: &mut Marks) -> String {
     };
     let of = memory_allowed(report).map_or(String::new(), |(allowed, words)| {
         let share = percent(peak.value.as_f64() / allowed);
+        let words = if detail < Detail::Words { words } else { "" };
         format!(" of {}{words} ({share})", number(allowed, Unit::Bytes))
     });
+    let of = if detail < Detail::MemoryAllowed {
+        of
+    } else {
+        String::new()
+    };
     format!("{words} {}{of}", marks.show(peak))
 }
 
@@ -142,7 +204,7 @@ fn memory_allowed(report: &Report) -> Option<(f64, &'static str)> {
         .filter(|(allowed, _)| *allowed > 0.0)
 }
 
-fn cores_used(report: &Report, marks: &mut Marks) -> Option<String> {
+fn cores_used(report: &Report, marks: &mut Marks, detail: Detail) -> Option<String> {
     let used = report.usage.get("cores_mean").and_then(Field::value)?;
     let given = report.allocation.get("cores").map(|claim| claim.value);
     let all = given.unwrap_or(Number::Whole(report.host.cpus)).as_f64();
@@ -150,9 +212,12 @@ fn cores_used(report: &Report, marks: &mut Marks) -> Option<String> {
         return Some(format!("{} cores", marks.show(used)));
     }
     let noun = if all == 1.0 { "core" } else { "cores" };
-    let share = percent(used.value.as_f64() / all);
+    let share = match detail {
+        Detail::Full | Detail::Words => format!(" ({})", percent(used.value.as_f64() / all)),
+        _ => String::new(),
+    };
     Some(format!(
-        "{} of {} {noun} ({share})",
+        "{} of {} {noun}{share}",
         marks.show(used),
         cores(all)
     ))
@@ -203,7 +268,7 @@ mod tests {
     use record::value::{Absent, Method, Value};
 
     fn line(report: &Report, departures: &[Departure]) -> String {
-        headline(report, departures, &mut Marks::default())
+        headline(report, departures, &mut Marks::default(), None)
     }
 
     fn departure(program: &str, elsewhere: bool) -> Departure {
@@ -230,7 +295,15 @@ mod tests {
         assert!(line(&report, &[]).starts_with("signal 9 (SIGKILL) after 1.3 ms; peak"));
         sample::break_limit(&mut report);
         assert!(line(&report, &[]).starts_with(
-            "limit memory 512 MiB exceeded (513 MiB) after 1.20 s: ended by Plimsoll;"
+            "limit memory 512 MiB exceeded by 1 MiB after 1.20 s (cc1plus): ended by Plimsoll;"
+        ));
+        report.exceeded[0].process = Some("/usr/bin/python3 -c a/b".to_owned());
+        assert!(line(&report, &[]).contains(" after 1.20 s (python3): ended"));
+        let held = &mut report.exceeded[0];
+        held.value = held.limit;
+        held.process = None;
+        assert!(line(&report, &[]).starts_with(
+            "limit memory 512 MiB exceeded after 1.20 s (pid 4242): ended by Plimsoll;"
         ));
         report.exceeded.clear();
         assert!(line(&report, &[]).starts_with("limit exceeded after 1.3 ms: ended by Plimsoll"));
@@ -238,6 +311,35 @@ mod tests {
         assert!(line(&report, &[]).starts_with("ended after 1.3 ms, nobody could tell how;"));
         report.exit.kind = ExitType::Running;
         assert!(line(&report, &[]).starts_with("running for 1.3 ms;"));
+    }
+
+    #[test]
+    fn a_line_that_does_not_fit_says_less() {
+        let fit = |report: &Report, width| {
+            let line = headline(report, &[], &mut Marks::default(), Some(width));
+            assert!(line.chars().count() <= width, "{width}: {line}");
+            line
+        };
+        let mut report = sample::build();
+        assert!(fit(&report, 86).contains("of 8 GiB allowed (42 %)"));
+        assert_eq!(
+            fit(&report, 80),
+            "exit 0 after 2m03s; peak memory 3.4 GiB of 8 GiB (42 %); 3.1 of 8 cores (39 %)"
+        );
+        assert_eq!(
+            fit(&report, 72),
+            "exit 0 after 2m03s; peak memory 3.4 GiB of 8 GiB (42 %); 3.1 of 8 cores"
+        );
+        assert_eq!(
+            fit(&report, 60),
+            "exit 0 after 2m03s; peak memory 3.4 GiB; 3.1 of 8 cores"
+        );
+        assert_eq!(fit(&report, 40), "exit 0 after 2m03s; peak memory 3.4 GiB");
+        sample::break_limit(&mut report);
+        assert_eq!(
+            fit(&report, 80),
+            "limit memory 512 MiB exceeded by 1 MiB (cc1plus); peak memory 3.4 GiB"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rows about what was asked for and given, the used share of each limit, and broken limits.
 
 use super::amount::{Marks, number, percent};
+use super::headline::overshoot;
 use super::rows::Row;
 use super::style::printable;
 use record::quantity;
@@ -41,7 +42,6 @@ pub fn rows(report: &Report, marks: &mut Marks) -> Vec<Row> {
 }
 
 fn exceeded(one: &Exceeded) -> Row {
-    let value = number(one.value.as_f64(), one.unit);
     let limit = number(one.limit.as_f64(), one.unit);
     let when = one.at_ns.map_or(String::new(), |at| {
         format!(" after {}", quantity::show_time(at.0))
@@ -57,10 +57,11 @@ fn exceeded(one: &Exceeded) -> Row {
     } else {
         "nothing was ended"
     };
+    let over = overshoot(one).map_or("reached".to_owned(), |over| format!("exceeded by {over}"));
     Row::text(
         "exceeded",
         format!(
-            "{} {value} of {limit}{when}{who}, seen by {}: {fate}",
+            "{} {limit} {over}{when}{who}, seen by {}: {fate}",
             printable(&one.resource),
             printable(&one.source)
         ),
@@ -84,14 +85,34 @@ fn used(report: &Report, marks: &mut Marks) -> Vec<String> {
     report.limits.iter().filter_map(share).collect()
 }
 
+/// The source without the kernel file that a field is in: these come in every report.
+fn short(source: &str) -> &str {
+    match source.split_once(' ') {
+        Some((file, field)) if file.starts_with("/proc/") => field,
+        _ => source,
+    }
+}
+
 fn claims(claims: &BTreeMap<String, Claim>, wanted: impl Fn(&Claim) -> bool) -> Vec<String> {
     let show = |(name, claim): (&String, &Claim)| {
         let amount = number(claim.value.as_f64(), claim.unit);
-        printable(&format!("{name} {amount} ({})", claim.source))
+        printable(&format!("{name} {amount} ({})", short(&claim.source)))
     };
     claims
         .iter()
         .filter(|(_, claim)| wanted(claim))
         .map(show)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_a_kernel_file_goes_by_its_own_name() {
+        assert_eq!(short("/proc/meminfo MemTotal"), "MemTotal");
+        assert_eq!(short("memory.max of /a b"), "memory.max of /a b");
+        assert_eq!(short("/proc/x"), "/proc/x");
+    }
 }

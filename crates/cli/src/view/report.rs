@@ -84,7 +84,8 @@ pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
 }
 
 fn first_line(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -> String {
-    let line = headline(report, &extra.departures, marks);
+    let width = style.terminal.then_some(style.width);
+    let line = headline(report, &extra.departures, marks, width);
     let role = if is_failure(&report.exit) {
         Role::Failure
     } else {

@@ -99,8 +99,8 @@ mod tests {
         let mut text = String::new();
         row.render(
             Style {
-                color: false,
                 width: 32,
+                ..Style::PLAIN
             },
             &mut text,
         );

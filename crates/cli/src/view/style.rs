@@ -10,6 +10,8 @@ pub struct Style {
     pub color: bool,
     /// Columns of a line.
     pub width: usize,
+    /// Whether it goes to a terminal, which would wrap what is wider.
+    pub terminal: bool,
 }
 
 /// Columns of a text that goes to no terminal.
@@ -38,6 +40,7 @@ impl Style {
     pub const PLAIN: Style = Style {
         color: false,
         width: WIDTH,
+        terminal: false,
     };
 
     /// The style for `stream`: its terminal's width, and colour if `colorful`, on a terminal alone.
@@ -50,6 +53,7 @@ impl Style {
         Style {
             color: colorful,
             width: width.clamp(WIDTH_MIN, WIDTH_MAX),
+            terminal: true,
         }
     }
 
@@ -119,7 +123,7 @@ mod tests {
         assert_eq!(Style::PLAIN.paint(Role::Failure, "x"), "x");
         let style = Style {
             color: true,
-            width: 80,
+            ..Style::PLAIN
         };
         assert_eq!(style.paint(Role::Failure, "x"), "\x1b[1;31mx\x1b[0m");
         assert_eq!(style.paint(Role::Failure, ""), "");

@@ -246,8 +246,7 @@ fn short_children_are_folded_and_sums_stay(mechanism: Mechanism) {
         .finish();
     done.expect_status(0);
     let all = processes(&fs::read_to_string(done.path("r.processes.jsonl")).unwrap());
-    // The bound, and one line for each command line that stands for folded ones.
-    assert!(all.len() <= 24, "{} lines", all.len());
+    assert!(all.len() <= 20, "{} lines", all.len());
     let total: u64 = all.iter().map(|one| one.folded).sum();
     assert_eq!(total, 201);
     let times = all
