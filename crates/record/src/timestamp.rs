@@ -11,8 +11,8 @@ pub fn rfc3339(unix_ns: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
 }
 
-/// Year, month and day of the proleptic Gregorian calendar, `days` after 1970-01-01
-/// (the era arithmetic published by Howard Hinnant as `civil_from_days`).
+/// Year, month and day of the proleptic Gregorian calendar, `days` after 1970-01-01 (the era
+/// arithmetic published by Howard Hinnant as `civil_from_days`).
 fn civil_from_days(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;

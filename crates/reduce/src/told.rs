@@ -89,8 +89,8 @@ impl Tree {
     }
 
     /// The task reads and writes by `what` (such as `io_uring`), past the kernel's `rchar`,
-    /// `wchar`,
-    /// `syscr` and `syscw`: those four become lower bounds. The bytes of storage hold it all.
+    /// `wchar`, `syscr` and `syscw`: those four become lower bounds. The bytes of storage hold it
+    /// all.
     pub fn unseen_io(&mut self, what: &str) {
         self.io_unseen.get_or_insert_with(|| what.to_owned());
     }

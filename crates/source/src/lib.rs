@@ -1,6 +1,6 @@
 //! Kernel state to records: `query/` reads, `notify/` is told, `follow/` finds the task's
-//! processes, `group/` and
-//! `footprint/` read its control group and its folders, `context/` names its job.
+//! processes, `group/` and `footprint/` read its control group and its folders, `context/` names
+//! its job.
 
 pub mod context;
 pub mod error;

@@ -1,8 +1,7 @@
 //! Trees of known numbers, followed by each event mechanism, as this user and as uid 65534.
 //!
 //! Runs `examples/follow.rs` over the shapes of `programs/tree.c`. A mechanism that this user may
-//! not use is skipped
-//! with its reason.
+//! not use is skipped with its reason.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,8 +1,7 @@
 //! Compiles the freestanding launcher with the C compiler of the target.
 //!
 //! Writes `$OUT_DIR/launcher`: a static program, or an empty file on an architecture without one
-//! (the monitor
-//! then is the parent of the command itself).
+//! (the monitor then is the parent of the command itself).
 
 use std::path::PathBuf;
 

@@ -21,8 +21,7 @@ pub fn open_now() -> Vec<RawFd> {
 }
 
 /// Closes the descriptors `fds`, and points 0, 1 and 2 at `/dev/null` instead so that they stay
-/// taken.
-/// For descriptors that nothing in this process owns: those it was started with.
+/// taken. For descriptors that nothing in this process owns: those it was started with.
 pub fn close_inherited(fds: &[RawFd]) {
     let null = std::fs::OpenOptions::new()
         .read(true)
@@ -116,9 +115,8 @@ pub struct Waiting<'a> {
 }
 
 /// Waits until one of `fds` is ready or `timeout_ns` passed (`ppoll(2)`); `None` waits for ever.
-/// Returns which
-/// are ready (readable, ended or in error), in order. An interrupting signal returns early with
-/// none ready.
+/// Returns which are ready (readable, ended or in error), in order. An interrupting signal returns
+/// early with none ready.
 pub fn poll(fds: &[Waiting<'_>], timeout_ns: Option<u64>) -> Result<Vec<bool>, Error> {
     let mut polled: Vec<libc::pollfd> = fds
         .iter()

@@ -2,10 +2,9 @@
 //! command.
 //!
 //! It is written to a memfd and executed from there. It waits for every descendant, so the kernel
-//! sums up
-//! their use in its `RUSAGE_CHILDREN` and `/proc/self/io`, for any user and without tracing. The C
-//! side is
-//! `launcher/launcher.c`; the messages are the structures of `launcher/launcher.h`.
+//! sums up their use in its `RUSAGE_CHILDREN` and `/proc/self/io`, for any user and without
+//! tracing. The C side is `launcher/launcher.c`; the messages are the structures of
+//! `launcher/launcher.h`.
 
 use crate::descriptor::{self, Received};
 use crate::error::{Error, check};
@@ -96,8 +95,8 @@ pub struct Totals {
 impl Launcher {
     /// Starts the launcher; it forks the command's process, which waits. The first message is
     /// [`Message::Ready`] or [`Message::Failed`]. Fails with `ENOSYS` where there is no launcher
-    /// for this
-    /// architecture, and with the kernel's error where a memfd may not be made or executed.
+    /// for this architecture, and with the kernel's error where a memfd may not be made or
+    /// executed.
     pub fn start(plan: &Plan<'_>) -> Result<Self, Error> {
         if IMAGE.is_empty() {
             let source = io::Error::from_raw_os_error(libc::ENOSYS);
@@ -158,8 +157,8 @@ impl Launcher {
         }
     }
 
-    /// The next message; waits for it if `block`. `Ok(None)` when there is none now.
-    /// `EPIPE` when the launcher is gone.
+    /// The next message; waits for it if `block`. `Ok(None)` when there is none now. `EPIPE` when
+    /// the launcher is gone.
     pub fn message(&self, block: bool) -> Result<Option<Message>, Error> {
         let mut bytes = [0; MESSAGE_BYTES];
         match descriptor::receive(self.control.as_fd(), &mut bytes, block)? {
@@ -239,8 +238,7 @@ fn become_launcher(
         unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) };
     }
     // SAFETY: the arguments end with a null pointer and point into live C strings; `environ` is the
-    // process's
-    // own; an empty path with AT_EMPTY_PATH names the descriptor itself.
+    // process's own; an empty path with AT_EMPTY_PATH names the descriptor itself.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,

@@ -105,8 +105,8 @@ impl Netlink {
     }
 
     /// Asks for a receive buffer of `bytes`, past the limit of unprivileged users where we may.
-    /// Returns the size
-    /// that the kernel granted (it counts its own overhead, some 800 bytes a message, against it).
+    /// Returns the size that the kernel granted (it counts its own overhead, some 800 bytes a
+    /// message, against it).
     pub fn grow_receive_buffer(&self, bytes: u32) -> Result<u64, Error> {
         if self.set_buffer(libc::SO_RCVBUFFORCE, bytes).is_err() {
             self.set_buffer(libc::SO_RCVBUF, bytes)?;

@@ -15,8 +15,7 @@ pub enum Fork {
 }
 
 /// Forks. Only from a process with one thread: another thread's locks would stay locked in the
-/// child for ever,
-/// so with more threads it fails with `EDEADLK`.
+/// child for ever, so with more threads it fails with `EDEADLK`.
 pub fn fork() -> Result<Fork, Error> {
     let threads = std::fs::read_dir("/proc/self/task")
         .map(|tasks| tasks.count())
@@ -29,8 +28,7 @@ pub fn fork() -> Result<Fork, Error> {
         });
     }
     // SAFETY: one thread only (checked above; without /proc the caller's promise), so the child's
-    // memory is
-    // as consistent as the parent's.
+    // memory is as consistent as the parent's.
     let pid = check("fork", i64::from(unsafe { libc::fork() }))?;
     Ok(if pid == 0 {
         Fork::Child

@@ -41,8 +41,7 @@ pub enum Stop {
 }
 
 /// Starts to trace `pid` and all that it will make. With `kill_with_us` the kernel kills them when
-/// the calling
-/// thread ends.
+/// the calling thread ends.
 ///
 /// # Errors
 /// `EPERM` if it is not ours to trace, is traced already, or a security module forbids it.

@@ -1,12 +1,11 @@
 //! What the kernel accounted for a thread (`linux/taskstats.h`), asked for or told at its end.
 //!
 //! Needs `CAP_NET_ADMIN` in the initial user and pid namespaces. Where that is missing some kernels
-//! accept the
-//! subscription and tell nothing: [`Taskstats::listen`] makes sure by ending a thread of its own.
+//! accept the subscription and tell nothing: [`Taskstats::listen`] makes sure by ending a thread of
+//! its own.
 //!
 //! Bytes and calls of reading and writing are left out: the kernel rounds both, calls too, down to
-//! whole 1024s.
-//! Bytes of storage come in pages or sectors and lose at most half a KiB a thread.
+//! whole 1024s. Bytes of storage come in pages or sectors and lose at most half a KiB a thread.
 
 use crate::error::Error;
 use crate::netlink::generic::{Attribute, Family, attribute, attributes};
@@ -129,8 +128,7 @@ impl Taskstats {
     }
 
     /// Asks to be told of the end of every thread on `cpus` (a list as in
-    /// `/sys/devices/system/cpu/possible`), with a
-    /// receive buffer of up to `buffer_bytes`.
+    /// `/sys/devices/system/cpu/possible`), with a receive buffer of up to `buffer_bytes`.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_ADMIN`; `ENODATA` if the kernel took the subscription but tells

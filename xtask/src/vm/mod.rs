@@ -2,8 +2,7 @@
 //! its root.
 //!
 //! The machine has a pure cgroup v2 with every controller, BTF, kprobes and fentry. Kernels and the
-//! tool that boots
-//! them (virtme-ng) are kept below the user's cache folder.
+//! tool that boots them (virtme-ng) are kept below the user's cache folder.
 
 mod guest;
 mod kernel;

@@ -1,8 +1,7 @@
 //! What our own processes cost.
 
 /// CPU time of the main thread of `pid` so far, nanoseconds, from `/proc/PID/schedstat`; 0 if it
-/// cannot be read,
-/// as a process that is gone costs nothing more.
+/// cannot be read, as a process that is gone costs nothing more.
 pub(crate) fn cpu_of(pid: u32) -> u64 {
     std::fs::read_to_string(format!("/proc/{pid}/schedstat"))
         .ok()

@@ -385,8 +385,7 @@ impl Eyes {
     }
 
     /// Whether a process of the task is on its way out: events may have told its end, but nobody
-    /// could wait
-    /// for it yet, so what it used is nowhere.
+    /// could wait for it yet, so what it used is nowhere.
     pub(crate) fn anyone_dying(&self) -> bool {
         self.below()
             .any(|process| process.exiting && process.live_threads() == 1)
@@ -436,8 +435,7 @@ impl Eyes {
     }
 
     /// Takes the events of the end: the kernel tells some of them a moment after the wait was over.
-    /// At most for
-    /// `patience`, and only until nobody but `survivors` is thought alive.
+    /// At most for `patience`, and only until nobody but `survivors` is thought alive.
     pub(crate) fn settle(&mut self, patience: Nanos, survivors: usize, facts: &mut Facts) {
         let deadline = clock::boot().saturating_add(patience.0);
         loop {

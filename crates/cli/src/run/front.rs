@@ -1,8 +1,8 @@
 //! The front: the process that the user or the workflow system started.
 //!
 //! It passes signals to the monitor, stops when the command stops, and exits with the status that
-//! the monitor
-//! decides. If the monitor dies it adopts what is left and takes the status from the launcher.
+//! the monitor decides. If the monitor dies it adopts what is left and takes the status from the
+//! launcher.
 
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
@@ -145,8 +145,7 @@ fn stop_with(signal: i32) {
 }
 
 /// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
-/// with
-/// the command's status; the monitor itself only if it ended in order.
+/// with the command's status; the monitor itself only if it ended in order.
 fn wait_for(monitor_pid: u32) -> u8 {
     let mut status = None;
     while let Ok(Some(waited)) = process::wait_any(true) {

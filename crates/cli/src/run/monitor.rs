@@ -259,8 +259,7 @@ impl<'a> Monitor<'a> {
     }
 
     /// A signal reached the front. What the terminal sends has reached the task already, and so has
-    /// what was
-    /// sent to the whole process group, which we see because it reached us too.
+    /// what was sent to the whole process group, which we see because it reached us too.
     fn pass_on(&mut self, arrived: Arrived) {
         let from_terminal = arrived.from_kernel();
         let to_group = !from_terminal && self.reached_us(&arrived);
@@ -338,8 +337,8 @@ impl<'a> Monitor<'a> {
     }
 
     /// What was waited for, and who lives on with what: each process in one of the two. One that
-    /// ends between
-    /// the two looks could be in neither or in both, so they are repeated until nobody did.
+    /// ends between the two looks could be in neither or in both, so they are repeated until nobody
+    /// did.
     fn last_totals(&mut self) -> (Option<WaitTotals>, Vec<u32>) {
         for _ in 0..LAST_LOOKS_MAX {
             if self.eyes.anyone_dying() {

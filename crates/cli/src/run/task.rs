@@ -1,6 +1,5 @@
 //! The task's processes as the monitor holds them: through the launcher, or, when that is gone, as
-//! their
-//! adopting parent itself.
+//! their adopting parent itself.
 
 use anyhow::{Context, Result, bail};
 use record::identity::Ending;
@@ -85,8 +84,8 @@ impl Task {
     }
 
     /// A thread of ours traces the task. Should its processes become our children, that thread
-    /// alone may wait
-    /// for them: a wait of another thread would take the stops that the tracer is owed.
+    /// alone may wait for them: a wait of another thread would take the stops that the tracer is
+    /// owed.
     pub(crate) fn trace(&mut self) {
         self.traced = true;
     }
@@ -183,8 +182,7 @@ impl Task {
     }
 
     /// Everything waited for so far, as last told. `None` after the launcher was ended from
-    /// outside: what the
-    /// kernel had summed up there is incomplete.
+    /// outside: what the kernel had summed up there is incomplete.
     pub(crate) fn waited(&self) -> Option<WaitTotals> {
         (!self.launcher_gone).then(|| wait_totals(&self.totals))
     }

@@ -2,9 +2,8 @@
 //! it.
 //!
 //! The kernel tells an exit after the parent can already have waited for it and started the next
-//! process. Such an
-//! exit says so; it then counts from before its parent's last fork. Recent births are therefore
-//! kept a while.
+//! process. Such an exit says so; it then counts from before its parent's last fork. Recent births
+//! are therefore kept a while.
 
 use record::unit::Nanos;
 use std::collections::VecDeque;

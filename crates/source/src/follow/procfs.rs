@@ -1,6 +1,5 @@
 //! The descendants of a process without events: `/proc/PID/task/TID/children` where the kernel
-//! keeps it
-//! (`CONFIG_PROC_CHILDREN`), else the parents in every `/proc/PID/stat`.
+//! keeps it (`CONFIG_PROC_CHILDREN`), else the parents in every `/proc/PID/stat`.
 //!
 //! A walk is no instant: a process that is born, dies or changes its parent meanwhile may be
 //! missed.

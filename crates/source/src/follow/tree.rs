@@ -1,11 +1,9 @@
 //! The task's processes, kept from forks and exits as the kernel tells them.
 //!
 //! A process is a member if its parent is one. The *adopter* is the process outside the task that
-//! waits for its
-//! orphans (the launcher): a fork that names it as parent, once the task has its root, was made by
-//! a member with
-//! `CLONE_PARENT`, so the child is a member too. Dead processes leave the set, so a reused pid is
-//! no member.
+//! waits for its orphans (the launcher): a fork that names it as parent, once the task has its
+//! root, was made by a member with `CLONE_PARENT`, so the child is a member too. Dead processes
+//! leave the set, so a reused pid is no member.
 
 use super::peak::Peak;
 use super::procfs::Found;
@@ -212,8 +210,8 @@ impl Tree {
     }
 
     /// Makes the set agree with `found`: the members still there and all descendants of members and
-    /// adopter.
-    /// Returns what must have happened meanwhile. The numbers are lower bounds from then on.
+    /// adopter. Returns what must have happened meanwhile. The numbers are lower bounds from then
+    /// on.
     pub fn resync(&mut self, now: Nanos, found: &[Found]) -> Vec<Event> {
         self.exact = false;
         let alive: HashMap<u32, &Found> = found

@@ -2,14 +2,11 @@
 //! change to the task.
 //!
 //! It tells forks, execs and exits of the whole machine; the ones of the task are picked out here.
-//! It gives no final
-//! values. Losses (a full receive buffer) are told by the kernel and counted by the gaps in its
-//! sequence numbers;
-//! after one the tree is put right from `/proc`.
+//! It gives no final values. Losses (a full receive buffer) are told by the kernel and counted by
+//! the gaps in its sequence numbers; after one the tree is put right from `/proc`.
 //!
 //! Do not read at every wake-up: a pause of some milliseconds between two reads costs nothing (the
-//! buffer holds 500
-//! events or more) and saves most of the monitor's time.
+//! buffer holds 500 events or more) and saves most of the monitor's time.
 
 use super::taskstats::{self, ExitValues};
 use super::{Mechanism, Notify, Unusable};
@@ -153,10 +150,8 @@ impl Connector {
     }
 
     /// Follows the process `root`, which must have one thread and wait for its start, and
-    /// everything it becomes.
-    /// `adopter` is the process outside the task that its orphans go to: children that `adopter`
-    /// gets from now on
-    /// are of the task, so it must make none itself.
+    /// everything it becomes. `adopter` is the process outside the task that its orphans go to:
+    /// children that `adopter` gets from now on are of the task, so it must make none itself.
     pub fn follow(&mut self, root: u32, adopter: u32) {
         let known = procfs::read_process(&self.proc, root).map(|process| process.start);
         let start = known.unwrap_or(Nanos(clock::boot()));

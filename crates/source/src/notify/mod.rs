@@ -19,8 +19,7 @@ pub trait Notify {
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// Appends what happened since the last call, without blocking and not much more than some
-    /// thousand events; what
-    /// is left stays for the next call.
+    /// thousand events; what is left stays for the next call.
     ///
     /// # Errors
     /// When the mechanism has broken down for good. Lost events are no error but an

@@ -1,16 +1,15 @@
 //! ptrace: the exact tree and exact final values for any user, but only when asked for by name.
 //!
 //! It changes the task: without privilege, setuid programs and file capabilities lose their effect;
-//! debuggers,
-//! strace, rr and LeakSanitizer cannot attach; `SIGSTOP` on the monitor holds every new process up.
+//! debuggers, strace, rr and LeakSanitizer cannot attach; `SIGSTOP` on the monitor holds every new
+//! process up.
 //!
 //! **While it runs, no other thread may wait for any child** (`wait4(-1)` without `__WNOTHREAD`):
-//! the kernel would
-//! hand it the stops of the tracing thread. Wait for a pid, or with `__WNOTHREAD`.
+//! the kernel would hand it the stops of the tracing thread. Wait for a pid, or with `__WNOTHREAD`.
 //!
 //! One thread of ours traces: every thread of the task stops there at fork, exec and exit, is read,
-//! and runs on. If
-//! that thread dies, the kernel lets the task run on untraced (or kills it, if asked).
+//! and runs on. If that thread dies, the kernel lets the task run on untraced (or kills it, if
+//! asked).
 
 use super::{Mechanism, Notify, Unusable};
 use crate::error::Error;
@@ -122,11 +121,9 @@ pub struct Tracer {
 
 impl Tracer {
     /// Starts to trace `root`, which must have one thread and wait for its start, and everything it
-    /// makes.
-    /// `adopter` is told as its parent. `proc` is where procfs is mounted. A task's process that is
-    /// a child of this
-    /// process too is waited for by the tracing thread: its end then is only told by
-    /// [`Event::Exit`].
+    /// makes. `adopter` is told as its parent. `proc` is where procfs is mounted. A task's process
+    /// that is a child of this process too is waited for by the tracing thread: its end then is
+    /// only told by [`Event::Exit`].
     ///
     /// # Errors
     /// If tracing is forbidden, or `root` is traced by somebody else.

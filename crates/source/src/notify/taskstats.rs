@@ -2,11 +2,9 @@
 //! connector.
 //!
 //! It tells the end of every thread of the machine before the connector does; the threads of one
-//! process are summed
-//! until the connector tells the end of the process. This is the way to exact values where BPF is
-//! missing. Before
-//! Linux 5.19 a thread's record does not name its process, so there processes of several threads
-//! have no values.
+//! process are summed until the connector tells the end of the process. This is the way to exact
+//! values where BPF is missing. Before Linux 5.19 a thread's record does not name its process, so
+//! there processes of several threads have no values.
 
 use super::{Mechanism, Unusable};
 use crate::error::Error;
@@ -79,8 +77,7 @@ impl ExitValues {
     }
 
     /// Takes the records that wait. To be called after the messages of the connector were taken, so
-    /// that each end
-    /// told there has its records here.
+    /// that each end told there has its records here.
     pub(super) fn drain(&mut self) -> Result<(), Error> {
         for _ in 0..RECORDS_MAX {
             let sums = &mut self.sums;
@@ -196,10 +193,8 @@ impl Sums {
 }
 
 /// A record in our units. Without delay accounting `io_wait` would be a zero that means nothing, so
-/// it is left out,
-/// as are the user and system parts of the CPU time, which come in steps of a tick, and what is
-/// read and written by
-/// calls, which the kernel tells in whole 1024s.
+/// it is left out, as are the user and system parts of the CPU time, which come in steps of a tick,
+/// and what is read and written by calls, which the kernel tells in whole 1024s.
 fn values(thread: &ThreadUse) -> (Counters, MemoryPeaks) {
     let counters = Counters {
         cpu: Some(Nanos(thread.cpu_ns)),

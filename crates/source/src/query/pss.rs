@@ -1,6 +1,5 @@
 //! Proportional set sizes on a budget: they tell shared pages apart, but cost the reader and,
-//! through the lock
-//! on the address space, the read process about 9 ms for each GiB of small pages.
+//! through the lock on the address space, the read process about 9 ms for each GiB of small pages.
 
 use super::proc_pid_smaps_rollup::{self, SmapsRollup};
 use super::proc_pid_status;

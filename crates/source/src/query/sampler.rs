@@ -18,8 +18,7 @@
 //! process of one thread it is exact up to the running tick.
 //!
 //! Descriptors are looked at for an `io_uring` in the first 48 passes of a process and in every
-//! 16th
-//! later: what goes through one is in no count of calls.
+//! 16th later: what goes through one is in no count of calls.
 //!
 //! `own` I/O: `/proc/PID/io` while no child was waited for (then it is the process alone, dead
 //! threads included), else the sum of `task/*/io`, dead threads as last seen.

@@ -12,8 +12,7 @@ pub(super) struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone, and what it holds is read and written by
-// atomics
+// SAFETY: the mapping belongs to this value alone, and what it holds is read and written by atomics
 // or not at all (`slice` says when).
 unsafe impl Send for Mapping {}
 // SAFETY: as above; `&Mapping` gives atomics and bytes that the kernel no longer writes.
@@ -53,8 +52,7 @@ impl Mapping {
         }
     }
 
-    /// The bytes at `at`, if they lie inside. The caller must know that nobody writes them now:
-    /// the
+    /// The bytes at `at`, if they lie inside. The caller must know that nobody writes them now: the
     /// kernel does not between a record's commit and its release.
     pub(super) fn slice(&self, at: usize, count: usize) -> Option<&[u8]> {
         if at.checked_add(count)? > self.bytes {

@@ -1,8 +1,7 @@
 //! The reading end of a BPF ring buffer (`BPF_MAP_TYPE_RINGBUF`): two positions and the data.
 //!
-//! Its pages: the consumer's position (ours to write), the producer's position, then the data
-//! twice in
-//! a row, so that a record that wraps round is whole in memory.
+//! Its pages: the consumer's position (ours to write), the producer's position, then the data twice
+//! in a row, so that a record that wraps round is whole in memory.
 
 use super::mapping::{Mapping, page_bytes};
 use crate::error::Error;

@@ -82,13 +82,10 @@ impl Run {
         })
     }
 
-    /// Makes a process with one thread a member, which must not run meanwhile (a child that
-    /// waits for
-    /// leave to exec). What it forks and execs from now on is seen; its own `Fork` is not.
-    /// Returns its
-    /// start since boot in nanoseconds (cut to a clock tick if read from `/proc/PID/stat`),
-    /// which its
-    /// later events carry.
+    /// Makes a process with one thread a member, which must not run meanwhile (a child that waits
+    /// for leave to exec). What it forks and execs from now on is seen; its own `Fork` is not.
+    /// Returns its start since boot in nanoseconds (cut to a clock tick if read from
+    /// `/proc/PID/stat`), which its later events carry.
     ///
     /// # Errors
     /// [`Error::TooManyRuns`] if it is a member of 8 runs, else the kernel's (the process is
@@ -138,11 +135,10 @@ impl Run {
         }
     }
 
-    /// Gives every event written so far to `take`, in the order of the ring: a process's own
-    /// events
+    /// Gives every event written so far to `take`, in the order of the ring: a process's own events
     /// are in order, and its `Fork` comes before its children's. Ends with a [`RawEvent::Lost`] if
-    /// events were lost since the last call. The ring is not signalled: call this at least every
-    /// 10 ms while the task lives, and once more at its end.
+    /// events were lost since the last call. The ring is not signalled: call this at least every 10
+    /// ms while the task lives, and once more at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
         let page_bytes = page_bytes() as u64;
         self.ring.drain(&mut |bytes| {

@@ -3,14 +3,11 @@
  * The launcher: parent and subreaper of the task's command, in as few pages as possible.
  *
  * A process inherits the resident-set peak of the image that it was forked from and that exec
- * replaced,
- * so the image here must be tiny. It is freestanding: no C library, no heap, no thread. It forks
- * COMMAND,
- * waits for every descendant, and tells the monitor, over a socket, what the kernel accounted for
- * them:
- * RUSAGE_CHILDREN and its own /proc/self/io hold the whole waited-for tree. It uses send and recv
- * because
- * these do not count in /proc/self/io; the few reads that do are subtracted.
+ * replaced, so the image here must be tiny. It is freestanding: no C library, no heap, no thread.
+ * It forks COMMAND, waits for every descendant, and tells the monitor, over a socket, what the
+ * kernel accounted for them: RUSAGE_CHILDREN and its own /proc/self/io hold the whole waited-for
+ * tree. It uses send and recv because these do not count in /proc/self/io; the few reads that do
+ * are subtracted.
  *
  * argv: name, control fd, go fd, flags, signal mask (hex), path, COMMAND's argv...
  */

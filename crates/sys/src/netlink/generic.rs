@@ -57,8 +57,7 @@ impl Family {
     }
 
     /// Sends `command` with `attributes` and returns the attributes of the answer, empty if it was
-    /// a bare
-    /// acknowledgement.
+    /// a bare acknowledgement.
     pub fn ask(&mut self, command: u8, attributes: &[u8]) -> Result<Vec<u8>, Error> {
         // The kernel answers within the call: with data, or with an error, or with an
         // acknowledgement.

@@ -2,15 +2,13 @@
 //! machine.
 //!
 //! Only listeners in the initial pid and user namespaces are heard; elsewhere the subscription is
-//! dropped without
-//! an answer, so an acknowledgement is asked for. Since about 6.6 any user may listen.
+//! dropped without an answer, so an acknowledgement is asked for. Since about 6.6 any user may
+//! listen.
 //!
 //! No event mask and no socket filter is set. Kernels from 6.6 on, until it was repaired, turn the
-//! connector off
-//! for the whole machine when a message was delivered to nobody, and a masked, filtered or overrun
-//! message counts
-//! as delivered to nobody. For the same reason an overrun asks for a new socket: see
-//! [`Subscription::renew`].
+//! connector off for the whole machine when a message was delivered to nobody, and a masked,
+//! filtered or overrun message counts as delivered to nobody. For the same reason an overrun asks
+//! for a new socket: see [`Subscription::renew`].
 
 use super::{Batch, HEADER, Netlink, Protocol, Taken, long, word};
 use crate::error::Error;
@@ -143,8 +141,7 @@ pub enum Refusal {
 
 impl Subscription {
     /// Subscribes with a receive buffer of up to `buffer_bytes`. `token` marks our acknowledgements
-    /// among those of
-    /// other listeners: any number that others hardly use.
+    /// among those of other listeners: any number that others hardly use.
     pub fn open(buffer_bytes: u32, token: u32) -> Result<Self, Refusal> {
         let socket = Netlink::open(Protocol::Connector, PROC_INDEX).map_err(Refusal::Failed)?;
         socket
@@ -170,15 +167,13 @@ impl Subscription {
     }
 
     /// Opens a subscription to take the place of this one after an overrun; the caller drains this
-    /// one first and
-    /// after, and tells doubles by their sequence numbers.
+    /// one first and after, and tells doubles by their sequence numbers.
     pub fn renew(&self) -> Result<Self, Refusal> {
         Self::open(self.buffer_bytes, self.token)
     }
 
     /// Asks for one more acknowledgement to see whether the subscription still stands; it comes
-    /// among the messages.
-    /// Returns false where that cannot be asked without harm (before 6.6).
+    /// among the messages. Returns false where that cannot be asked without harm (before 6.6).
     pub fn ask(&mut self) -> Result<bool, Error> {
         if self.style == Style::Counter {
             return Ok(false);

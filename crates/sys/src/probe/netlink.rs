@@ -36,8 +36,8 @@ const PROC_LISTEN: u32 = 1;
 const PROC_IGNORE: u32 = 2;
 const PROC_EXIT: u32 = 0x8000_0000;
 
-/// Tries to be told of the end of a process, with its final values.
-/// `cpus` is the content of `/sys/devices/system/cpu/possible`.
+/// Tries to be told of the end of a process, with its final values. `cpus` is the content of
+/// `/sys/devices/system/cpu/possible`.
 pub fn taskstats_exit_listener(cpus: &str) -> io::Result<()> {
     let socket = Socket::open(GENERIC, 0)?;
     let family = socket.taskstats_family()?;

@@ -44,9 +44,8 @@ impl Bpf {
         })
     }
 
-    /// Follows the process `root`, which must have one thread and wait for its exec, and
-    /// everything it becomes.
-    /// `parent` is who its fork is told to be by.
+    /// Follows the process `root`, which must have one thread and wait for its exec, and everything
+    /// it becomes. `parent` is who its fork is told to be by.
     ///
     /// # Errors
     /// The process is gone, or in eight runs already.

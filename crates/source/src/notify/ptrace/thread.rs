@@ -212,8 +212,7 @@ impl Trace {
     }
 
     /// All other threads are gone and told, but a main thread that did not call exec itself
-    /// vanishes silently, and
-    /// the caller goes on under its id.
+    /// vanishes silently, and the caller goes on under its id.
     fn exec(&mut self, at: Nanos, pid: u32) {
         self.release(at);
         let alone = self
