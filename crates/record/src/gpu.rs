@@ -48,6 +48,15 @@ pub struct GpuProcess {
     pub busy: Option<f64>,
 }
 
+/// Processes of a task, as far as a driver may have accounts of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GpuPids {
+    /// Seen on a device.
+    pub seen: Vec<u32>,
+    /// Not seen on one.
+    pub others: Vec<u32>,
+}
+
 /// What the driver's accounts say of one process on one device.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GpuAccount {

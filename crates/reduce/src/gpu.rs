@@ -5,7 +5,7 @@ use crate::metric::METRICS;
 use crate::pass::Peak;
 use crate::tree::Tree;
 use crate::usage::at_instant;
-use record::gpu::{GpuAccount, GpuReading, GpuSample};
+use record::gpu::{GpuAccount, GpuPids, GpuReading, GpuSample};
 use record::metric::Metric;
 use record::report::{Gpu, Usage};
 use record::unit::Nanos;
@@ -61,15 +61,17 @@ impl Tree {
 
     /// The processes whose accounts to ask for, once they ended: those seen on a device, and the
     /// other ones of the task. None if no device was ever read.
-    pub fn gpu_pids(&self) -> (Vec<u32>, Vec<u32>) {
+    pub fn gpu_pids(&self) -> GpuPids {
         if self.gpus.readings == 0 || self.gpus.foreign {
-            return (Vec::new(), Vec::new());
+            return GpuPids::default();
         }
         let seen = self.gpus.devices.values().flat_map(|d| &d.seen);
         let seen: BTreeSet<u32> = seen.copied().collect();
         let known = self.living.keys().chain(self.dead.keys()).copied();
-        let others = known.filter(|pid| !seen.contains(pid)).collect();
-        (seen.into_iter().collect(), others)
+        GpuPids {
+            others: known.filter(|pid| !seen.contains(pid)).collect(),
+            seen: seen.into_iter().collect(),
+        }
     }
 
     /// The driver's accounts of processes of the task.

@@ -2,7 +2,7 @@
 
 mod scene;
 
-use record::gpu::{GpuAccount, GpuProcess, GpuReading, GpuSample};
+use record::gpu::{GpuAccount, GpuPids, GpuProcess, GpuReading, GpuSample};
 use record::report::Usage;
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Field, Method};
@@ -111,7 +111,8 @@ fn accounts_of_every_process_replace_samples() {
         1000,
         vec![device("A", vec![on(7, 10, Some(1.0))])],
     ));
-    assert_eq!(task.gpu_pids(), (vec![7], vec![1]));
+    let pids = task.gpu_pids();
+    assert_eq!((pids.seen, pids.others), (vec![7], vec![1]));
     task.gpu_accounts(vec![account("A", 7, 300, 0.4, 2000)]);
     let one = usage(&task);
     assert_eq!(whole(&one, "gpu_time"), 800_000_000);
@@ -178,7 +179,7 @@ fn pids_of_another_namespace_make_everybodys_use_an_upper_bound() {
     for name in ["gpu_time", "gpu_memory_peak", "gpu_utilisation"] {
         assert_eq!(method(&usage, name), Method::UpperBound, "{name}");
     }
-    assert_eq!(task.gpu_pids(), (Vec::new(), Vec::new()));
+    assert_eq!(task.gpu_pids(), GpuPids::default());
 }
 
 #[test]

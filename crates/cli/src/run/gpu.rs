@@ -1,7 +1,7 @@
 //! The task's use of graphics processors, read in a thread of its own: a driver may take its time,
 //! and nothing of the task may wait for it.
 
-use record::gpu::{GpuAccount, GpuReading};
+use record::gpu::{GpuAccount, GpuPids, GpuReading};
 use record::unit::Nanos;
 use record::value::Absent;
 use reduce::tree::Tree;
@@ -30,9 +30,6 @@ enum Told {
     Accounts(Vec<GpuAccount>),
 }
 
-/// The processes whose accounts are asked for: seen on a device, and others.
-type Question = (Vec<u32>, Vec<u32>);
-
 /// The thread that reads the devices, if there are any.
 #[derive(Debug)]
 pub(crate) struct Gpus {
@@ -44,7 +41,7 @@ pub(crate) struct Gpus {
 #[derive(Debug)]
 struct Link {
     told: Receiver<Told>,
-    ask: Sender<Question>,
+    ask: Sender<GpuPids>,
 }
 
 impl Gpus {
@@ -76,13 +73,13 @@ impl Gpus {
     /// The task is over: asks for the accounts of its processes, within a bounded time.
     pub(crate) fn finish(&mut self, tree: &mut Tree) {
         self.collect(tree);
-        let (seen, others) = tree.gpu_pids();
+        let pids = tree.gpu_pids();
         let Ok(link) = &self.link else { return };
-        if !self.accounting || seen.len() + others.len() == 0 {
+        if !self.accounting || pids == GpuPids::default() {
             return;
         }
         // A thread that is gone answers nothing, which the wait below sees.
-        drop(link.ask.send((seen, others)));
+        drop(link.ask.send(pids));
         let until = Instant::now() + PATIENCE;
         while let Ok(told) = link
             .told
@@ -120,7 +117,7 @@ fn start() -> Result<Link, Absent> {
 }
 
 /// Reads until nobody listens any more.
-fn read(tell: &SyncSender<Told>, asked: &Receiver<Question>) {
+fn read(tell: &SyncSender<Told>, asked: &Receiver<GpuPids>) {
     // A static program cannot load the driver's library: it asks the driver's program.
     let run = |program: &str, words: &[&str]| {
         let output = std::process::Command::new(program)
@@ -135,7 +132,7 @@ fn read(tell: &SyncSender<Told>, asked: &Receiver<Question>) {
     let mut pause = FIRST;
     loop {
         let told = match asked.recv_timeout(pause) {
-            Ok((seen, others)) => Told::Accounts(reader.accounts(&seen, &others)),
+            Ok(pids) => Told::Accounts(reader.accounts(&pids)),
             Err(RecvTimeoutError::Timeout) => Told::Reading(reader.read(Nanos(sys::clock::boot()))),
             Err(RecvTimeoutError::Disconnected) => return,
         };

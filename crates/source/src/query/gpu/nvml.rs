@@ -4,7 +4,7 @@
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
-use record::gpu::{GpuAccount, GpuProcess, GpuSample};
+use record::gpu::{GpuAccount, GpuPids, GpuProcess, GpuSample};
 use record::unit::{Bytes, Nanos};
 use record::value::Absent;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,11 +76,10 @@ impl Library {
         samples
     }
 
-    /// The accounts on every device of pids `seen` there, and of `others` that had none before we
-    /// came: the driver keeps the accounts of earlier processes of the same pid.
-    pub(super) fn accounts(&self, seen: &[u32], others: &[u32]) -> Vec<GpuAccount> {
-        let new = others.iter().filter(|pid| !self.before.contains(pid));
-        let wanted: BTreeSet<u32> = seen.iter().chain(new).copied().collect();
+    /// The accounts on every device of pids seen there, and of others that had none before we came: the driver keeps the accounts of earlier processes of the same pid.
+    pub(super) fn accounts(&self, pids: &GpuPids) -> Vec<GpuAccount> {
+        let new = pids.others.iter().filter(|pid| !self.before.contains(pid));
+        let wanted: BTreeSet<u32> = pids.seen.iter().chain(new).copied().collect();
         let mut accounts = Vec::new();
         for device in self.devices() {
             let Ok(id) = device.uuid() else { continue };
@@ -199,12 +198,19 @@ mod tests {
         );
     }
 
+    fn pids(seen: &[u32], others: &[u32]) -> GpuPids {
+        GpuPids {
+            seen: seen.to_vec(),
+            others: others.to_vec(),
+        }
+    }
+
     #[test]
     fn an_account_from_before_counts_only_for_a_process_that_was_seen() {
         let folder = tempfile::tempdir().unwrap();
         let library = stand_in(folder.path());
-        assert_eq!(library.accounts(&[], &[7, 8]), []);
-        let accounts = library.accounts(&[7], &[8, 9]);
+        assert_eq!(library.accounts(&pids(&[], &[7, 8])), []);
+        let accounts = library.accounts(&pids(&[7], &[8, 9]));
         assert_eq!(accounts.len(), 1);
         assert_eq!(accounts[0].memory_peak, Some(Bytes::from_mib(900)));
         assert_eq!(accounts[0].gpu_time(), Some(Nanos::from_secs(2)));

@@ -2,7 +2,7 @@
 
 use super::{amd_sysfs, nvidia_smi};
 use crate::root::Root;
-use record::gpu::{GpuAccount, GpuReading, GpuSample};
+use record::gpu::{GpuAccount, GpuPids, GpuReading, GpuSample};
 use record::unit::Nanos;
 use record::value::Absent;
 
@@ -83,16 +83,16 @@ impl GpuReader {
         }
     }
 
-    /// The driver's accounts of processes that were `seen` on a device, and of `others` unless an
+    /// The driver's accounts of processes that were seen on a device, and of others unless an
     /// account of their pid was there before we were. Empty where accounting mode is off.
-    pub fn accounts(&self, seen: &[u32], others: &[u32]) -> Vec<GpuAccount> {
+    pub fn accounts(&self, pids: &GpuPids) -> Vec<GpuAccount> {
         match &self.way {
             #[cfg(all(feature = "nvml", not(target_feature = "crt-static")))]
-            Way::Library(library) => library.accounts(seen, others),
+            Way::Library(library) => library.accounts(pids),
             Way::Program(run) => {
                 let answer = run(nvidia_smi::PROGRAM, &nvidia_smi::ACCOUNTS).unwrap_or_default();
                 let mut accounts = nvidia_smi::parse_accounts(&answer);
-                accounts.retain(|account| seen.contains(&account.pid));
+                accounts.retain(|account| pids.seen.contains(&account.pid));
                 accounts
             }
             Way::Sysfs => Vec::new(),
@@ -143,7 +143,10 @@ mod tests {
         let first = devices.first().unwrap();
         assert_eq!(first.processes.len(), 2);
         assert_eq!(first.memory_used, Some(Bytes(1234 << 20)));
-        let accounts = reader.accounts(&[4711], &[]);
+        let accounts = reader.accounts(&GpuPids {
+            seen: vec![4711],
+            others: Vec::new(),
+        });
         assert_eq!(accounts.len(), 1);
         assert_eq!(accounts[0].gpu_time(), Some(Nanos::from_millis(3000)));
     }
