@@ -76,7 +76,8 @@ impl Library {
         samples
     }
 
-    /// The accounts on every device of pids seen there, and of others that had none before we came: the driver keeps the accounts of earlier processes of the same pid.
+    /// The accounts on every device of pids seen there, and of others that had none before we came:
+    /// the driver keeps the accounts of earlier processes of the same pid.
     pub(super) fn accounts(&self, pids: &GpuPids) -> Vec<GpuAccount> {
         let new = pids.others.iter().filter(|pid| !self.before.contains(pid));
         let wanted: BTreeSet<u32> = pids.seen.iter().chain(new).copied().collect();

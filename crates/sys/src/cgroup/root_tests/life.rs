@@ -98,12 +98,13 @@ fn root_a_later_run_sweeps_the_group_of_a_killed_monitor() {
     );
     owner.kill().unwrap();
     owner.wait().unwrap();
-    let swept = sweep(&places);
-    assert!(
-        swept.removed >= lines.len() && swept.moved >= 1,
-        "{swept:?}"
-    );
-    assert!(lines.iter().all(|dir| !std::path::Path::new(dir).exists()));
+    // Another test may sweep at the same time: then it holds some of them for a moment.
+    let gone = || lines.iter().all(|dir| !std::path::Path::new(dir).exists());
+    let swept: Vec<_> = (0..100)
+        .take_while(|_| !gone())
+        .map(|_| sweep(&places))
+        .collect();
+    assert!(gone(), "{swept:?}");
     assert!(living.parts().iter().all(|part| part.dir.path().exists()));
     // SAFETY: kill takes two numbers; the task is ours and nobody has waited for it.
     assert_eq!(unsafe { libc::kill(task, libc::SIGKILL) }, 0);
