@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::gpu::Gpus;
 use super::hold::Hold;
 use super::notifier::Notifier;
+use super::rhythm::Rhythm;
 use super::task::Task;
 use crate::cmd::run::{Level, RunOptions, Series};
 use anyhow::Result;
@@ -28,25 +29,6 @@ use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
-/// The shortest time between two passes: the first ones of a task.
-const PASS_MIN: Nanos = Nanos::from_millis(5);
-/// The very first passes come this long after the start and at twice its age each, whatever they
-/// cost: a task of a few milliseconds is seen at least once.
-const PASS_FIRST: Nanos = Nanos::from_millis(1);
-/// A pass comes after this fraction of the task's age: short tasks are seen densely, long ones at
-/// the interval.
-const AGE_FRACTION: u64 = 8;
-/// The same while memory grows or shrinks.
-const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
-/// Passes take at most one part in this of the time.
-const COST_SHARE: u64 = 100;
-
-/// After events were read, the next are read this much later: a wake-up costs more than an event.
-const BATCH: Nanos = Nanos::from_millis(4);
-/// The share for passes that an event asked for, while the task is young.
-const YOUNG_SHARE: u64 = 20;
-/// How long a task is young.
-const YOUNG: Nanos = Nanos::from_millis(300);
 /// Processes whose introduction is remembered before the dead ones are forgotten.
 const INTRODUCED_MAX: usize = 4096;
 /// Passes in which a command line that reads as empty is read again: in the middle of an exec the
@@ -80,10 +62,7 @@ pub(crate) struct Eyes {
     introduced: HashMap<u32, Introduced>,
     adopter: u32,
     start: Nanos,
-    last_pass: Nanos,
-    last_cost: u64,
-    next_pass: Nanos,
-    last_rss: u64,
+    rhythm: Rhythm,
     /// The last reading of events, and whether it found any.
     listened: Nanos,
     batching: bool,
@@ -127,10 +106,7 @@ impl Eyes {
             introduced: HashMap::new(),
             adopter: task.adopter(),
             start: facts.start,
-            last_pass: Nanos(0),
-            last_cost: 0,
-            next_pass: Nanos(0),
-            last_rss: 0,
+            rhythm: Rhythm::new(facts.start, options.interval),
             listened: Nanos(0),
             batching: false,
             broken: false,
@@ -145,7 +121,7 @@ impl Eyes {
         if delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }
-        self.next_pass = facts.start.plus(PASS_FIRST);
+        self.rhythm = Rhythm::new(facts.start, self.settings.interval);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             let command = self.command.clone();
             let at = facts.start;
@@ -168,7 +144,7 @@ impl Eyes {
     /// Takes what happened, and samples if a pass is due.
     pub(crate) fn look(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
         self.listen(facts);
-        if now >= self.next_pass {
+        if now >= self.rhythm.next() {
             self.pass(now, task, hold, facts);
         }
     }
@@ -210,28 +186,13 @@ impl Eyes {
             }
             _ => {}
         }
-        if matches!(event, Event::Exec { .. } | Event::Exit { .. }) {
-            self.hurry();
+        // Where exits carry no values.
+        let without_values = self.notifier.kind() == reduce::settings::Mechanism::Connector;
+        if without_values && matches!(event, Event::Exec { .. } | Event::Exit { .. }) {
+            self.rhythm.hurry();
         }
         facts.event(&event, &mut self.tree);
         self.tree.event(&event);
-    }
-
-    /// What lives on now, its peak included, is known best right after another process ended or
-    /// began: where exits carry no values, look as soon as that costs no more than its share of
-    /// the time.
-    fn hurry(&mut self) {
-        if self.notifier.kind() == reduce::settings::Mechanism::Connector {
-            let share = if self.last_pass.since(self.start) < YOUNG {
-                YOUNG_SHARE
-            } else {
-                COST_SHARE
-            };
-            let soon = self
-                .last_pass
-                .plus(Nanos(self.last_cost.saturating_mul(share)));
-            self.next_pass = self.next_pass.min(soon);
-        }
     }
 
     /// The process that holds most memory, as far as seen: the command's own before anything else
@@ -317,36 +278,15 @@ impl Eyes {
             self.introduce(now, facts);
         }
         self.gpus.collect(&mut self.tree);
-        task.ask_totals();
+        task.refresh_totals(now);
         // Weighing has a budget of its own.
         let weighing = self.scales.spent().since(weighed).0;
         let cost = clock::now(Clock::Thread)
             .saturating_sub(begun)
             .saturating_sub(weighing);
-        (self.last_pass, self.last_cost) = (now, cost);
-        let fraction = if self.grew_or_shrank() {
-            AGE_FRACTION_CHANGING
-        } else {
-            AGE_FRACTION
-        };
-        let age = now.since(self.start).0 / fraction;
-        let pause = age.clamp(PASS_MIN.0, self.settings.interval.0.max(PASS_MIN.0));
-        let pause = pause.max(cost.saturating_mul(COST_SHARE));
-        let infant = now.since(self.start).max(PASS_FIRST);
-        self.next_pass = if infant < PASS_MIN {
-            now.plus(infant)
-        } else {
-            now.plus(Nanos(pause))
-        };
-    }
-
-    /// Whether the resident sets of the last pass differ from those of the one before by more than
-    /// a twentieth.
-    fn grew_or_shrank(&mut self) -> bool {
         let resident = |sample: &ProcessSample| sample.memory.rss.map_or(0, |rss| rss.0);
-        let now: u64 = self.samples.iter().map(resident).sum();
-        let before = std::mem::replace(&mut self.last_rss, now);
-        now.abs_diff(before) > now.max(before) / 20
+        let rss = self.samples.iter().map(resident).sum();
+        self.rhythm.passed(now, cost, rss);
     }
 
     /// A limit on memory may be broken: a pass, now, that tells shared pages apart; what it cost.
@@ -393,13 +333,13 @@ impl Eyes {
 
     /// When something is due.
     pub(crate) fn next(&self, now: Nanos) -> Option<Nanos> {
-        let batch = self.batching.then(|| self.listened.plus(BATCH));
+        let batch = self.batching.then(|| self.rhythm.next_batch(self.listened));
         let drain = self
             .notifier
             .period()
             .map(|period| now.plus(period))
             .or(batch);
-        drain.into_iter().chain([self.next_pass]).min()
+        drain.into_iter().chain([self.rhythm.next()]).min()
     }
 
     /// The descriptor to wait on for events. While they come thick they are taken in batches, not
