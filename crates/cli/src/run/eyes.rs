@@ -4,7 +4,7 @@
 use super::facts::Facts;
 use super::gpu::Gpus;
 use super::hold::Hold;
-use super::notifier::Notifier;
+use super::notifier::{Notifier, Opening};
 use super::rhythm::Rhythm;
 use super::task::Task;
 use crate::cmd::run::{Level, RunOptions, Series};
@@ -72,8 +72,13 @@ pub(crate) struct Eyes {
 impl Eyes {
     /// Chooses the mechanism and follows the command's process, which waits; an error is what was
     /// asked for by name and cannot be had.
-    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
-        let notifier = Notifier::choose(options, facts, task)?;
+    pub(crate) fn choose(
+        options: &RunOptions,
+        facts: &mut Facts,
+        task: &Task,
+        opening: Opening,
+    ) -> Result<Self> {
+        let notifier = Notifier::choose(options, facts, task, opening)?;
         let settings = Settings {
             interval: options.interval,
             max_processes: usize::try_from(options.processes_max).unwrap_or(usize::MAX),

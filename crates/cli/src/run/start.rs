@@ -6,6 +6,7 @@ use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
 use super::monitor::{Monitor, Parts};
+use super::notifier::Opening;
 use super::paper::Paper;
 use super::task::Task;
 use super::words::ToFront;
@@ -111,12 +112,13 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     })?;
     let others = inherited.iter().copied().filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
+    let opening = Opening::begin(options);
     let mut hold = Hold::prepare(options, &mut facts, &task)?;
     hold.folders.leave_out(&paper.own_files());
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {error:#}"));
     }
-    let mut eyes = Eyes::choose(options, &mut facts, &task)?;
+    let mut eyes = Eyes::choose(options, &mut facts, &task, opening)?;
     if options.mechanism == Some(Mechanism::Ptrace) {
         task.trace();
     }
