@@ -5,9 +5,10 @@ use super::facts::Facts;
 use super::gpu::Gpus;
 use super::hold::Hold;
 use super::notifier::{Notifier, Opening};
+use super::reader::{Reader, below};
 use super::rhythm::Rhythm;
 use super::task::Task;
-use crate::cmd::run::{Level, RunOptions, Series};
+use crate::cmd::run::{Level, Mechanism, RunOptions, Series};
 use anyhow::Result;
 use record::event::Event;
 use record::sample::{MainEnd, ProcessSample};
@@ -16,16 +17,13 @@ use record::value::Absent;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
-use source::follow::procfs;
 use source::query::proc_pid_cmdline;
 use source::query::pss::Scales;
-use source::query::sampler::{self, Sampler};
 use source::root::Root;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
@@ -49,7 +47,7 @@ pub(crate) struct Eyes {
     /// What was seen so far.
     pub(crate) tree: Tree,
     settings: Settings,
-    sampler: Sampler,
+    reader: Reader,
     samples: Vec<ProcessSample>,
     events: Vec<Event>,
     scales: Scales,
@@ -96,11 +94,13 @@ impl Eyes {
             Level::Query
         };
         facts.watched_by(notifier.name(), level);
+        // What was asked for by name is used and nothing else.
+        let may_walk = matches!(options.mechanism, None | Some(Mechanism::Bpf));
         Ok(Self {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
             settings,
-            sampler: Sampler::new(Root::default(), sampler::Settings::default()),
+            reader: Reader::new(may_walk),
             samples: Vec::new(),
             events: Vec::new(),
             scales: Scales::new(Root::default()),
@@ -144,6 +144,7 @@ impl Eyes {
     /// The launcher is gone: the monitor is the one that adopts.
     pub(crate) fn adopted(&mut self) {
         self.adopter = std::process::id();
+        self.reader.adopted();
     }
 
     /// Takes what happened, and samples if a pass is due.
@@ -267,8 +268,10 @@ impl Eyes {
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
-        let pids = self.members();
-        self.sampler.sample(&pids, &mut self.samples);
+        let members = self.told().then(|| self.tree.alive());
+        let pids = self
+            .reader
+            .read(self.adopter, members, &mut self.samples, facts);
         hold.muster(now, &pids, &mut self.tree, facts);
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
@@ -308,32 +311,20 @@ impl Eyes {
         self.scales.spent().since(before)
     }
 
-    /// The living processes of the task, as far as known without looking anew where events tell.
-    fn members(&self) -> Vec<u32> {
-        if self.notifier.kind().tells_tree() && !self.broken {
-            return self.tree.alive();
-        }
-        self.found()
+    /// Whether events tell who the task's processes are.
+    fn told(&self) -> bool {
+        self.notifier.kind().tells_tree() && !self.broken
     }
 
     /// The living processes of the task that `/proc` shows below the one that adopts.
     fn found(&self) -> Vec<u32> {
-        self.below().map(|process| process.pid).collect()
-    }
-
-    fn below(&self) -> impl Iterator<Item = procfs::Found> {
-        // Without a readable /proc nothing is found, and the report says what is absent.
-        let found = procfs::descendants(Path::new("/proc"), &[self.adopter]).unwrap_or_default();
-        found
-            .into_iter()
-            .filter(|process| process.live_threads() > 0)
+        below(self.adopter).map(|process| process.pid).collect()
     }
 
     /// Whether a process of the task is on its way out: events may have told its end, but nobody
     /// could wait for it yet, so what it used is nowhere.
     pub(crate) fn anyone_dying(&self) -> bool {
-        self.below()
-            .any(|process| process.exiting && process.live_threads() == 1)
+        below(self.adopter).any(|process| process.exiting && process.live_threads() == 1)
     }
 
     /// When something is due.
@@ -360,7 +351,9 @@ impl Eyes {
     /// Every process that a signal to the tree is for.
     pub(crate) fn everyone(&self, hold: &Hold) -> Vec<u32> {
         let mut pids = self.found();
-        pids.extend(self.members());
+        if self.told() {
+            pids.extend(self.tree.alive());
+        }
         pids.extend(hold.pids());
         pids.sort_unstable();
         pids.dedup();

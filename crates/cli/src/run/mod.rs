@@ -16,6 +16,7 @@ mod notifier;
 mod pace;
 mod paper;
 mod person;
+mod reader;
 mod rhythm;
 mod start;
 mod stray;
