@@ -13,6 +13,8 @@ use super::{front, warn};
 use crate::cmd::Status;
 use crate::cmd::run::{Mechanism, MonitorDeath, RunOptions};
 use anyhow::{Context, Result};
+use source::query::proc_pid_schedstat;
+use source::root::Root;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -126,16 +128,14 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     // A front that died is noticed by the monitor.
     drop(descriptor::send(front.as_fd(), &ToFront::Started.encode()));
     if let Some(errno) = task.go()? {
-        let status = if errno == ENOENT {
-            STATUS_MISSING
-        } else {
-            STATUS_NOT_EXECUTABLE
-        };
-        let why = std::io::Error::from_raw_os_error(errno);
         task.dismiss();
         hold.release();
-        let cause = format!("{}: {why}", path.display());
+        let (status, cause) = refused(&path, errno);
         return Ok(refuse(facts, paper, options, status, &cause));
+    }
+    // Read after the exec: at least what passed before it.
+    if let Ok(before) = proc_pid_schedstat::read(&Root::default(), Some(task.pid())) {
+        eyes.tree.waited_before_exec(before.wait);
     }
     if std::env::set_current_dir("/").is_err() {
         facts.note("the monitor could not leave the working directory");
@@ -151,6 +151,17 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         signals,
     })
     .serve())
+}
+
+/// The status and the words for a program that the kernel refused to execute.
+fn refused(path: &Path, errno: i32) -> (Status, String) {
+    let status = if errno == ENOENT {
+        STATUS_MISSING
+    } else {
+        STATUS_NOT_EXECUTABLE
+    };
+    let why = std::io::Error::from_raw_os_error(errno);
+    (status, format!("{}: {why}", path.display()))
 }
 
 fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {
