@@ -47,7 +47,8 @@ impl Notifier {
             (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts, task).context("--mechanism ptrace"),
             (Some(Level::Events), None) => Self::best(task).context("--level events"),
             (None, None) => Ok(Self::best(task).unwrap_or_else(|error| {
-                facts.note(format!("no process events, so /proc is read: {error:#}"));
+                let why = super::chain(&error);
+                facts.note(format!("no process events, so /proc is read: {why}"));
                 Notifier::Procfs
             })),
         }
