@@ -24,7 +24,7 @@ pub fn status(words: Vec<OsString>) -> cmd::Status {
     match invocation.call() {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("plimsoll: {error:#}");
+            eprintln!("plimsoll: {}", run::chain(&error));
             invocation.failure()
         }
     }

@@ -85,6 +85,10 @@ pub(crate) struct Life {
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
     pub(crate) peaks: MemoryPeaks,
+    /// At least what it had waited for a CPU before it became the command: of the root alone.
+    pub(crate) waited_before: Option<Nanos>,
+    /// Whether the mechanism leaves that out of the final values itself, to the nanosecond.
+    pub(crate) finals_without: bool,
 }
 
 impl Life {
@@ -117,6 +121,15 @@ impl Life {
             ending: None,
             finals: None,
             peaks: MemoryPeaks::default(),
+            waited_before: None,
+            finals_without: false,
+        }
+    }
+
+    /// Leaves out what it waited for before it became the command.
+    fn leave_out(&self, counters: &mut Counters) {
+        if let Some(before) = self.waited_before {
+            counters.cpu_wait = counters.cpu_wait.map(|wait| wait.since(before));
         }
     }
 
@@ -148,7 +161,10 @@ impl Life {
         }
         let memory = &sample.memory;
         let mut own = counters::with_cpu(&sample.own);
-        let mut with_children = counters::or(&counters::with_cpu(&sample.with_children), &own);
+        self.leave_out(&mut own);
+        let mut with_children = counters::with_cpu(&sample.with_children);
+        self.leave_out(&mut with_children);
+        with_children = counters::or(&with_children, &own);
         if let Some(last) = &self.last {
             counters::raise(&mut own, &last.own);
             counters::raise(&mut with_children, &last.with_children);
@@ -206,7 +222,10 @@ impl Life {
     /// What it used; `late_cpu` says that the CPU time of its exit is not final without a
     /// `Final`, nor its resident peak, which then is a sum of what each CPU counted so far.
     pub(crate) fn spent(&self, late_cpu: bool) -> Spent {
-        let finals = self.finals.as_deref().map(counters::with_cpu);
+        let mut finals = self.finals.as_deref().map(counters::with_cpu);
+        if let Some(finals) = finals.as_mut().filter(|_| !self.finals_without) {
+            self.leave_out(finals);
+        }
         let sampled = self.last.map(|l| l.own).unwrap_or_default();
         let mut known = finals.unwrap_or_default();
         if let Some(cpu) = self.cpu_final {
@@ -219,7 +238,11 @@ impl Life {
         };
         for (field, slot) in FIELDS.iter().zip(&mut spent.finals) {
             let late = late_cpu && field.metric == "cpu_time" && self.cpu_final.is_none();
-            *slot = u64::from((field.get)(&known).is_some() && self.end.is_some() && !late);
+            // Left out was at least what was to be left out.
+            let less =
+                field.metric == "cpu_wait" && self.waited_before.is_some() && !self.finals_without;
+            let last = self.end.is_some() && !late && !less;
+            *slot = u64::from((field.get)(&known).is_some() && last);
         }
         let one_image = self.execs <= 1;
         let rough = late_cpu && self.cpu_final.is_none();

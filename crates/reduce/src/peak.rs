@@ -169,11 +169,6 @@ impl<'a> MemoryPeak<'a> {
         } else {
             "largest process, file pages left out"
         };
-        let source = if bounds.inferred && peaks.file_process.is_none() {
-            "largest process by the wait chain, file pages not told apart"
-        } else {
-            source
-        };
         if bounds.lower.is_none()
             && let Some(upper) = bounds.upper
         {
@@ -199,12 +194,11 @@ impl<'a> MemoryPeak<'a> {
         let mut own = peaks.rss_process_less_file;
         own.value = own.value.filter(possible);
         bounds.raise(own, false);
-        let bounded = self.rss_upper.is_some() || self.tree.whole_charge().is_some();
         let (chain, seen) = self.chain_less_file();
         let chain = chain.filter(possible);
         if seen {
             bounds.raise(timeless(chain), false);
-        } else if self.chain_grew_by_itself() || !bounded && peaks.mix_process.is_none() {
+        } else if self.chain_grew_by_itself() {
             bounds.infer(chain);
         }
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.

@@ -1,7 +1,7 @@
 //! What a task is told beside its events and samples: the group, the wait chain, folders.
 
 use crate::pass::Peak;
-use crate::settings::KernelCounts;
+use crate::settings::{KernelCounts, Mechanism};
 use crate::tree::{IO_URING, Tree};
 use record::sample::{GroupSample, WaitTotals};
 use record::unit::{Bytes, Nanos};
@@ -80,6 +80,17 @@ impl Tree {
         let known = self.departed.iter().any(|one| one == what);
         if !known && self.departed.len() < DEPARTED_MAX {
             self.departed.push(what.to_owned());
+        }
+    }
+
+    /// The root had waited up to `wait` for a CPU when it became the command: that is left out of
+    /// its samples, and of its final values where the mechanism has not done so itself. What is
+    /// left is a lower bound.
+    pub fn waited_before_exec(&mut self, wait: Nanos) {
+        let by_kernel = self.settings.mechanism == Mechanism::Bpf;
+        if let Some(root) = self.living.get_mut(&self.root) {
+            root.waited_before = Some(wait);
+            root.finals_without = by_kernel;
         }
     }
 

@@ -7,7 +7,7 @@ use record::sample::Counters;
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Method};
 use reduce::settings::KernelCounts;
-use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
+use reduce::settings::Mechanism::{Bpf, Connector, Procfs, Ptrace, Taskstats};
 use scene::*;
 
 #[test]
@@ -347,4 +347,31 @@ fn a_process_whose_end_was_lost_is_not_counted_beside_the_chain() {
     let usage = task.usage(&end(60, Some(chain(reading(2 * MIB)))));
     assert_eq!(whole(&usage, "bytes_read"), 2 * MIB);
     assert_eq!(method(&usage, "bytes_read"), Method::Exact);
+}
+
+#[test]
+fn what_the_launcher_waited_before_the_command_is_no_use_of_the_task() {
+    let waited = |ms: u64| Counters {
+        cpu_wait: Some(Nanos::from_millis(ms)),
+        ..Counters::default()
+    };
+    for (mechanism, expected_ms) in [(Taskstats, 2), (Ptrace, 2), (Bpf, 12)] {
+        let mut task = tree(mechanism);
+        task.waited_before_exec(Nanos::from_millis(10));
+        let mut seen = sample(1, 0, cpu(0), cpu(0));
+        (seen.own, seen.with_children) = (waited(11), waited(11));
+        task.sample(ms(5), &[seen]);
+        task.event(&Event::Exit {
+            at: ms(50),
+            pid: 1,
+            ending: None,
+            own: Some(Box::new(waited(12))),
+            peaks: None,
+        });
+        let usage = task.finish(&end(50, None)).usage;
+        let expected = expected_ms * 1_000_000;
+        assert_eq!(whole(&usage, "cpu_wait"), expected, "{mechanism:?}");
+        let exact = method(&usage, "cpu_wait") == Method::Exact;
+        assert_eq!(exact, mechanism == Bpf, "{mechanism:?}");
+    }
 }

@@ -77,8 +77,17 @@ pub fn in_first_pid_namespace() -> bool {
 
 /// Makes this process the one that adopts its orphaned descendants (`PR_SET_CHILD_SUBREAPER`).
 pub fn become_subreaper() -> Result<(), Error> {
+    set_subreaper(1)
+}
+
+/// Undoes [`become_subreaper`], which an exec would keep.
+pub fn give_up_subreaper() -> Result<(), Error> {
+    set_subreaper(0)
+}
+
+fn set_subreaper(on: libc::c_ulong) -> Result<(), Error> {
     // SAFETY: integers only.
-    let result = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    let result = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, on, 0, 0, 0) };
     check("prctl(PR_SET_CHILD_SUBREAPER)", i64::from(result)).map(drop)
 }
 

@@ -20,6 +20,8 @@ const TYPE_PID: u16 = 1;
 const TYPE_STATS: u16 = 3;
 const TYPE_THREAD: u16 = 4;
 const TYPE_PROCESS: u16 = 5;
+/// Room for a name (`TS_COMM_LEN`).
+const NAME_BYTES: usize = 32;
 /// Batches read while waiting for our own thread's record.
 const TRIAL_BATCHES: usize = 4096;
 
@@ -32,6 +34,8 @@ pub struct ThreadUse {
     pub process: Option<u32>,
     /// Wait status.
     pub status: u32,
+    /// The thread's name at its end, ended by a NUL.
+    pub name: [u8; NAME_BYTES],
     /// CPU time by the scheduler's clock, nanoseconds.
     pub cpu_ns: u64,
     /// Time runnable but waiting for a CPU, nanoseconds.
@@ -69,6 +73,7 @@ impl ThreadUse {
                 None
             },
             status: word(stats, 4)?,
+            name: stats.get(80..80 + NAME_BYTES)?.try_into().ok()?,
             cpu_wait_ns: long(stats, 24)?,
             cpu_ns: long(stats, 72)?,
             faults_minor: long(stats, 168)?,
@@ -190,6 +195,7 @@ mod tests {
         let mut stats = vec![0; 416];
         stats[..2].copy_from_slice(&version.to_ne_bytes());
         stats[72..80].copy_from_slice(&1234u64.to_ne_bytes());
+        stats[80..84].copy_from_slice(b"cc1\0");
         stats[200..208].copy_from_slice(&4u64.to_ne_bytes());
         stats[368..372].copy_from_slice(&9u32.to_ne_bytes());
         stats
@@ -209,7 +215,7 @@ mod tests {
     fn a_record_is_decoded_and_knows_its_process() {
         let new = ThreadUse::find(&message(13, false)).unwrap();
         assert_eq!((new.tid, new.process, new.cpu_ns), (7, Some(9), 1234));
-        assert_eq!(new.rss_peak_bytes, 4096);
+        assert_eq!((new.rss_peak_bytes, &new.name[..4]), (4096, &b"cc1\0"[..]));
         assert_eq!(
             ThreadUse::find(&message(10, false)).unwrap().process,
             Some(7)

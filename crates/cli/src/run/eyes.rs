@@ -160,7 +160,7 @@ impl Eyes {
             return;
         }
         if let Err(error) = self.notifier.read(&mut self.events) {
-            facts.note(format!("process events stopped: {error:#}"));
+            facts.note(format!("process events stopped: {}", super::chain(&error)));
             self.broken = true;
         }
         self.batching = !self.events.is_empty();

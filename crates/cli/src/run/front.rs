@@ -23,11 +23,17 @@ const ENDING: &[i32] = &[1, 2, 3, 15];
 /// after such a signal.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// Serves as the front until the end; the exit status. `inherited` are the descriptors we were
-/// started with.
-pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> u8 {
-    let unneeded: Vec<RawFd> = inherited.iter().copied().filter(|fd| *fd != 2).collect();
-    descriptor::close_inherited(&unneeded);
+/// How the front's work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Served {
+    /// With this exit status.
+    Status(u8),
+    /// The command is not started, and nobody can watch it.
+    Bare,
+}
+
+/// Serves as the front until the end. `inherited` are the descriptors we were started with.
+pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> Served {
     // Without this an orphan is adopted by init when the monitor dies; nothing else is lost.
     drop(process::become_subreaper());
     signal::set_default(SIGCHLD);
@@ -37,10 +43,29 @@ pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> 
         .fold(signal::bit(SIGCHLD), |mask, number| {
             mask | signal::bit(*number)
         });
-    signal::set_mask(u64::MAX);
+    let mask = signal::set_mask(u64::MAX);
     let Ok(signals) = Signals::open(caught) else {
-        return wait_for(monitor_pid);
+        return Served::Status(wait_for(monitor_pid));
     };
+    match listen_until_end(&monitor, monitor_pid, &signals, inherited) {
+        Served::Bare => {
+            drop((monitor, signals));
+            // The monitor, and a launcher that came too late: the command has no children at its
+            // start.
+            while let Ok(Some(_)) = process::wait_any(true) {}
+            signal::set_mask(mask);
+            Served::Bare
+        }
+        status => status,
+    }
+}
+
+fn listen_until_end(
+    monitor: &OwnedFd,
+    monitor_pid: u32,
+    signals: &Signals,
+    inherited: &[RawFd],
+) -> Served {
     let mut before = Before::Nothing;
     loop {
         let fds = [
@@ -54,10 +79,10 @@ pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> 
             },
         ];
         if descriptor::poll(&fds, before.timeout()).is_err() {
-            return wait_for(monitor_pid);
+            return Served::Status(wait_for(monitor_pid));
         }
         if before.is_over() {
-            return give_up(before, monitor_pid);
+            return Served::Status(give_up(before, monitor_pid));
         }
         while let Some(arrived) = signals.next() {
             if arrived.signal != SIGCHLD {
@@ -69,8 +94,14 @@ pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> 
                 ));
             }
         }
-        if let Some(status) = listen(&monitor, monitor_pid, &mut before) {
-            return status;
+        let waiting = before != Before::Started;
+        if let Some(served) = listen(monitor, monitor_pid, &mut before) {
+            return served;
+        }
+        if waiting && before == Before::Started {
+            // A reader of our caller's pipe must see its end when the command closes it.
+            let unneeded: Vec<RawFd> = inherited.iter().copied().filter(|fd| *fd != 2).collect();
+            descriptor::close_inherited(&unneeded);
         }
     }
 }
@@ -119,18 +150,19 @@ fn give_up(before: Before, monitor_pid: u32) -> u8 {
 }
 
 /// Hears what the monitor says; the exit status if all is over.
-fn listen(monitor: &OwnedFd, monitor_pid: u32, before: &mut Before) -> Option<u8> {
+fn listen(monitor: &OwnedFd, monitor_pid: u32, before: &mut Before) -> Option<Served> {
     let mut bytes = [0; MESSAGE_BYTES];
     loop {
         match descriptor::receive(monitor.as_fd(), &mut bytes, false) {
             Ok(Received::Nothing) => return None,
             Ok(Received::Bytes(count)) => match bytes.get(..count).and_then(ToFront::decode) {
                 Some(ToFront::Started) => *before = Before::Started,
-                Some(ToFront::Done(status)) => return Some(status),
+                Some(ToFront::Done(status)) => return Some(Served::Status(status)),
+                Some(ToFront::Bare) => return Some(Served::Bare),
                 Some(ToFront::Stopped(signal)) => stop_with(signal),
                 None => {}
             },
-            Ok(Received::End) | Err(_) => return Some(wait_for(monitor_pid)),
+            Ok(Received::End) | Err(_) => return Some(Served::Status(wait_for(monitor_pid))),
         }
     }
 }

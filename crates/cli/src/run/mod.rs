@@ -32,3 +32,32 @@ pub(crate) use start::run;
 pub(crate) fn warn(text: &str) {
     eprintln!("plimsoll: warning: {text}");
 }
+
+/// An error and its causes as one line. Some errors of ours have their cause in their own words
+/// already: it is not said twice.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !words.ends_with(&cause) {
+            let colon = if words.is_empty() { "" } else { ": " };
+            words = format!("{words}{colon}{cause}");
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chain;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = std::fs::read("/nonexistent").unwrap_err();
+        let again = error.to_string();
+        let error = anyhow::Error::from(error).context(format!("open: {again}"));
+        let error = Err::<(), _>(error).context("no report").unwrap_err();
+        assert_eq!(chain(&error), format!("no report: open: {again}"));
+    }
+}

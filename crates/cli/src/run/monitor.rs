@@ -35,6 +35,10 @@ const LAST_LOOKS_MAX: u32 = 100;
 /// A limit on everything: rounds of SIGKILL before a process that will not die is reported.
 const KILL_ROUNDS_MAX: u32 = 2000;
 
+/// How often a front that stopped with the command is told to go on, and how long it then has.
+const ROUSES_MAX: u32 = 400;
+const ROUSE_PAUSE: Nanos = Nanos::from_millis(5);
+
 /// The monitor of one task.
 pub(crate) struct Monitor<'a> {
     options: &'a RunOptions,
@@ -50,6 +54,8 @@ pub(crate) struct Monitor<'a> {
     main_end: Option<MainEnd>,
     empty: bool,
     stopped: bool,
+    /// The front stopped with the command, and nobody was seen to continue it.
+    front_stopped: bool,
     kill_rounds: u32,
 }
 
@@ -90,6 +96,7 @@ impl<'a> Monitor<'a> {
             main_end: None,
             empty: false,
             stopped: false,
+            front_stopped: false,
             kill_rounds: 0,
         }
     }
@@ -165,10 +172,13 @@ impl<'a> Monitor<'a> {
         while let Some(happened) = self.task.next() {
             match happened {
                 Happened::Stopped(signal) => {
-                    self.stopped = true;
+                    (self.stopped, self.front_stopped) = (true, true);
                     self.tell_front(ToFront::Stopped(signal));
                 }
-                Happened::Continued => self.stopped = false,
+                Happened::Continued => {
+                    self.stopped = false;
+                    self.rouse_front();
+                }
                 Happened::Ended(end) => self.main_ended(end),
                 Happened::Empty => {
                     self.empty = !self.task.is_adopted() || self.eyes.survivors().is_empty();
@@ -227,6 +237,14 @@ impl<'a> Monitor<'a> {
             && descriptor::send(front.as_fd(), &word.encode()).is_err()
         {
             self.front_died();
+        }
+    }
+
+    /// A front that stopped with the command goes on with it, whoever continued the command.
+    fn rouse_front(&self) {
+        if self.front_stopped && self.front.is_some() {
+            // A front that is gone by now is noticed by the end of its channel.
+            drop(sys::process::kill(sys::process::parent(), SIGCONT));
         }
     }
 
@@ -386,14 +404,40 @@ impl<'a> Monitor<'a> {
         self.task.dismiss();
         self.hold.release();
         if let Some(front) = &self.front {
-            // A front that died has nobody to tell.
-            drop(descriptor::send(
-                front.as_fd(),
-                &ToFront::Done(assembled.status).encode(),
-            ));
+            dismiss(front, self.front_stopped, assembled.status);
         }
         // Leaving the in-kernel programs takes the kernel some ms, which nobody has to wait for.
         drop(notifier);
         assembled.status
+    }
+}
+
+/// Gives the front its exit status. One that `stopped` with the command may be about to do so only
+/// now: it is continued until it has heard us.
+fn dismiss(front: &OwnedFd, stopped: bool, status: u8) {
+    // A front that died has nobody to tell.
+    drop(descriptor::send(
+        front.as_fd(),
+        &ToFront::Done(status).encode(),
+    ));
+    let pid = sys::process::parent();
+    let waiting = [Waiting {
+        fd: Some(front.as_fd()),
+        exceptional: false,
+    }];
+    let mut bytes = [0; MESSAGE_BYTES];
+    for _ in 0..ROUSES_MAX {
+        if !stopped || sys::process::kill(pid, SIGCONT).is_err() {
+            return;
+        }
+        if descriptor::poll(&waiting, Some(ROUSE_PAUSE.0)).is_err() {
+            return;
+        }
+        if !matches!(
+            descriptor::receive(front.as_fd(), &mut bytes, false),
+            Ok(Received::Bytes(_) | Received::Nothing)
+        ) {
+            return;
+        }
     }
 }

@@ -93,7 +93,8 @@ impl Notifier {
             (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts, task).context("--mechanism ptrace"),
             (Some(Level::Events), None) => Self::best(task, opening).context("--level events"),
             (None, None) => Ok(Self::best(task, opening).unwrap_or_else(|error| {
-                facts.note(format!("no process events, so /proc is read: {error:#}"));
+                let why = super::chain(&error);
+                facts.note(format!("no process events, so /proc is read: {why}"));
                 Notifier::Procfs
             })),
         }

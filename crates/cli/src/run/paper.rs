@@ -123,7 +123,7 @@ impl Paper {
             to_stderr(done, options),
         ];
         for error in results.into_iter().filter_map(Result::err) {
-            super::warn(&format!("{error:#}"));
+            super::warn(&super::chain(&error));
         }
     }
 }

@@ -4,16 +4,19 @@ use super::assemble;
 use super::command::{self, Found};
 use super::eyes::Eyes;
 use super::facts::Facts;
+use super::front::{self, Served};
 use super::hold::Hold;
 use super::monitor::{Monitor, Parts};
 use super::notifier::Opening;
 use super::paper::Paper;
 use super::task::Task;
 use super::words::ToFront;
-use super::{front, warn};
+use super::{chain, warn};
 use crate::cmd::Status;
 use crate::cmd::run::{Mechanism, MonitorDeath, RunOptions};
 use anyhow::{Context, Result};
+use source::query::proc_pid_schedstat;
+use source::root::Root;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -32,11 +35,17 @@ const SIGCHLD: i32 = 17;
 /// Runs the task; the exit status.
 pub(crate) fn run(options: &RunOptions) -> Result<Status> {
     let inherited = descriptor::open_now();
-    let (ours, theirs) = descriptor::channel()?;
+    let (ours, theirs) = match descriptor::channel() {
+        Ok(channel) => channel,
+        Err(error) => return run_bare(options, error),
+    };
     match process::fork() {
         Ok(Fork::Parent(monitor)) => {
             drop(theirs);
-            Ok(front::serve(ours, monitor, &inherited))
+            match front::serve(ours, monitor, &inherited) {
+                Served::Status(status) => Ok(status),
+                Served::Bare => become_command(options),
+            }
         }
         Ok(Fork::Child) => {
             drop(ours);
@@ -46,15 +55,29 @@ pub(crate) fn run(options: &RunOptions) -> Result<Status> {
     }
 }
 
-/// No process can be made for the monitor: the task comes first, so it runs without one, in our
-/// place.
+/// There cannot even be a monitor: the task comes first, so it runs without one, in our place.
 fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
-    if options.output.is_some() || !options.limits.is_empty() {
+    if asks_for_watching(options) {
         return Err(error).context("cannot start the monitor");
     }
-    warn(&format!(
-        "not watched, as no monitor can be started: {error}"
-    ));
+    warn(&format!("not watched: {error}"));
+    become_command(options)
+}
+
+/// Whether something was asked for by name that cannot be had without a monitor.
+fn asks_for_watching(options: &RunOptions) -> bool {
+    options.output.is_some()
+        || options.append.is_some()
+        || options.format.is_some()
+        || options.level.is_some()
+        || options.mechanism.is_some()
+        || !options.limits.is_empty()
+        || !options.measure_dirs.is_empty()
+}
+
+/// Becomes the command, unwatched; the exit status if that fails.
+fn become_command(options: &RunOptions) -> Result<Status> {
+    process::give_up_subreaper()?;
     let word = options.command.first().context("the command is empty")?;
     let Found::At(path) = command::find(word, std::env::var_os("PATH").as_deref()) else {
         return Ok(STATUS_MISSING);
@@ -65,6 +88,26 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
     Ok(STATUS_NOT_EXECUTABLE)
 }
 
+/// Why the monitor cannot start the task.
+enum Trouble {
+    /// What was asked for cannot be had.
+    Refused(anyhow::Error),
+    /// The kernel does not give us what watching needs.
+    NoMeans(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Trouble {
+    fn from(error: anyhow::Error) -> Self {
+        Trouble::Refused(error)
+    }
+}
+
+impl From<sys::Error> for Trouble {
+    fn from(error: sys::Error) -> Self {
+        Trouble::NoMeans(error.into())
+    }
+}
+
 /// In the monitor's process: starts the task and sees it through; the exit status.
 #[allow(
     clippy::print_stderr,
@@ -73,24 +116,29 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
 fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status {
     // Without a second descriptor the front takes the status from our exit.
     let channel = front.as_fd().try_clone_to_owned();
-    let status = match watch(options, front, inherited) {
-        Ok(status) => status,
-        Err(error) => {
-            eprintln!("plimsoll: {error:#}");
-            crate::cmd::run::STATUS_OWN_FAILURE
+    let bare = !asks_for_watching(options) && channel.is_ok();
+    let last_word = match watch(options, front, inherited) {
+        Ok(status) => ToFront::Done(status),
+        Err(Trouble::NoMeans(error)) if bare => {
+            warn(&format!("not watched: {}", chain(&error)));
+            ToFront::Bare
+        }
+        Err(Trouble::NoMeans(error) | Trouble::Refused(error)) => {
+            eprintln!("plimsoll: {}", chain(&error));
+            ToFront::Done(crate::cmd::run::STATUS_OWN_FAILURE)
         }
     };
     if let Ok(channel) = channel {
         // A front that died has nobody to tell.
-        drop(descriptor::send(
-            channel.as_fd(),
-            &ToFront::Done(status).encode(),
-        ));
+        drop(descriptor::send(channel.as_fd(), &last_word.encode()));
     }
-    status
+    match last_word {
+        ToFront::Done(status) => status,
+        _ => 0,
+    }
 }
 
-fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<Status> {
+fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<Status, Trouble> {
     process::become_subreaper()?;
     signal::set_default(SIGCHLD);
     let mask = signal::block_all();
@@ -109,14 +157,15 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         signal_mask: mask,
         started_with: sys::start::facts(),
         leave: options.on_monitor_death == MonitorDeath::Leave,
-    })?;
+    })
+    .map_err(Trouble::NoMeans)?;
     let others = inherited.iter().copied().filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
     let opening = Opening::begin(options);
     let mut hold = Hold::prepare(options, &mut facts, &task)?;
     hold.folders.leave_out(&paper.own_files());
     if let Err(error) = hold.take(task.pid()) {
-        facts.note(format!("no own control group: {error:#}"));
+        facts.note(format!("no own control group: {}", chain(&error)));
     }
     let mut eyes = Eyes::choose(options, &mut facts, &task, opening)?;
     if options.mechanism == Some(Mechanism::Ptrace) {
@@ -128,16 +177,14 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     // A front that died is noticed by the monitor.
     drop(descriptor::send(front.as_fd(), &ToFront::Started.encode()));
     if let Some(errno) = task.go()? {
-        let status = if errno == ENOENT {
-            STATUS_MISSING
-        } else {
-            STATUS_NOT_EXECUTABLE
-        };
-        let why = std::io::Error::from_raw_os_error(errno);
         task.dismiss();
         hold.release();
-        let cause = format!("{}: {why}", path.display());
+        let (status, cause) = refused(&path, errno);
         return Ok(refuse(facts, paper, options, status, &cause));
+    }
+    // Read after the exec: at least what passed before it.
+    if let Ok(before) = proc_pid_schedstat::read(&Root::default(), Some(task.pid())) {
+        eyes.tree.waited_before_exec(before.wait);
     }
     if std::env::set_current_dir("/").is_err() {
         facts.note("the monitor could not leave the working directory");
@@ -153,6 +200,17 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         signals,
     })
     .serve())
+}
+
+/// The status and the words for a program that the kernel refused to execute.
+fn refused(path: &Path, errno: i32) -> (Status, String) {
+    let status = if errno == ENOENT {
+        STATUS_MISSING
+    } else {
+        STATUS_NOT_EXECUTABLE
+    };
+    let why = std::io::Error::from_raw_os_error(errno);
+    (status, format!("{}: {why}", path.display()))
 }
 
 fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {

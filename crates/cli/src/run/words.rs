@@ -18,6 +18,8 @@ pub(crate) enum ToFront {
     Stopped(i32),
     /// Everything is done: exit with this status.
     Done(u8),
+    /// The task cannot be watched: become the command.
+    Bare,
 }
 
 /// Bytes of every message.
@@ -59,6 +61,7 @@ impl ToFront {
             ToFront::Started => [b'G', 0],
             ToFront::Stopped(signal) => [b'S', signal as u8],
             ToFront::Done(status) => [b'D', status],
+            ToFront::Bare => [b'B', 0],
         }
     }
 
@@ -68,6 +71,7 @@ impl ToFront {
             [b'G', _] => Some(ToFront::Started),
             [b'S', signal] => Some(ToFront::Stopped(i32::from(*signal))),
             [b'D', status] => Some(ToFront::Done(*status)),
+            [b'B', _] => Some(ToFront::Bare),
             _ => None,
         }
     }
@@ -87,7 +91,13 @@ mod tests {
         };
         let said = ToMonitor::Signal(signal);
         assert_eq!(ToMonitor::decode(&said.encode()), Some(said));
-        for said in [ToFront::Started, ToFront::Stopped(20), ToFront::Done(137)] {
+        let words = [
+            ToFront::Started,
+            ToFront::Stopped(20),
+            ToFront::Done(137),
+            ToFront::Bare,
+        ];
+        for said in words {
             assert_eq!(ToFront::decode(&said.encode()), Some(said));
         }
         assert_eq!(ToFront::decode(b"?"), None);

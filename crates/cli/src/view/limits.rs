@@ -2,12 +2,16 @@
 
 use super::amount::{Marks, number, percent};
 use super::headline::overshoot;
+use super::report::shorten;
 use super::rows::Row;
-use super::style::printable;
+use super::style::{cut, printable};
 use record::quantity;
 use record::report::{Claim, Exceeded, Report};
 use record::value::Field;
 use std::collections::BTreeMap;
+
+/// At most this much of the command line of a process that broke a limit.
+const PROCESS_WIDTH: usize = 48;
 
 /// Which value of the report each limit is compared with.
 const COMPARED: &[(&str, &str)] = &[
@@ -28,7 +32,15 @@ const COMPARED: &[(&str, &str)] = &[
 
 /// The rows, in order; none for what was not set.
 pub fn rows(report: &Report, marks: &mut Marks) -> Vec<Row> {
-    let mut rows: Vec<Row> = report.exceeded.iter().map(exceeded).collect();
+    let first = first_line_tells(report);
+    let mut rows: Vec<Row> = report
+        .exceeded
+        .iter()
+        .map(|one| match first {
+            Some(told) if std::ptr::eq(one, told) => ended_for(one),
+            _ => exceeded(one),
+        })
+        .collect();
     rows.extend(Row::pieces("limits", used(report, marks)));
     rows.extend(Row::pieces(
         "requested",
@@ -41,17 +53,42 @@ pub fn rows(report: &Report, marks: &mut Marks) -> Vec<Row> {
     rows
 }
 
+/// The broken limit that the first line tells of, with its value and its time.
+fn first_line_tells(report: &Report) -> Option<&Exceeded> {
+    report.exceeded.iter().find(|one| one.enforced)
+}
+
+fn when(one: &Exceeded) -> String {
+    one.at_ns.map_or(String::new(), |at| {
+        format!(" after {}", quantity::show_time(at.0))
+    })
+}
+
+/// Who broke a limit, ` by` in front; nothing if nobody knows.
+fn who(one: &Exceeded) -> String {
+    let name = one.process.as_ref().map(|name| {
+        let line = printable(name);
+        cut(&shorten(&line, PROCESS_WIDTH), PROCESS_WIDTH)
+    });
+    match (one.pid, name) {
+        (Some(pid), Some(name)) => format!(" by {name} (pid {pid})"),
+        (Some(pid), None) => format!(" by pid {pid}"),
+        (None, Some(name)) => format!(" by {name}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// What the first line does not say of the limit for which the task was ended.
+fn ended_for(one: &Exceeded) -> Row {
+    let name = printable(&one.resource);
+    let seen = printable(&one.source);
+    let (when, who) = (when(one), who(one));
+    Row::text("exceeded", format!("{name}{when}{who}, seen by {seen}"))
+}
+
 fn exceeded(one: &Exceeded) -> Row {
     let limit = number(one.limit.as_f64(), one.unit);
-    let when = one.at_ns.map_or(String::new(), |at| {
-        format!(" after {}", quantity::show_time(at.0))
-    });
-    let who = match (one.pid, &one.process) {
-        (Some(pid), Some(name)) => format!(" by {} (pid {pid})", printable(name)),
-        (Some(pid), None) => format!(" by pid {pid}"),
-        (None, Some(name)) => format!(" by {}", printable(name)),
-        (None, None) => String::new(),
-    };
+    let (when, who) = (when(one), who(one));
     let fate = if one.enforced {
         "the task was ended"
     } else {
@@ -82,7 +119,13 @@ fn used(report: &Report, marks: &mut Marks) -> Vec<String> {
         let share = percent(value.value.as_f64() / limit.limit.as_f64().max(f64::MIN_POSITIVE));
         Some(format!("{name} {share} of {bound} ({})", marks.show(value)))
     };
-    report.limits.iter().filter_map(share).collect()
+    // What the first line says of a limit is not said again.
+    let told = first_line_tells(report).map(|one| one.resource.as_str());
+    let others = report.limits.iter();
+    others
+        .filter(|limit| told != Some(limit.resource.as_str()))
+        .filter_map(share)
+        .collect()
 }
 
 /// The source without the kernel file that a field is in: these come in every report.

@@ -110,7 +110,9 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     if report.exit.kind == ExitType::NotStarted {
         return rows;
     }
-    if let Some(cause) = &report.exit.cause {
+    // A broken limit has the first line, and a row of its own.
+    let told = report.exceeded.iter().any(|one| one.enforced);
+    if let Some(cause) = report.exit.cause.as_ref().filter(|_| !told) {
         rows.push(Row::text("cause", printable(cause)));
     }
     let evidence = report.exit.evidence.iter().map(evidence).collect();
@@ -143,10 +145,17 @@ fn command_line(words: &[String]) -> String {
     cut(&printable(&words.join(" ")), WIDTH)
 }
 
-/// A value of the report, with words around it where it is there: `{}` stands for the value.
+/// A value of the report, with words around it where it is there: `{}` stands for the value. Of one
+/// thing the words are those of one: `1 call`. At least nothing is not worth a word.
 fn piece(report: &Report, marks: &mut Marks, name: &str, words: &str) -> Option<String> {
-    let text = marks.field(report.usage.get(name))?;
-    Some(words.replacen("{}", &text, 1))
+    let value = report.usage.get(name).and_then(Field::value)?;
+    let at_least = matches!(value.method, record::value::Method::LowerBound { .. });
+    if at_least && value.value.as_f64() == 0.0 {
+        return None;
+    }
+    let one = value.value.as_f64() == 1.0;
+    let words = words.strip_suffix('s').filter(|_| one).unwrap_or(words);
+    Some(words.replacen("{}", &marks.show(value), 1))
 }
 
 /// A row of the values that are there.
@@ -317,7 +326,7 @@ fn top(extra: &Extra, style: Style, out: &mut String) {
 }
 
 /// A command line that is too wide begins with the program's name, without its folders.
-fn shorten(command: &str, width: usize) -> String {
+pub(super) fn shorten(command: &str, width: usize) -> String {
     let (program, rest) = command.split_at(command.find(' ').unwrap_or(command.len()));
     match program.rfind('/') {
         Some(slash) if command.chars().count() > width => {
@@ -363,13 +372,14 @@ fn absent(report: &Report) -> Option<Row> {
     let words = reasons.iter().filter_map(|reason| {
         let missing =
             |field: &Field| matches!(field, Field::Missing { absent } if absent == reason);
-        let names: Vec<_> = report
+        let mut names: Vec<_> = report
             .usage
             .0
             .iter()
             .filter(|(_, field)| missing(field))
-            .map(|(name, _)| printable(&name.replace('_', " ")))
+            .map(|(name, _)| absent_name(name))
             .collect();
+        names.dedup();
         (!names.is_empty()).then(|| format!("{} ({})", names.join(", "), reason.words()))
     });
     let text = words.collect::<Vec<_>>().join("; ");
@@ -379,10 +389,19 @@ fn absent(report: &Report) -> Option<Row> {
     })
 }
 
+/// What a missing value is called: the three parts of the resident sets go by one name.
+fn absent_name(name: &str) -> String {
+    match name {
+        "rss_peak_anon" | "rss_peak_file" | "rss_peak_shmem" => "parts of rss peak".to_owned(),
+        _ => printable(&name.replace('_', " ")),
+    }
+}
+
 fn watched(report: &Report) -> String {
     let monitor = &report.monitor;
     let lost = match monitor.events_lost {
         0 => String::new(),
+        1 => "; 1 event lost".to_owned(),
         count => format!("; {count} events lost"),
     };
     format!(
@@ -399,6 +418,8 @@ fn watched(report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::view::sample;
+    use record::unit::Unit;
+    use record::value::{Method, Number, Value};
 
     fn top(pid: u32, seconds: u64, mib: u64, command: &str) -> TopProcess {
         TopProcess {
@@ -490,6 +511,36 @@ mod tests {
             "not started: nosuch: command not found (exit 127)\n\
              command     true\nnote        look at PATH\n"
         );
+    }
+
+    #[test]
+    fn one_of_a_thing_is_said_as_one_and_at_least_nothing_is_not_said() {
+        let mut report = sample::small();
+        let value = |number, method| {
+            Field::Present(Value::new(Number::Whole(number), Unit::Count, method, "x"))
+        };
+        let lower = Method::LowerBound { upper: None };
+        report.usage.set("reads", value(1, Method::Exact));
+        report.usage.set("writes", value(2, Method::Exact));
+        report.usage.set("files_peak", value(1, lower));
+        let words = |name, words| piece(&report, &mut Marks::default(), name, words);
+        assert_eq!(words("reads", "{} calls").unwrap(), "1 call");
+        assert_eq!(words("writes", "{} calls").unwrap(), "2 calls");
+        assert_eq!(words("files_peak", "{} files").unwrap(), ">= 1 file");
+        report.usage.set("cpu_wait", value(0, lower));
+        let mut marks = Marks::default();
+        assert_eq!(piece(&report, &mut marks, "cpu_wait", "{} for a CPU"), None);
+        assert_eq!(marks, Marks::default());
+    }
+
+    #[test]
+    fn the_parts_of_a_missing_peak_go_by_one_name() {
+        let mut report = sample::small();
+        for name in ["rss_peak_anon", "rss_peak_file", "rss_peak_shmem"] {
+            report.usage.set(name, Field::absent(Absent::Gone));
+        }
+        let row = absent(&report).unwrap().body;
+        assert_eq!(row.matches("rss peak").count(), 1, "{row}");
     }
 
     #[test]

@@ -57,6 +57,27 @@ fn few_descriptors() {
     }
 }
 
+/// Too few for a monitor: the task runs as bare, and one line says so.
+#[test]
+fn no_descriptor_left_for_us() {
+    for most in 5..13 {
+        let limit = format!("ulimit -n {most}; exec \"$@\"");
+        let place = |run: Run| run.wrapped(words!["/bin/sh", "-c", limit, "sh"]);
+        let script = "cat; echo out; ls /proc/self/fd | wc -l; exit 5";
+        let command = words!["/bin/sh", "-c", script];
+        let bare = place(Run::bare(command.clone())).finish();
+        let done = place(Run::plain(&[], command.clone())).finish();
+        done.expect_status(bare.status);
+        assert_eq!(done.stdout, bare.stdout, "{}", done.context());
+        let ours = |text: &str| text.matches("not watched").count();
+        assert_eq!(ours(&done.stderr), 1, "{most}: {}", done.context());
+        assert_eq!(done.stderr.matches("os error 24").count(), 1);
+        let asked = place(Run::plain(&["--limit", "wall=9s"], command)).finish();
+        asked.expect_status(125);
+        assert_eq!(asked.stdout, "", "{}", asked.context());
+    }
+}
+
 #[test]
 fn a_folder_that_is_gone_or_unreadable() {
     runs_in("mkdir gone; cd gone; rmdir ../gone; exec \"$@\"");

@@ -23,6 +23,28 @@ each_mechanism!(
     measure_only_ends_nothing,
 );
 
+/// The process that the caller waits for stops with the command, and must not stay stopped.
+#[test]
+fn a_stopped_task_is_ended_and_so_are_we() {
+    let stops = words!["/bin/sh", "-c", "kill -STOP $$"];
+    let options = ["-q", "--limit", "wall=300ms", "--grace", "100ms"];
+    for wrapper in [words![], words!["/usr/bin/strace", "-f", "-o", "/dev/null"]] {
+        if wrapper
+            .first()
+            .is_some_and(|path| !std::path::Path::new(path).exists())
+        {
+            continue;
+        }
+        let done = Run::plain(&options, stops.clone())
+            .wrapped(wrapper)
+            .finish();
+        done.expect_status(124);
+    }
+    let script = "(sleep 0.2; kill -CONT $$) & kill -STOP $$; exit 3";
+    let done = Run::plain(&["-q"], words!["/bin/sh", "-c", script]).finish();
+    done.expect_status(3);
+}
+
 /// Runs `command` under one limit that it breaks, and looks at everything that is said of it.
 #[track_caller]
 fn broken(

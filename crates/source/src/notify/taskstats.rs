@@ -92,8 +92,10 @@ impl ExitValues {
         Ok(())
     }
 
-    /// Gives the ends among `events` their values.
+    /// Gives the ends among `events` their values, and a name to programs whose process was gone
+    /// before its command line could be read.
     pub(super) fn complete(&mut self, events: &mut [Event]) {
+        self.sums.name(events);
         for event in events {
             if let Event::Exit {
                 pid, own, peaks, ..
@@ -124,6 +126,8 @@ fn failed(source: sys::Error) -> Error {
 struct Sum {
     counters: Counters,
     peaks: MemoryPeaks,
+    /// The name of the main thread, once that has ended.
+    name: Vec<u8>,
     /// The round in which it began.
     round: u64,
 }
@@ -151,7 +155,14 @@ impl Sums {
             self.doubtful.insert(process);
         }
         let round = self.round;
+        let mut name = Vec::new();
+        if thread.tid == process {
+            name.extend(thread.name.iter().take_while(|byte| **byte != 0));
+        }
         if let Some(sum) = self.by_process.get_mut(&process) {
+            if sum.name.is_empty() {
+                sum.name = name;
+            }
             super::ptrace::add(&mut sum.counters, &counters);
             sum.peaks.rss = sum.peaks.rss.max(peaks.rss);
             sum.peaks.virtual_size = sum.peaks.virtual_size.max(peaks.virtual_size);
@@ -159,9 +170,27 @@ impl Sums {
             let sum = Sum {
                 counters,
                 peaks,
+                name,
                 round,
             };
             self.by_process.insert(process, sum);
+        }
+    }
+
+    /// The last program of a process goes by the process's name where nothing else is known of it.
+    fn name(&self, events: &mut [Event]) {
+        let mut seen = HashSet::new();
+        for event in events.iter_mut().rev() {
+            if let Event::Exec {
+                pid, command, path, ..
+            } = event
+                && seen.insert(*pid)
+                && command.is_empty()
+                && path.is_none()
+                && let Some(sum) = self.by_process.get(pid)
+            {
+                *path = Some(sum.name.clone()).filter(|name| !name.is_empty());
+            }
         }
     }
 
@@ -254,6 +283,32 @@ mod tests {
         assert!(sums.take(7).is_some());
         sums.keep(HashSet::new());
         assert!(sums.take(8).is_none());
+    }
+
+    #[test]
+    fn the_last_program_without_a_command_line_goes_by_the_name_of_its_process() {
+        let mut sums = Sums::default();
+        let mut main = thread(7, Some(7), 3);
+        main.name[..4].copy_from_slice(b"true");
+        let mut worker = thread(8, Some(7), 3);
+        worker.name[..4].copy_from_slice(b"pool");
+        sums.add(&worker);
+        sums.add(&main);
+        let exec = |pid, command: &[u8]| Event::Exec {
+            at: Nanos(1),
+            pid,
+            command: command.to_vec(),
+            truncated: false,
+            path: None,
+        };
+        let mut events = [exec(7, b""), exec(7, b""), exec(7, b"sh"), exec(9, b"")];
+        sums.name(&mut events[..2]);
+        sums.name(&mut events[2..]);
+        let paths = events.map(|event| match event {
+            Event::Exec { path, .. } => path,
+            _ => None,
+        });
+        assert_eq!(paths, [None, Some(b"true".to_vec()), None, None]);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub enum RawEvent<'a> {
         truncated: bool,
         /// The path given to `execve`, up to 255 bytes.
         path: &'a [u8],
+        /// How long the thread had waited for a CPU up to here; 0 where that is not counted.
+        run_delay_ns: u64,
     },
     /// The last thread of a process ended.
     Exit {
@@ -188,12 +190,14 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>>
     let full_bytes = reader.u32()?;
     let path_bytes = reader.u32()?;
     reader.u32()?;
+    let run_delay_ns = reader.u64()?;
     Some(RawEvent::Exec {
         at_ns: head.at_ns,
         pid: head.pid,
         command: reader.take(usize::try_from(command_bytes).ok()?)?,
         truncated: full_bytes > command_bytes,
         path: reader.take(usize::try_from(path_bytes).ok()?)?,
+        run_delay_ns,
     })
 }
 
@@ -338,6 +342,7 @@ mod tests {
         for number in [u32::MAX, 9, 2, 0] {
             bytes.extend(number.to_ne_bytes());
         }
+        bytes.extend(77u64.to_ne_bytes());
         bytes.extend(b"a\0b\0/x");
         assert_eq!(decode(&bytes, 4096), None);
         bytes[24..28].copy_from_slice(&4u32.to_ne_bytes());
@@ -347,6 +352,7 @@ mod tests {
             command: b"a\0b\0",
             truncated: true,
             path: b"/x",
+            run_delay_ns: 77,
         };
         assert_eq!(decode(&bytes, 4096), Some(expected));
     }

@@ -235,6 +235,9 @@ int on_exec(__u64 *ctx)
 	event->head.at_ns = bpf_ktime_get_boot_ns();
 	event->head.start_ns = process->start_ns;
 	event->unused = 0;
+	event->run_delay_ns = 0;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		event->run_delay_ns = task->sched_info.run_delay;
 	mm = BPF_CORE_READ(task, mm);
 	start = BPF_CORE_READ(mm, arg_start);
 	event->command_full_bytes = BPF_CORE_READ(mm, arg_end) - start;

@@ -93,6 +93,7 @@ struct event_exec {
 	__u32 command_full_bytes; /* before it was cut */
 	__u32 path_bytes;	  /* in text, behind the command; no NUL */
 	__u32 unused;
+	__u64 run_delay_ns; /* of the thread up to here */
 	char text[COMMAND_BYTES_MAX + PATH_BYTES_MAX];
 };
 

@@ -14,6 +14,9 @@ use sys::bpf::{ExitCounters, RawEvent, RssPeak, Run, RunTotals, TaskPrograms};
 pub struct Bpf {
     run: Run,
     root: Option<Event>,
+    root_pid: u32,
+    /// How long the root had waited for a CPU when it became the command, once that is known.
+    waited_before: Option<Nanos>,
     threads: (u64, Nanos),
     processes: (u64, Nanos),
 }
@@ -39,6 +42,8 @@ impl Bpf {
         Ok(Self {
             run,
             root: None,
+            root_pid: 0,
+            waited_before: None,
             threads: (0, Nanos(0)),
             processes: (0, Nanos(0)),
         })
@@ -51,6 +56,7 @@ impl Bpf {
     /// The process is gone, or in eight runs already.
     pub fn follow(&mut self, root: u32, parent: u32) -> Result<(), Error> {
         let start = Nanos(self.run.add(root).map_err(broken)?);
+        (self.root_pid, self.waited_before) = (root, None);
         self.root = Some(Event::Fork {
             at: start,
             parent: Some(parent),
@@ -63,7 +69,19 @@ impl Bpf {
     /// Appends what happened since the last call; bounded by what the ring holds (at most 4 MiB).
     pub fn read(&mut self, sink: &mut Vec<Event>) {
         sink.extend(self.root.take());
-        self.run.drain(&mut |event| sink.push(record_of(event)));
+        let (root, before) = (self.root_pid, &mut self.waited_before);
+        self.run.drain(&mut |event| {
+            if let RawEvent::Exec {
+                pid, run_delay_ns, ..
+            } = event
+                && pid == root
+            {
+                before.get_or_insert(Nanos(run_delay_ns));
+            }
+            let mut event = record_of(event);
+            leave_out(&mut event, root, before.unwrap_or_default());
+            sink.push(event);
+        });
     }
 
     /// The counts that the kernel keeps. The instants of the peaks are those of the first call
@@ -103,6 +121,19 @@ impl Bpf {
     }
 }
 
+/// The root waited for a CPU before it became the command too: that is no use of the task.
+fn leave_out(event: &mut Event, root: u32, before: Nanos) {
+    if let Event::Exit {
+        pid,
+        own: Some(own),
+        ..
+    } = event
+        && *pid == root
+    {
+        own.cpu_wait = own.cpu_wait.map(|wait| wait.since(before));
+    }
+}
+
 fn broken(source: sys::Error) -> Error {
     Error::Kernel {
         mechanism: NAME,
@@ -130,6 +161,7 @@ fn record_of(event: RawEvent<'_>) -> Event {
             command,
             truncated,
             path,
+            ..
         } => Event::Exec {
             at: Nanos(at_ns),
             pid,
@@ -235,6 +267,29 @@ mod tests {
         assert_eq!((own.reads, own.cpu_wait, own.io_wait), (None, None, None));
         assert_eq!(peaks, Some(MemoryPeaks::default()));
         assert_eq!(ending, Some(Ending::Signal(9)));
+    }
+
+    #[test]
+    fn what_the_root_waited_before_the_command_is_left_out() {
+        let exit = |pid| Event::Exit {
+            at: Nanos(5),
+            pid,
+            ending: None,
+            own: Some(Box::new(Counters {
+                cpu_wait: Some(Nanos(10)),
+                ..Counters::default()
+            })),
+            peaks: None,
+        };
+        let wait = |mut event| {
+            leave_out(&mut event, 7, Nanos(4));
+            let Event::Exit { own, .. } = event else {
+                panic!("no exit");
+            };
+            own.unwrap().cpu_wait
+        };
+        assert_eq!(wait(exit(7)), Some(Nanos(6)));
+        assert_eq!(wait(exit(8)), Some(Nanos(10)));
     }
 
     #[test]
