@@ -27,9 +27,10 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Takes another lower bound, reached at `peak.at`.
+    /// Takes another lower bound, reached at `peak.at`. No process is without memory: 0 is a reading
+    /// that came too early or too late.
     fn raise(&mut self, peak: Peak, sampled: bool) {
-        if peak.value > self.lower {
+        if peak.value > self.lower.or(Some(0)) {
             (self.lower, self.at, self.sampled) = (peak.value, peak.at, sampled);
             self.inferred = false;
         }
@@ -169,16 +170,20 @@ impl<'a> MemoryPeak<'a> {
         } else {
             "largest process, file pages left out"
         };
-        if bounds.lower.is_none()
-            && let Some(upper) = bounds.upper
-        {
-            let source = "resident sets, file pages included";
-            return self.value("memory_peak", upper, Method::UpperBound, source, None);
-        }
         // The kernel charges a group in batches; resident sets hold file pages.
         let by_charge =
             self.tree.whole_charge().is_some() && bounds.upper == self.tree.whole_charge();
         let slack = if by_charge { MEMORY_SLACK } else { 0 };
+        if bounds.lower.is_none()
+            && let Some(upper) = bounds.upper
+        {
+            let (method, source) = match (upper <= slack, by_charge) {
+                (true, _) => (Method::Exact, "the cgroup's own peak"),
+                (false, true) => (Method::UpperBound, "the cgroup's own peak"),
+                (false, false) => (Method::UpperBound, "resident sets, file pages included"),
+            };
+            return self.value("memory_peak", upper, method, source, None);
+        }
         self.field("memory_peak", bounds, slack, source)
     }
 

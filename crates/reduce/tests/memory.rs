@@ -391,6 +391,16 @@ fn the_libraries_of_a_program_that_was_seen_at_its_start_are_not_its_own() {
 }
 
 #[test]
+fn a_group_read_before_anything_was_charged_proves_nothing() {
+    let mut task = tree(Connector);
+    task.group(ms(2), &group(0, 3 * MIB));
+    gone(&mut task, 4, 1);
+    let usage = task.finish(&end(4, Some(chain(memory(5 * MIB, 0))))).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 3 * MIB);
+    assert_eq!(method(&usage, "memory_peak"), Method::UpperBound);
+}
+
+#[test]
 fn no_lower_bound_is_above_what_was_charged() {
     let mut task = tree(Connector);
     let seen = memory(20 * MIB, 15 * MIB);

@@ -1,11 +1,11 @@
 //! Memory: fill and be gone, share, cache, a launcher that is larger than its task.
 
-use crate::harness::expect::{MIB, Rigour, Truth, field, holds, memory, number};
+use crate::harness::expect::{MIB, Rigour, Truth, field, holds, memory, number, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
-use crate::harness::run::Run;
+use crate::harness::run::{Run, is_memory};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, skip, words};
 use record::value::Method;
 use std::ffi::OsString;
 
@@ -59,7 +59,9 @@ fn fill_and_die_of_sigkill(mechanism: Mechanism) {
 
 /// With a control group the kernel charges each page once; without one there are only samples.
 fn eight(mechanism: Mechanism, how: &str) {
-    let command = words![program("share.static"), "512", "8", how, "2000"];
+    // Long enough for a pass while all of them are there.
+    let hold = (2000 * slowness().min(5)).to_string();
+    let command = words![program("share.static"), "512", "8", how, hold];
     let done = Run::watched(mechanism, command)
         .options(["--interval", "100ms"])
         .finish();
@@ -128,6 +130,9 @@ fn large_launcher_outside(mechanism: Mechanism) {
 fn page_cache_of_a_small_program(mechanism: Mechanism) {
     let run = Run::watched(mechanism, Vec::new());
     let file = run.path("written");
+    if is_memory(run.folder()) {
+        skip!("files here are memory (tmpfs)");
+    }
     let done = run
         .command(words![program("writer.static"), file, "256"])
         .finish();

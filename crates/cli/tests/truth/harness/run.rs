@@ -34,6 +34,11 @@ pub(crate) struct Run {
     folder: TempDir,
 }
 
+/// Whether the files of a folder are memory: a page written there is no cache.
+pub(crate) fn is_memory(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).unwrap().f_type == 0x0102_1994
+}
+
 impl Run {
     /// `command`, watched by `mechanism`, its report in the run's folder.
     pub(crate) fn watched(mechanism: Mechanism, command: Vec<OsString>) -> Self {
