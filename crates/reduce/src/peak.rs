@@ -27,8 +27,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Takes another lower bound, reached at `peak.at`. No process is without memory: 0 is a reading
-    /// that came too early or too late.
+    /// Takes another lower bound, reached at `peak.at`. No process is without memory: 0 is a
+    /// reading that came too early or too late.
     fn raise(&mut self, peak: Peak, sampled: bool) {
         if peak.value > self.lower.or(Some(0)) {
             (self.lower, self.at, self.sampled) = (peak.value, peak.at, sampled);
