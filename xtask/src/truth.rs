@@ -25,6 +25,7 @@ const TESTS: &str = "crates/cli/tests";
 /// The test that compiles the programs to be watched.
 const COMPILES: &str = "harness::workload::tests::every_program_is_compiled";
 /// Emulation is some twenty times slower than the machine.
+const VM_SLOWNESS: &str = "20";
 const VM_SECONDS: u64 = 3600;
 
 /// Copies of the test programs and of the binary, in a folder of their own.
@@ -201,7 +202,10 @@ impl Stage {
         label: &str,
     ) -> Result<Outcome> {
         let mut command = self.command(program);
-        command.arg("--show-output").args(filters);
+        command
+            .arg("--show-output")
+            .args(filters)
+            .env("PLIMSOLL_TEST_SLOWNESS", VM_SLOWNESS);
         let run = machine.run(&command, &[self.folder.path().to_owned()])?;
         let mut reader = crate::outcome::Reader::new(label);
         for line in run.output.lines() {

@@ -146,17 +146,21 @@ impl<'a> Totals<'a> {
         let survivors = self.survivors > 0;
         let whole = !survivors || self.living_read && living.is_some();
         let bypassed = self.tree.auto_reaped && finals.is_none();
-        let method = if whole && !bypassed {
-            Method::Exact
-        } else {
-            LOWER
-        };
         let source = match (survivors, finals.is_some()) {
             (false, true) => "wait chain, checked against final values",
             (false, false) => "wait chain",
             (true, _) => "wait chain + /proc of the living",
         };
-        present(field, total, method, source)
+        if whole && !bypassed {
+            return present(field, total, Method::Exact, source);
+        }
+        // What passed the chain by was seen now and then.
+        match (field.get)(&self.sampled()) {
+            Some(seen) if seen > total => {
+                present(field, seen, LOWER, "last sample of each process")
+            }
+            _ => present(field, total, LOWER, source),
+        }
     }
 
     /// The most that is known of every process itself.

@@ -99,7 +99,10 @@ impl Tree {
                 whole(m, own.unwrap_or(1), Method::Exact, "fork and exit events"),
                 at,
             ),
-            None if self.passes > 0 => memory.sampled(m.name, self.peaks.processes, "samples"),
+            None if self.peaks.processes.value > Some(0) => {
+                memory.sampled(m.name, self.peaks.processes, "samples")
+            }
+            // The command's own process was there, too short for a sample.
             None => at_instant(whole(m, own.unwrap_or(1), LOWER, "processes seen"), at),
         }
     }

@@ -107,6 +107,28 @@ fn children_that_nobody_waited_for_leave_a_lower_bound_without_final_values() {
 }
 
 #[test]
+fn children_that_nobody_waited_for_count_as_far_as_they_were_seen() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "busy");
+    task.auto_reaped();
+    task.sample(ms(400), &[sample(2, 5, cpu(390), cpu(390))]);
+    gone(&mut task, 500, 2);
+    gone(&mut task, 501, 1);
+    let usage = task.usage(&end(501, Some(chain(cpu(5)))));
+    assert_eq!(whole(&usage, "cpu_time"), 390_000_000);
+    assert_eq!(method(&usage, "cpu_time"), LOWER);
+}
+
+#[test]
+fn a_command_too_short_for_a_sample_was_one_process() {
+    let mut task = tree(Procfs);
+    task.sample(ms(1), &[]);
+    let usage = task.finish(&end(2, Some(chain(cpu(1))))).usage;
+    assert_eq!(whole(&usage, "processes_peak"), 1);
+    assert_eq!(method(&usage, "processes_peak"), LOWER);
+}
+
+#[test]
 fn without_the_launcher_sums_over_processes_are_a_lower_bound() {
     let mut task = tree(Connector);
     spawn(&mut task, 5, 1, 2, "short");

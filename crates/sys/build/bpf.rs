@@ -20,16 +20,28 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
     let include = env::var_os("DEP_BPF_INCLUDE").ok_or("libbpf-sys named no include folder")?;
     let object = out.join("task.bpf.o");
     println!("cargo:rerun-if-env-changed=CLANG");
-    for file in ["task.bpf.c", "task.h", "kernel.h", "peaks.h"] {
+    for file in [
+        "task.bpf.c",
+        "task.h",
+        "kernel.h",
+        "peaks.h",
+        "walk.bpf.c",
+        "walk.h",
+    ] {
         println!("cargo:rerun-if-changed={}", source.join(file).display());
     }
-    compile(&source.join("task.bpf.c"), &object, include)?;
+    compile(&source.join("task.bpf.c"), &object, &include)?;
+    compile(
+        &source.join("walk.bpf.c"),
+        &out.join("walk.bpf.o"),
+        &include,
+    )?;
     let hash = fnv(&std::fs::read(&object)?);
     println!("cargo:rustc-env=PLIMSOLL_TASK_OBJECT_HASH={hash:016x}");
     Ok(())
 }
 
-fn compile(source: &Path, object: &Path, include: OsString) -> Result<(), Box<dyn Error>> {
+fn compile(source: &Path, object: &Path, include: &OsString) -> Result<(), Box<dyn Error>> {
     let compiler = compiler()?;
     let mut include_flag = OsString::from("-I");
     include_flag.push(include);

@@ -33,6 +33,8 @@ mod share;
 mod state;
 #[cfg(feature = "bpf")]
 mod types;
+#[cfg(feature = "bpf")]
+mod walk;
 
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
@@ -42,6 +44,8 @@ pub use programs::TaskPrograms;
 pub use run::{Run, RunTotals};
 #[cfg(feature = "bpf")]
 pub use share::unload;
+#[cfg(feature = "bpf")]
+pub use walk::{Walk, Walked, WalkedIo};
 
 #[cfg(test)]
 #[cfg(feature = "bpf")]

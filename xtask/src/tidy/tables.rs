@@ -25,7 +25,9 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/query",
         table: "SOURCES",
-        parts: &["source", "sampler", "counters", "field", "host", "pss"],
+        parts: &[
+            "source", "sampler", "counters", "field", "host", "pss", "walk",
+        ],
     },
     Folder {
         path: "crates/source/src/notify",

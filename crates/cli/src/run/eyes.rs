@@ -4,9 +4,11 @@
 use super::facts::Facts;
 use super::gpu::Gpus;
 use super::hold::Hold;
-use super::notifier::Notifier;
+use super::notifier::{Notifier, Opening};
+use super::reader::{Reader, below};
+use super::rhythm::Rhythm;
 use super::task::Task;
-use crate::cmd::run::{Level, RunOptions, Series};
+use crate::cmd::run::{Level, Mechanism, RunOptions, Series};
 use anyhow::Result;
 use record::event::Event;
 use record::sample::{MainEnd, ProcessSample};
@@ -15,38 +17,16 @@ use record::value::Absent;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
-use source::follow::procfs;
 use source::query::proc_pid_cmdline;
 use source::query::pss::Scales;
-use source::query::sampler::{self, Sampler};
 use source::root::Root;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
-/// The shortest time between two passes: the first ones of a task.
-const PASS_MIN: Nanos = Nanos::from_millis(5);
-/// The very first passes come this long after the start and at twice its age each, whatever they
-/// cost: a task of a few milliseconds is seen at least once.
-const PASS_FIRST: Nanos = Nanos::from_millis(1);
-/// A pass comes after this fraction of the task's age: short tasks are seen densely, long ones at
-/// the interval.
-const AGE_FRACTION: u64 = 8;
-/// The same while memory grows or shrinks.
-const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
-/// Passes take at most one part in this of the time.
-const COST_SHARE: u64 = 100;
-
-/// After events were read, the next are read this much later: a wake-up costs more than an event.
-const BATCH: Nanos = Nanos::from_millis(4);
-/// The share for passes that an event asked for, while the task is young.
-const YOUNG_SHARE: u64 = 20;
-/// How long a task is young.
-const YOUNG: Nanos = Nanos::from_millis(300);
 /// Processes whose introduction is remembered before the dead ones are forgotten.
 const INTRODUCED_MAX: usize = 4096;
 /// Passes in which a command line that reads as empty is read again: in the middle of an exec the
@@ -67,7 +47,7 @@ pub(crate) struct Eyes {
     /// What was seen so far.
     pub(crate) tree: Tree,
     settings: Settings,
-    sampler: Sampler,
+    reader: Reader,
     samples: Vec<ProcessSample>,
     events: Vec<Event>,
     scales: Scales,
@@ -80,10 +60,7 @@ pub(crate) struct Eyes {
     introduced: HashMap<u32, Introduced>,
     adopter: u32,
     start: Nanos,
-    last_pass: Nanos,
-    last_cost: u64,
-    next_pass: Nanos,
-    last_rss: u64,
+    rhythm: Rhythm,
     /// The last reading of events, and whether it found any.
     listened: Nanos,
     batching: bool,
@@ -93,8 +70,13 @@ pub(crate) struct Eyes {
 impl Eyes {
     /// Chooses the mechanism and follows the command's process, which waits; an error is what was
     /// asked for by name and cannot be had.
-    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
-        let notifier = Notifier::choose(options, facts, task)?;
+    pub(crate) fn choose(
+        options: &RunOptions,
+        facts: &mut Facts,
+        task: &Task,
+        opening: Opening,
+    ) -> Result<Self> {
+        let notifier = Notifier::choose(options, facts, task, opening)?;
         let settings = Settings {
             interval: options.interval,
             max_processes: usize::try_from(options.processes_max).unwrap_or(usize::MAX),
@@ -112,11 +94,13 @@ impl Eyes {
             Level::Query
         };
         facts.watched_by(notifier.name(), level);
+        // What was asked for by name is used and nothing else.
+        let may_walk = matches!(options.mechanism, None | Some(Mechanism::Bpf));
         Ok(Self {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
             settings,
-            sampler: Sampler::new(Root::default(), sampler::Settings::default()),
+            reader: Reader::new(may_walk),
             samples: Vec::new(),
             events: Vec::new(),
             scales: Scales::new(Root::default()),
@@ -127,10 +111,7 @@ impl Eyes {
             introduced: HashMap::new(),
             adopter: task.adopter(),
             start: facts.start,
-            last_pass: Nanos(0),
-            last_cost: 0,
-            next_pass: Nanos(0),
-            last_rss: 0,
+            rhythm: Rhythm::new(facts.start, options.interval),
             listened: Nanos(0),
             batching: false,
             broken: false,
@@ -145,7 +126,7 @@ impl Eyes {
         if delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }
-        self.next_pass = facts.start.plus(PASS_FIRST);
+        self.rhythm = Rhythm::new(facts.start, self.settings.interval);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             let command = self.command.clone();
             let at = facts.start;
@@ -163,12 +144,13 @@ impl Eyes {
     /// The launcher is gone: the monitor is the one that adopts.
     pub(crate) fn adopted(&mut self) {
         self.adopter = std::process::id();
+        self.reader.adopted();
     }
 
     /// Takes what happened, and samples if a pass is due.
     pub(crate) fn look(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
         self.listen(facts);
-        if now >= self.next_pass {
+        if now >= self.rhythm.next() {
             self.pass(now, task, hold, facts);
         }
     }
@@ -210,28 +192,13 @@ impl Eyes {
             }
             _ => {}
         }
-        if matches!(event, Event::Exec { .. } | Event::Exit { .. }) {
-            self.hurry();
+        // Where exits carry no values.
+        let without_values = self.notifier.kind() == reduce::settings::Mechanism::Connector;
+        if without_values && matches!(event, Event::Exec { .. } | Event::Exit { .. }) {
+            self.rhythm.hurry();
         }
         facts.event(&event, &mut self.tree);
         self.tree.event(&event);
-    }
-
-    /// What lives on now, its peak included, is known best right after another process ended or
-    /// began: where exits carry no values, look as soon as that costs no more than its share of
-    /// the time.
-    fn hurry(&mut self) {
-        if self.notifier.kind() == reduce::settings::Mechanism::Connector {
-            let share = if self.last_pass.since(self.start) < YOUNG {
-                YOUNG_SHARE
-            } else {
-                COST_SHARE
-            };
-            let soon = self
-                .last_pass
-                .plus(Nanos(self.last_cost.saturating_mul(share)));
-            self.next_pass = self.next_pass.min(soon);
-        }
     }
 
     /// The process that holds most memory, as far as seen: the command's own before anything else
@@ -301,8 +268,10 @@ impl Eyes {
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
-        let pids = self.members();
-        self.sampler.sample(&pids, &mut self.samples);
+        let members = self.told().then(|| self.tree.alive());
+        let pids = self
+            .reader
+            .read(self.adopter, members, &mut self.samples, facts);
         hold.muster(now, &pids, &mut self.tree, facts);
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
@@ -317,36 +286,15 @@ impl Eyes {
             self.introduce(now, facts);
         }
         self.gpus.collect(&mut self.tree);
-        task.ask_totals();
+        task.refresh_totals(now);
         // Weighing has a budget of its own.
         let weighing = self.scales.spent().since(weighed).0;
         let cost = clock::now(Clock::Thread)
             .saturating_sub(begun)
             .saturating_sub(weighing);
-        (self.last_pass, self.last_cost) = (now, cost);
-        let fraction = if self.grew_or_shrank() {
-            AGE_FRACTION_CHANGING
-        } else {
-            AGE_FRACTION
-        };
-        let age = now.since(self.start).0 / fraction;
-        let pause = age.clamp(PASS_MIN.0, self.settings.interval.0.max(PASS_MIN.0));
-        let pause = pause.max(cost.saturating_mul(COST_SHARE));
-        let infant = now.since(self.start).max(PASS_FIRST);
-        self.next_pass = if infant < PASS_MIN {
-            now.plus(infant)
-        } else {
-            now.plus(Nanos(pause))
-        };
-    }
-
-    /// Whether the resident sets of the last pass differ from those of the one before by more than
-    /// a twentieth.
-    fn grew_or_shrank(&mut self) -> bool {
         let resident = |sample: &ProcessSample| sample.memory.rss.map_or(0, |rss| rss.0);
-        let now: u64 = self.samples.iter().map(resident).sum();
-        let before = std::mem::replace(&mut self.last_rss, now);
-        now.abs_diff(before) > now.max(before) / 20
+        let rss = self.samples.iter().map(resident).sum();
+        self.rhythm.passed(now, cost, rss);
     }
 
     /// A limit on memory may be broken: a pass, now, that tells shared pages apart; what it cost.
@@ -363,43 +311,31 @@ impl Eyes {
         self.scales.spent().since(before)
     }
 
-    /// The living processes of the task, as far as known without looking anew where events tell.
-    fn members(&self) -> Vec<u32> {
-        if self.notifier.kind().tells_tree() && !self.broken {
-            return self.tree.alive();
-        }
-        self.found()
+    /// Whether events tell who the task's processes are.
+    fn told(&self) -> bool {
+        self.notifier.kind().tells_tree() && !self.broken
     }
 
     /// The living processes of the task that `/proc` shows below the one that adopts.
     fn found(&self) -> Vec<u32> {
-        self.below().map(|process| process.pid).collect()
-    }
-
-    fn below(&self) -> impl Iterator<Item = procfs::Found> {
-        // Without a readable /proc nothing is found, and the report says what is absent.
-        let found = procfs::descendants(Path::new("/proc"), &[self.adopter]).unwrap_or_default();
-        found
-            .into_iter()
-            .filter(|process| process.live_threads() > 0)
+        below(self.adopter).map(|process| process.pid).collect()
     }
 
     /// Whether a process of the task is on its way out: events may have told its end, but nobody
     /// could wait for it yet, so what it used is nowhere.
     pub(crate) fn anyone_dying(&self) -> bool {
-        self.below()
-            .any(|process| process.exiting && process.live_threads() == 1)
+        below(self.adopter).any(|process| process.exiting && process.live_threads() == 1)
     }
 
     /// When something is due.
     pub(crate) fn next(&self, now: Nanos) -> Option<Nanos> {
-        let batch = self.batching.then(|| self.listened.plus(BATCH));
+        let batch = self.batching.then(|| self.rhythm.next_batch(self.listened));
         let drain = self
             .notifier
             .period()
             .map(|period| now.plus(period))
             .or(batch);
-        drain.into_iter().chain([self.next_pass]).min()
+        drain.into_iter().chain([self.rhythm.next()]).min()
     }
 
     /// The descriptor to wait on for events. While they come thick they are taken in batches, not
@@ -415,7 +351,9 @@ impl Eyes {
     /// Every process that a signal to the tree is for.
     pub(crate) fn everyone(&self, hold: &Hold) -> Vec<u32> {
         let mut pids = self.found();
-        pids.extend(self.members());
+        if self.told() {
+            pids.extend(self.tree.alive());
+        }
         pids.extend(hold.pids());
         pids.sort_unstable();
         pids.dedup();

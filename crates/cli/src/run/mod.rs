@@ -16,6 +16,8 @@ mod notifier;
 mod pace;
 mod paper;
 mod person;
+mod reader;
+mod rhythm;
 mod start;
 mod stray;
 mod surroundings;

@@ -9,11 +9,15 @@ use record::unit::Nanos;
 use reduce::settings::KernelCounts;
 use source::follow::tree::Counts;
 use source::notify::Notify;
+#[cfg(feature = "bpf")]
+use source::notify::bpf::Bpf;
 use source::notify::connector::Connector;
 use source::notify::ptrace::{self, Tracer};
 use source::notify::taskstats::ExitValues;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+#[cfg(feature = "bpf")]
+use std::thread::JoinHandle;
 
 /// What the reader of a report by ptrace must know.
 const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without privilege setuid \
@@ -28,25 +32,67 @@ pub(crate) enum Notifier {
     Connector(Box<Connector>),
     /// Programs in the kernel.
     #[cfg(feature = "bpf")]
-    Bpf(Box<source::notify::bpf::Bpf>),
+    Bpf(Box<Bpf>),
     /// Stops at every fork, exec and exit.
     Ptrace(Tracer),
+}
+
+/// The programs in the kernel while they are being opened in a thread: most of that is waiting for
+/// the kernel, as is most of making a control group.
+pub(crate) struct Opening {
+    #[cfg(feature = "bpf")]
+    thread: Option<JoinHandle<Result<Bpf, source::Error>>>,
+}
+
+impl Opening {
+    /// Begins, if they may be what these options choose.
+    #[cfg(feature = "bpf")]
+    pub(crate) fn begin(options: &RunOptions) -> Self {
+        let wanted = match options.mechanism {
+            None => options.level != Some(Level::Query),
+            named => named == Some(Mechanism::Bpf),
+        };
+        let builder = std::thread::Builder::new().name("bpf".to_owned());
+        // Without a thread they are opened when they are needed.
+        let thread = wanted.then(|| builder.spawn(Bpf::open).ok()).flatten();
+        Self { thread }
+    }
+
+    /// Begins, if they may be what these options choose.
+    #[cfg(not(feature = "bpf"))]
+    pub(crate) fn begin(_: &RunOptions) -> Self {
+        Self {}
+    }
+
+    #[cfg(feature = "bpf")]
+    fn finish(self) -> Result<Bpf> {
+        match self.thread.map(JoinHandle::join) {
+            Some(Ok(opened)) => Ok(opened?),
+            Some(Err(_)) => bail!("the thread that opens the in-kernel programs panicked"),
+            None => Ok(Bpf::open()?),
+        }
+    }
 }
 
 impl Notifier {
     /// Follows the command's process, which waits for its exec, with the mechanism asked for by
     /// name, else with the best that this kernel and this user allow and that leaves the task as
     /// it is.
-    pub(crate) fn choose(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
+    pub(crate) fn choose(
+        options: &RunOptions,
+        facts: &mut Facts,
+        task: &Task,
+        opening: Opening,
+    ) -> Result<Self> {
         match (options.level, options.mechanism) {
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => {
                 Self::connector(task).context("--mechanism connector")
             }
-            (_, Some(Mechanism::Bpf)) => Self::bpf(task).context("--mechanism bpf"),
+            (_, Some(Mechanism::Bpf)) => Self::bpf(task, opening).context("--mechanism bpf"),
             (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts, task).context("--mechanism ptrace"),
-            (Some(Level::Events), None) => Self::best(task).context("--level events"),
-            (None, None) => Ok(Self::best(task).unwrap_or_else(|error| {
+            (Some(Level::Events), None) => Self::best(task, opening).context("--level events"),
+            (None, None) => Ok(Self::best(task, opening).unwrap_or_else(|error| {
                 let why = super::chain(&error);
                 facts.note(format!("no process events, so /proc is read: {why}"));
                 Notifier::Procfs
@@ -55,20 +101,20 @@ impl Notifier {
     }
 
     /// Programs in the kernel where they may be loaded, else process events.
-    fn best(task: &Task) -> Result<Self> {
+    fn best(task: &Task, opening: Opening) -> Result<Self> {
         // Tried, not guessed from the user: capabilities suffice. Without them nothing is loaded.
-        Self::bpf(task).or_else(|_| Self::connector(task))
+        Self::bpf(task, opening).or_else(|_| Self::connector(task))
     }
 
     #[cfg(feature = "bpf")]
-    fn bpf(task: &Task) -> Result<Self> {
-        let mut bpf = source::notify::bpf::Bpf::open()?;
+    fn bpf(task: &Task, opening: Opening) -> Result<Self> {
+        let mut bpf = opening.finish()?;
         bpf.follow(task.pid(), task.adopter())?;
         Ok(Notifier::Bpf(Box::new(bpf)))
     }
 
     #[cfg(not(feature = "bpf"))]
-    fn bpf(_: &Task) -> Result<Self> {
+    fn bpf(_: &Task, _: Opening) -> Result<Self> {
         bail!("this build has no in-kernel programs (feature `bpf`)")
     }
 
@@ -167,7 +213,7 @@ impl Notifier {
     pub(crate) fn period(&self) -> Option<Nanos> {
         match self {
             #[cfg(feature = "bpf")]
-            Notifier::Bpf(_) => Some(source::notify::bpf::Bpf::PERIOD),
+            Notifier::Bpf(_) => Some(Bpf::PERIOD),
             _ => None,
         }
     }

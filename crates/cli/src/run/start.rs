@@ -7,6 +7,7 @@ use super::facts::Facts;
 use super::front::{self, Served};
 use super::hold::Hold;
 use super::monitor::{Monitor, Parts};
+use super::notifier::Opening;
 use super::paper::Paper;
 use super::task::Task;
 use super::words::ToFront;
@@ -160,12 +161,13 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     .map_err(Trouble::NoMeans)?;
     let others = inherited.iter().copied().filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
+    let opening = Opening::begin(options);
     let mut hold = Hold::prepare(options, &mut facts, &task)?;
     hold.folders.leave_out(&paper.own_files());
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {}", chain(&error)));
     }
-    let mut eyes = Eyes::choose(options, &mut facts, &task)?;
+    let mut eyes = Eyes::choose(options, &mut facts, &task, opening)?;
     if options.mechanism == Some(Mechanism::Ptrace) {
         task.trace();
     }

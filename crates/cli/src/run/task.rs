@@ -9,6 +9,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use sys::launcher::{Launcher, Message, Plan, Totals};
 use sys::process::{self, Usage};
 
+/// Totals are asked for no more often than this.
+const TOTALS_PERIOD: Nanos = Nanos::from_millis(10);
+
 /// What happened to the task's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Happened {
@@ -37,6 +40,7 @@ pub(crate) struct Task {
     totals_final: bool,
     /// Questions for totals that have no answer yet.
     asked: u32,
+    asked_at: Nanos,
 }
 
 impl Task {
@@ -56,6 +60,7 @@ impl Task {
                 totals: Totals::default(),
                 totals_final: false,
                 asked: 0,
+                asked_at: Nanos(0),
             }),
             Some(Message::Failed(errno)) => {
                 bail!("fork: {}", std::io::Error::from_raw_os_error(errno))
@@ -173,8 +178,16 @@ impl Task {
         }
     }
 
-    /// Asks for fresh totals; they arrive with a later [`Task::next`].
-    pub(crate) fn ask_totals(&mut self) {
+    /// Asks for fresh totals, unless they were asked for just before: each answer wakes the
+    /// launcher and us. They arrive with a later [`Task::next`].
+    pub(crate) fn refresh_totals(&mut self, now: Nanos) {
+        if now.since(self.asked_at) >= TOTALS_PERIOD {
+            self.asked_at = now;
+            self.ask_totals();
+        }
+    }
+
+    fn ask_totals(&mut self) {
         // A launcher that is gone is noticed by the next message.
         if !self.launcher_gone && self.launcher.ask_totals().is_ok() {
             self.asked += 1;

@@ -21,7 +21,7 @@ fn cpu(done: &Done, ratio: f64) {
     holds(
         done,
         "cpu_time",
-        Truth::near(truth, ratio, 1_500_000),
+        Truth::near_cpu(truth, ratio, 1_500_000),
         Rigour::Near,
     );
     let parts = number(done, "cpu_user") + number(done, "cpu_system");

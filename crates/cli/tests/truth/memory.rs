@@ -2,6 +2,7 @@
 
 use crate::harness::expect::{MIB, Rigour, Truth, field, holds, memory, number};
 use crate::harness::mechanism::Mechanism;
+use crate::harness::process;
 use crate::harness::run::Run;
 use crate::harness::workload::program;
 use crate::harness::{each_mechanism, words};
@@ -174,4 +175,32 @@ fn many_small_beside_each_other(mechanism: Mechanism) {
         Truth::exactly(50),
         mechanism.counts(),
     );
+}
+
+/// Many processes are read by a walk in the kernel once that is cheaper than `/proc`, and what it
+/// tells is the same.
+#[test]
+fn bpf_root_many_processes_are_walked_at_level_query() {
+    if !process::is_root() || Mechanism::Bpf.missing().is_some() {
+        return println!("skipped: the walk in the kernel needs root, and BPF");
+    }
+    // Long enough to be past the point where the walk pays.
+    let command = words![program("many"), "400", "4000", "1"];
+    let run = Run::watched(Mechanism::Default, command);
+    let done = run.options(["--level", "query"]).finish();
+    done.expect_status(0);
+    let notes = &done.report().monitor.notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("a walk in the kernel")),
+        "{notes:?}"
+    );
+    let each = 400 * 64 * 1024;
+    let anonymous = Truth::between(399 * MIB, 399 * MIB + each);
+    holds(&done, "rss_peak_anon", anonymous, Rigour::Sampled);
+    let peak = Truth::exactly(400);
+    holds(&done, "processes_peak", peak, Rigour::Sampled);
+    let largest = Truth::near(2 * MIB, 0.0, MIB);
+    holds(&done, "rss_peak_process", largest, Rigour::Near);
 }

@@ -97,7 +97,7 @@ impl Terminal {
                 self.seen += at + text.len();
                 return new[..at].to_owned();
             }
-            if start.elapsed() > process::PATIENCE {
+            if start.elapsed() > process::patience() {
                 panic!("no `{text}` on the screen: {screen:?}");
             }
             thread::sleep(std::time::Duration::from_millis(5));

@@ -26,7 +26,7 @@ fn a_lingering_daemon_is_counted(mechanism: Mechanism) {
     let done = Run::watched(mechanism, command).finish();
     done.expect_status(4);
     let least = done.printed("daemon_cpu_us") * 1000;
-    let truth = Truth::between(least, least + 60_000_000);
+    let truth = Truth::cpu(least, 60_000_000);
     holds(&done, "cpu_time", truth, Rigour::Near);
     holds(
         &done,
@@ -71,7 +71,7 @@ fn outlived_is_true(done: &Done, mechanism: Mechanism, upto: u64) {
     } else {
         0
     };
-    let truth = Truth::between(low, least + upto);
+    let truth = Truth::cpu(low, least - low + upto);
     holds(done, "cpu_time", truth, Rigour::Sampled);
     holds(
         done,
@@ -165,7 +165,7 @@ fn six_thousand_short_processes(mechanism: Mechanism) {
     holds(
         &done,
         "cpu_time",
-        Truth::near(cpu, 0.03, 2_000_000),
+        Truth::near_cpu(cpu, 0.03, 2_000_000),
         Rigour::Near,
     );
 }
@@ -182,7 +182,7 @@ fn clone_parent(mechanism: Mechanism) {
     holds(
         &done,
         "cpu_time",
-        Truth::between(150_000_000, 200_000_000),
+        Truth::cpu(150_000_000, 50_000_000),
         Rigour::Near,
     );
 }
@@ -206,7 +206,7 @@ fn an_exec_chain_is_one_process(mechanism: Mechanism) {
     holds(
         &done,
         "cpu_time",
-        Truth::near(cpu, 0.02, 1_500_000),
+        Truth::near_cpu(cpu, 0.02, 1_500_000),
         Rigour::Near,
     );
 }
@@ -226,7 +226,7 @@ fn an_exec_from_a_thread_is_one_process(mechanism: Mechanism) {
     holds(
         &done,
         "cpu_time",
-        Truth::near(cpu, 0.02, 1_500_000),
+        Truth::near_cpu(cpu, 0.02, 1_500_000),
         Rigour::Near,
     );
 }

@@ -74,6 +74,12 @@ pub(crate) const fn ticks(ticks: u64) -> Nanos {
     Nanos(ticks.saturating_mul(NANOS_PER_TICK))
 }
 
+/// A time cut to whole ticks, as files of /proc show it.
+#[cfg(feature = "bpf")]
+pub(crate) const fn tick_of(time: Nanos) -> Nanos {
+    ticks(time.0 / NANOS_PER_TICK)
+}
+
 /// Text for people: bytes that are no UTF-8 are replaced, blanks around it cut off.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.trim_ascii()).into_owned()

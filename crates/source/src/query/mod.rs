@@ -25,6 +25,8 @@ pub mod host;
 pub mod pss;
 pub mod sampler;
 pub mod source;
+#[cfg(feature = "bpf")]
+pub mod walk;
 
 mod counters;
 mod field;

@@ -74,6 +74,13 @@ pub fn read(root: &Root, pid: u32) -> Result<Descriptors, Absent> {
     Ok(descriptors)
 }
 
+/// How many descriptors `pid` has open, standard ones included: the size of the folder, which the
+/// kernel tells since Linux 6.2.
+pub fn count(root: &Root, pid: u32) -> Option<u64> {
+    let folder = std::fs::metadata(root.process(pid, "fd")).ok()?;
+    Some(folder.len()).filter(|open| *open > 0)
+}
+
 /// Whether `pid` holds an `io_uring` above standard error; `None` where it cannot be looked at.
 /// Cheap for a process with nothing open above it, as most are at their end.
 pub fn holds_io_uring(root: &Root, pid: u32) -> Option<bool> {
@@ -113,6 +120,26 @@ mod tests {
         let seen = read(&Root::default(), std::process::id()).unwrap();
         assert!(seen.looked_at >= 1);
         assert_eq!(seen.io_urings, 0);
+    }
+
+    #[test]
+    fn an_open_file_more_is_counted() {
+        let mut child = std::process::Command::new("/bin/cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (root, pid) = (Root::default(), child.id());
+        let listed = || {
+            std::fs::read_dir(format!("/proc/{pid}/fd"))
+                .unwrap()
+                .count() as u64
+        };
+        // A spawn returns before what closes on exec is closed.
+        let equal = (0..10_000).any(|_| count(&root, pid).is_none_or(|open| open == listed()));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(equal);
+        assert_eq!(count(&root, pid), None);
     }
 
     #[test]

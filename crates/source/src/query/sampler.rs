@@ -17,8 +17,9 @@
 //! dead threads as last seen) and `utime + stime` (dead threads included, each cut to 10 ms). For a
 //! process of one thread it is exact up to the running tick.
 //!
-//! Descriptors are looked at for an `io_uring` in the first 48 passes of a process and in every
-//! 16th later: what goes through one is in no count of calls.
+//! Descriptors are looked at for an `io_uring` in every 16th pass of a process, and in the first 48
+//! whenever their number changed (Linux 6.2 tells it): what goes through one is in no count of
+//! calls.
 //!
 //! `own` I/O: `/proc/PID/io` while no child was waited for (then it is the process alone, dead
 //! threads included), else the sum of `task/*/io`, dead threads as last seen.

@@ -37,6 +37,7 @@ typedef __u32 __wsum;
 /* Slots of mm->rss_stat (linux/mm_types_task.h). */
 #define MM_FILEPAGES 0
 #define MM_ANONPAGES 1
+#define MM_SWAPENTS 2
 #define MM_SHMEMPAGES 3
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -67,6 +68,40 @@ struct signal_struct {
 	int group_exit_code;
 	unsigned int flags;
 	unsigned long maxrss;
+	int nr_threads;
+	__u64 utime;
+	__u64 stime;
+	unsigned long long sum_sched_runtime;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	__u64 cutime;
+	__u64 cstime;
+	unsigned long cmin_flt;
+	unsigned long cmaj_flt;
+	struct task_io_accounting ioac;
+	struct pid *pids[4];
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+struct sighand_struct {
+	struct k_sigaction action[64];
 };
 
 struct percpu_counter {
@@ -107,6 +142,8 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct mm_struct *mm;
 	int exit_code;
+	int exit_state;
+	char comm[16];
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
@@ -119,9 +156,22 @@ struct task_struct {
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 	struct task_io_accounting ioac;
 	struct task_delay_info *delays;
 	void *io_uring;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+/* What a program of iter/task is given. */
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 /* What is behind a map; of BPF_MAP_TYPE_PERCPU_ARRAY here. */

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// An ELF file must be aligned as its headers are.
 #[repr(align(8))]
-struct Aligned<T: ?Sized>(T);
+pub(super) struct Aligned<T: ?Sized>(pub(super) T);
 
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/task.bpf.o")));
 /// Names this build of the programs among the pinned ones.
@@ -181,7 +181,7 @@ fn failed(call: &'static str, source: io::Error) -> Error {
 }
 
 /// What a failed load says about this place: EPERM is the kernel's no, all else its inability.
-fn unavailable(call: &str, error: &libbpf_rs::Error) -> Error {
+pub(super) fn unavailable(call: &str, error: &libbpf_rs::Error) -> Error {
     let words = format!("{call} of the in-kernel programs: {error:#}");
     let kind = match os_error(&words) {
         Some(libc::EPERM) => io::ErrorKind::PermissionDenied,

@@ -33,7 +33,7 @@ pub(super) fn attach(program: BorrowedFd<'_>) -> Result<OwnedFd, Error> {
     own("attach of a BPF program", result)
 }
 
-fn own(call: &'static str, result: i32) -> Result<OwnedFd, Error> {
+pub(super) fn own(call: &'static str, result: i32) -> Result<OwnedFd, Error> {
     let fd = checked(call, result)?;
     // SAFETY: the kernel made this descriptor for the call above and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })

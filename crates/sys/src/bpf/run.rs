@@ -137,7 +137,7 @@ impl Run {
 
     /// Gives every event written so far to `take`, in the order of the ring: a process's own events
     /// are in order, and its `Fork` comes before its children's. Ends with a [`RawEvent::Lost`] if
-    /// events were lost since the last call. The ring is not signalled: call this at least every 10
+    /// events were lost since the last call. The ring is not signalled: call this at least every 20
     /// ms while the task lives, and once more at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
         let page_bytes = page_bytes() as u64;

@@ -47,14 +47,14 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         name: "BPF task iterator",
-        gives: "all processes sampled at about 1 us each (not used by run)",
+        gives: "many processes sampled at about 1 us each; run takes it once that pays",
         allow: ALLOW,
         needs: "Linux 5.8 with BTF",
         attempt: |ground| typed(ground, probe::iterator),
     },
     Probe {
         name: "BPF syscall program",
-        gives: "a walk over all processes on demand, at 0.6 us each (not used by run)",
+        gives: "the same on demand, at 0.6 us each (not used by run)",
         allow: ALLOW,
         needs: "Linux 5.14",
         attempt: |_| Outcome::of(probe::syscall_program()),

@@ -9,6 +9,12 @@ pub(crate) const MIB: u64 = 1 << 20;
 /// A bound counts only if its high end is at most this times its low end.
 const BOUND_RATIO_MAX: f64 = 1.25;
 
+/// How much slower than usual this machine is (`PLIMSOLL_TEST_SLOWNESS`, under emulation).
+pub(crate) fn slowness() -> u64 {
+    let told = std::env::var("PLIMSOLL_TEST_SLOWNESS");
+    told.ok().and_then(|told| told.parse().ok()).unwrap_or(1)
+}
+
 /// What is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rigour {
@@ -36,6 +42,18 @@ impl Truth {
             low: value - distance,
             high: value + distance,
         }
+    }
+
+    /// `least` nanoseconds of CPU time and what starting and ending programs takes, up to `more`:
+    /// that is longer on a slow machine.
+    pub(crate) fn cpu(least: u64, more: u64) -> Self {
+        Self::between(least, least + more * slowness())
+    }
+
+    /// `value` nanoseconds of CPU time, give or take `ratio` of it and `slack` more, which is for
+    /// what starts and ends a program.
+    pub(crate) fn near_cpu(value: u64, ratio: f64, slack: u64) -> Self {
+        Self::near(value, ratio, slack * slowness())
     }
 
     /// `value` and nothing else.

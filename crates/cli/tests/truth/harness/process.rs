@@ -1,5 +1,6 @@
 //! Other processes through `/proc`: who is alive, whose child, in which state; and signals to them.
 
+use super::expect::slowness;
 pub(crate) use rustix::process::Signal;
 use rustix::process::{Pid, geteuid, kill_process};
 use std::fs;
@@ -7,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longest wait for anything that must happen; far beyond what it takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+pub(crate) fn patience() -> Duration {
+    Duration::from_secs(40 + 10 * (slowness() - 1))
+}
 
 /// Whether the tests run as root.
 pub(crate) fn is_root() -> bool {
@@ -30,7 +33,7 @@ pub(crate) fn send(pid: u32, signal: Signal) -> bool {
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(start.elapsed() < patience(), "waited in vain until {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -40,7 +43,7 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 pub(crate) fn wait_until_dead(pids: &[u32]) {
     let start = Instant::now();
     while pids.iter().any(|pid| is_alive(*pid)) {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > patience() {
             let left: Vec<_> = pids.iter().filter(|pid| is_alive(**pid)).collect();
             let all: Vec<_> = left.iter().map(|pid| describe(**pid)).collect();
             for pid in left {

@@ -24,7 +24,7 @@ pub struct Bpf {
 impl Bpf {
     /// How often to read while the task lives: the ring of events holds many times what two
     /// processors make of it.
-    pub const PERIOD: Nanos = Nanos::from_millis(10);
+    pub const PERIOD: Nanos = Nanos::from_millis(20);
 
     /// Finds or loads the programs.
     ///

@@ -38,6 +38,8 @@ const RINGS_STRIDE: u32 = 16;
 #[derive(Debug, Default)]
 struct Rings {
     passes: u32,
+    /// Descriptors open when they were last looked at, where the kernel tells.
+    open: Option<u64>,
     found: bool,
 }
 
@@ -298,15 +300,20 @@ impl Watch {
         Ok(())
     }
 
-    /// A ring is made early or not at all: often while the process is young, then now and then.
-    /// True if files were looked at by path.
+    /// A ring is made early or not at all: often while the process is young and opens files, then
+    /// now and then. True if files were looked at by path.
     fn look_for_rings(&mut self, means: &mut Means<'_>) -> bool {
         let passes = self.rings.passes;
         self.rings.passes = passes.saturating_add(1);
-        let wanted = passes < RINGS_YOUNG || passes.is_multiple_of(RINGS_STRIDE);
-        if !means.turn.io_uring || self.rings.found || !wanted {
+        let turn = passes.is_multiple_of(RINGS_STRIDE);
+        if !means.turn.io_uring || self.rings.found || !(turn || passes < RINGS_YOUNG) {
             return false;
         }
+        let open = proc_pid_fd::count(means.root, means.pid);
+        if !turn && open.is_some() && open == self.rings.open {
+            return false;
+        }
+        self.rings.open = open;
         means.cost.files_read += 1;
         let seen = proc_pid_fd::read(means.root, means.pid);
         // One that we may not look at is not known to have a ring.

@@ -1,0 +1,224 @@
+//! When to look at the task's processes: densely while it is young and while its memory changes,
+//! soon after an event where that shows something new, and never for more than its share of the
+//! time. Pure.
+
+use record::unit::Nanos;
+
+/// The shortest time between two passes: the first ones of a task.
+const PASS_MIN: Nanos = Nanos::from_millis(5);
+/// The very first passes come this long after the start and at twice its age each, whatever they
+/// cost: a task of a few milliseconds is seen at least once.
+const PASS_FIRST: Nanos = Nanos::from_millis(1);
+/// A pass comes after this fraction of the task's age: short tasks are seen densely, long ones at
+/// the interval.
+const AGE_FRACTION: u64 = 8;
+/// The same while memory grows or shrinks.
+const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
+/// Passes take at most one part in this of the time.
+const COST_SHARE: u64 = 100;
+/// The share for passes that an event asked for, while the task is young.
+const YOUNG_SHARE: u64 = 20;
+/// How long a task is young.
+const YOUNG: Nanos = Nanos::from_millis(300);
+/// Each pass that an event asked for and that finds no new height halves their share, so many times
+/// at most: in a storm of small processes they would only cost.
+const DULL_MAX: u32 = 5;
+/// Memory that came or went by less is no change, bytes.
+const CHANGE_MIN: u64 = 1 << 20;
+
+/// After events were read, the next are read this much later, and later still in an older task, up
+/// to the second: a wake-up costs more than an event.
+const BATCH: [Nanos; 2] = [Nanos::from_millis(4), Nanos::from_millis(16)];
+/// The pause for events is this fraction of the task's age.
+const BATCH_FRACTION: u64 = 32;
+
+/// The times of the passes over the task's processes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rhythm {
+    start: Nanos,
+    interval: Nanos,
+    last: Nanos,
+    /// What the last pass took of a CPU.
+    cost: u64,
+    next: Nanos,
+    /// Whether an event asked for the next pass, and how many such passes in a row were dull.
+    hurried: bool,
+    dull: u32,
+    /// The sum of resident sets in the last pass and the highest of all, bytes.
+    rss: u64,
+    highest: u64,
+}
+
+impl Rhythm {
+    /// Of a task that starts at `start`, to be looked at every `interval` when it is old.
+    pub(crate) fn new(start: Nanos, interval: Nanos) -> Self {
+        Self {
+            start,
+            interval,
+            last: Nanos(0),
+            cost: 0,
+            next: start.plus(PASS_FIRST),
+            hurried: false,
+            dull: 0,
+            rss: 0,
+            highest: 0,
+        }
+    }
+
+    /// When the next pass is due.
+    pub(crate) fn next(&self) -> Nanos {
+        self.next
+    }
+
+    /// When the events after those read at `listened` are to be read.
+    pub(crate) fn next_batch(&self, listened: Nanos) -> Nanos {
+        let pause = Nanos(listened.since(self.start).0 / BATCH_FRACTION);
+        listened.plus(pause.clamp(BATCH[0], BATCH[1]))
+    }
+
+    /// A process began or ended: what lives on now, its peak included, is known best right now, so
+    /// look as soon as that costs no more than its share of the time.
+    pub(crate) fn hurry(&mut self) {
+        let share = if self.last.since(self.start) < YOUNG {
+            YOUNG_SHARE
+        } else {
+            COST_SHARE
+        };
+        let pause = self.cost.saturating_mul(share << self.dull);
+        let soon = self.last.plus(Nanos(pause));
+        if soon < self.next {
+            (self.next, self.hurried) = (soon, true);
+        }
+    }
+
+    /// A pass began at `now`, took `cost` nanoseconds of a CPU, and found resident sets of `rss`
+    /// bytes in sum.
+    pub(crate) fn passed(&mut self, now: Nanos, cost: u64, rss: u64) {
+        (self.last, self.cost) = (now, cost);
+        let before = std::mem::replace(&mut self.rss, rss);
+        let changed = rss.abs_diff(before) > step(rss.max(before));
+        let rose = rss > self.highest.saturating_add(step(rss));
+        let hurried = std::mem::take(&mut self.hurried);
+        if rose {
+            (self.highest, self.dull) = (rss, 0);
+        } else if hurried {
+            self.dull = (self.dull + 1).min(DULL_MAX);
+        }
+        let age = now.since(self.start);
+        let infant = age.max(PASS_FIRST);
+        self.next = if infant < PASS_MIN {
+            now.plus(infant)
+        } else {
+            now.plus(self.pause(age, changed))
+        };
+    }
+
+    fn pause(&self, age: Nanos, changed: bool) -> Nanos {
+        let fraction = if changed {
+            AGE_FRACTION_CHANGING
+        } else {
+            AGE_FRACTION
+        };
+        let longest = self.interval.max(PASS_MIN);
+        let pause = Nanos(age.0 / fraction).clamp(PASS_MIN, longest);
+        pause.max(Nanos(self.cost.saturating_mul(COST_SHARE)))
+    }
+}
+
+/// The least change that counts: a twentieth.
+fn step(bytes: u64) -> u64 {
+    (bytes / 20).max(CHANGE_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Nanos = Nanos::from_secs(100);
+    const COST: u64 = 100_000;
+
+    fn at(ms: u64) -> Nanos {
+        START.plus(Nanos::from_millis(ms))
+    }
+
+    fn rhythm() -> Rhythm {
+        Rhythm::new(START, Nanos::from_secs(1))
+    }
+
+    /// The pause after a pass at this age.
+    fn pause(rhythm: &mut Rhythm, ms: u64, cost: u64, rss: u64) -> Nanos {
+        rhythm.passed(at(ms), cost, rss);
+        rhythm.next().since(at(ms))
+    }
+
+    #[test]
+    fn a_young_task_is_seen_densely_and_an_old_one_at_the_interval() {
+        let mut rhythm = rhythm();
+        assert_eq!(rhythm.next(), at(1));
+        let ages = [1, 2, 4, 8, 80, 4_000, 80_000];
+        let pauses = ages.map(|age| pause(&mut rhythm, age, COST, 0).0 / 1_000_000);
+        assert_eq!(pauses, [1, 2, 4, 10, 10, 500, 1000]);
+    }
+
+    #[test]
+    fn a_pass_is_paid_for_before_the_next_but_for_the_very_first() {
+        let mut rhythm = rhythm();
+        assert_eq!(pause(&mut rhythm, 2, 50 * COST, 0), Nanos::from_millis(2));
+        assert_eq!(
+            pause(&mut rhythm, 400, 10 * COST, 0),
+            Nanos::from_millis(100)
+        );
+        assert_eq!(
+            pause(&mut rhythm, 400, 1000 * COST, 0),
+            Nanos::from_secs(10)
+        );
+    }
+
+    #[test]
+    fn memory_that_comes_or_goes_is_watched_closely() {
+        let mut rhythm = rhythm();
+        let age = 3_200;
+        assert_eq!(
+            pause(&mut rhythm, age, COST, 1 << 30),
+            Nanos::from_millis(100)
+        );
+        assert_eq!(
+            pause(&mut rhythm, age, COST, 1 << 30),
+            Nanos::from_millis(400)
+        );
+        assert_eq!(pause(&mut rhythm, age, COST, 0), Nanos::from_millis(100));
+        assert_eq!(
+            pause(&mut rhythm, age, COST, CHANGE_MIN),
+            Nanos::from_millis(400)
+        );
+    }
+
+    #[test]
+    fn an_event_brings_the_next_pass_nearer_until_that_shows_nothing_new() {
+        let mut rhythm = rhythm();
+        let hurried = |rhythm: &mut Rhythm, ms, rss| {
+            rhythm.passed(at(ms), COST, rss);
+            rhythm.hurry();
+            rhythm.next().since(at(ms)).0 / 1_000_000
+        };
+        assert_eq!(hurried(&mut rhythm, 200, 8 << 20), 2);
+        // A higher sum of resident sets each time.
+        assert_eq!(hurried(&mut rhythm, 1_000, 16 << 20), 10);
+        assert_eq!(hurried(&mut rhythm, 1_100, 32 << 20), 10);
+        // The same again and again.
+        let dull = [1_200, 1_300, 1_400].map(|ms| hurried(&mut rhythm, ms, 32 << 20));
+        assert_eq!(dull, [20, 40, 80]);
+        assert_eq!(hurried(&mut rhythm, 1_500, 64 << 20), 10);
+        // Never later than without the event.
+        for ms in 0..20 {
+            assert!(hurried(&mut rhythm, 10_000 + ms, 64 << 20) <= 1000);
+        }
+    }
+
+    #[test]
+    fn events_are_taken_in_larger_batches_as_the_task_grows_older() {
+        let rhythm = rhythm();
+        let batch = |ms| rhythm.next_batch(at(ms)).since(at(ms)).0 / 1_000_000;
+        assert_eq!([0, 100, 320, 10_000].map(batch), [4, 4, 10, 16]);
+    }
+}

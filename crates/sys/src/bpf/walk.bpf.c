@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * One pass over the living threads below a process, read in the kernel. Runs when its iterator is
+ * read (bpf_iter_create), one record a thread.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "task.h"
+#include "walk.h"
+
+#define PIDTYPE_PGID 2
+#define PIDTYPE_SID 3
+#define SIGCHLD 17
+#define SIG_IGN ((void *)1)
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Everyone below this process is walked, itself left out; 0: everyone. */
+const volatile __u32 root_tgid = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} scratch SEC(".maps");
+
+#include "peaks.h"
+
+static __always_inline bool is_below(struct task_struct *task, __u32 root)
+{
+	struct task_struct *up = BPF_CORE_READ(task, group_leader);
+
+	if (!root)
+		return true;
+	for (int i = 0; i < ANCESTORS_MAX; i++) {
+		__u32 tgid;
+
+		up = BPF_CORE_READ(up, real_parent);
+		tgid = BPF_CORE_READ(up, tgid);
+		if (tgid == root)
+			return true;
+		if (tgid <= 1)
+			return false;
+		up = BPF_CORE_READ(up, group_leader);
+	}
+	return false;
+}
+
+static __always_inline void read_io(struct walked_io *io, const struct task_io_accounting *from)
+{
+	if (!bpf_core_field_exists(from->rchar) || !bpf_core_field_exists(from->read_bytes))
+		return;
+	io->rchar_bytes = BPF_CORE_READ(from, rchar);
+	io->wchar_bytes = BPF_CORE_READ(from, wchar);
+	io->syscr = BPF_CORE_READ(from, syscr);
+	io->syscw = BPF_CORE_READ(from, syscw);
+	io->read_bytes = BPF_CORE_READ(from, read_bytes);
+	io->write_bytes = BPF_CORE_READ(from, write_bytes);
+	io->cancelled_write_bytes = BPF_CORE_READ(from, cancelled_write_bytes);
+}
+
+/* What the ended threads of a process left behind. */
+static __always_inline void add_ended(struct walked *record, struct task_struct *task)
+{
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+
+	record->threads = BPF_CORE_READ(signal, nr_threads);
+	record->cpu_ns += BPF_CORE_READ(signal, sum_sched_runtime);
+	record->cpu_user_ns += BPF_CORE_READ(signal, utime);
+	record->cpu_system_ns += BPF_CORE_READ(signal, stime);
+	record->minflt += BPF_CORE_READ(signal, min_flt);
+	record->majflt += BPF_CORE_READ(signal, maj_flt);
+	record->nvcsw += BPF_CORE_READ(signal, nvcsw);
+	record->nivcsw += BPF_CORE_READ(signal, nivcsw);
+	record->children_user_ns = BPF_CORE_READ(signal, cutime);
+	record->children_system_ns = BPF_CORE_READ(signal, cstime);
+	record->children_minflt = BPF_CORE_READ(signal, cmin_flt);
+	record->children_majflt = BPF_CORE_READ(signal, cmaj_flt);
+	record->group = BPF_CORE_READ(signal, pids[PIDTYPE_PGID], numbers[0].nr);
+	record->session = BPF_CORE_READ(signal, pids[PIDTYPE_SID], numbers[0].nr);
+	if (BPF_CORE_READ(task, sighand, action[SIGCHLD - 1].sa.sa_handler) == SIG_IGN)
+		record->flags |= WALKED_SIGCHLD_IGNORED;
+	read_io(&record->io_with_children, &signal->ioac);
+}
+
+struct pages {
+	struct resident sum;
+	__s64 swap;
+	__u64 at[4];
+	__u64 scratch_at;
+};
+
+static long add_cpu(__u32 cpu, struct pages *pages)
+{
+	__u32 zero = 0;
+	void *there = bpf_map_lookup_percpu_elem(&scratch, &zero, cpu);
+	__u64 offset;
+
+	if (!there)
+		return 1;
+	offset = address_of(there) - pages->scratch_at;
+	pages->sum.file += part_at(pages->at[MM_FILEPAGES] + offset);
+	pages->sum.anon += part_at(pages->at[MM_ANONPAGES] + offset);
+	pages->sum.shmem += part_at(pages->at[MM_SHMEMPAGES] + offset);
+	pages->swap += part_at(pages->at[MM_SWAPENTS] + offset);
+	return 0;
+}
+
+static __always_inline void sum_split(struct pages *pages, struct mm_struct *mm)
+{
+	struct bpf_array *array = (void *)address_of(&scratch);
+
+	pages->sum.file = BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count);
+	pages->sum.anon = BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count);
+	pages->sum.shmem = BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count);
+	pages->swap = BPF_CORE_READ(mm, rss_stat[MM_SWAPENTS].count);
+	pages->at[MM_FILEPAGES] = (__u64)BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].counters);
+	pages->at[MM_ANONPAGES] = (__u64)BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].counters);
+	pages->at[MM_SHMEMPAGES] = (__u64)BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].counters);
+	pages->at[MM_SWAPENTS] = (__u64)BPF_CORE_READ(mm, rss_stat[MM_SWAPENTS].counters);
+	pages->scratch_at = (__u64)BPF_CORE_READ(array, pptrs[0]);
+	bpf_loop(CPUS_MAX, add_cpu, pages, 0);
+}
+
+static __always_inline void sum_whole(struct pages *pages, struct mm_struct *mm)
+{
+	struct mm_struct___old *old = (void *)mm;
+
+	pages->sum.file = BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter);
+	pages->sum.anon = BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter);
+	pages->sum.shmem = BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter);
+	pages->swap = BPF_CORE_READ(old, rss_stat.count[MM_SWAPENTS].counter);
+}
+
+static __always_inline void read_memory(struct walked *record, struct mm_struct *mm)
+{
+	struct pages pages = {};
+	__u64 rss;
+
+	if (bpf_core_field_exists(mm->rss_stat[0].counters))
+		sum_split(&pages, mm);
+	else
+		sum_whole(&pages, mm);
+	record->flags |= WALKED_MEMORY;
+	record->rss_file_pages = positive(pages.sum.file);
+	record->rss_anon_pages = positive(pages.sum.anon);
+	record->rss_shmem_pages = positive(pages.sum.shmem);
+	record->swap_pages = positive(pages.swap);
+	rss = record->rss_file_pages + record->rss_anon_pages + record->rss_shmem_pages;
+	record->total_vm_pages = BPF_CORE_READ(mm, total_vm);
+	record->hiwater_rss_pages = BPF_CORE_READ(mm, hiwater_rss);
+	record->hiwater_vm_pages = BPF_CORE_READ(mm, hiwater_vm);
+	/* The kernel raises its high-water marks lazily. */
+	if (rss > record->hiwater_rss_pages)
+		record->hiwater_rss_pages = rss;
+	if (record->total_vm_pages > record->hiwater_vm_pages)
+		record->hiwater_vm_pages = record->total_vm_pages;
+}
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	__u32 state = bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state)
+							    : BPF_CORE_READ(task, state);
+
+	return state | BPF_CORE_READ(task, exit_state);
+}
+
+SEC("iter/task")
+int walk(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct walked record = {};
+	struct task_delay_info *delays;
+	struct mm_struct *mm;
+
+	if (!task || !is_below(task, root_tgid))
+		return 0;
+	record.tgid = BPF_CORE_READ(task, tgid);
+	record.pid = BPF_CORE_READ(task, pid);
+	record.parent_tgid = BPF_CORE_READ(task, real_parent, tgid);
+	record.state = state_of(task);
+	record.start_ns = BPF_CORE_READ(task, start_boottime);
+	record.cpu_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	record.cpu_user_ns = BPF_CORE_READ(task, utime);
+	record.cpu_system_ns = BPF_CORE_READ(task, stime);
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		record.run_delay_ns = BPF_CORE_READ(task, sched_info.run_delay);
+	record.minflt = BPF_CORE_READ(task, min_flt);
+	record.majflt = BPF_CORE_READ(task, maj_flt);
+	record.nvcsw = BPF_CORE_READ(task, nvcsw);
+	record.nivcsw = BPF_CORE_READ(task, nivcsw);
+	delays = bpf_core_field_exists(task->delays) ? BPF_CORE_READ(task, delays) : NULL;
+	if (delays)
+		record.blkio_delay_ns = BPF_CORE_READ(delays, blkio_delay);
+	if (bpf_core_field_exists(task->io_uring) && BPF_CORE_READ(task, io_uring))
+		record.flags |= WALKED_IO_URING;
+	read_io(&record.io, &task->ioac);
+	BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
+	if (record.pid == record.tgid) {
+		add_ended(&record, task);
+		mm = BPF_CORE_READ(task, mm);
+		if (mm)
+			read_memory(&record, mm);
+	}
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}

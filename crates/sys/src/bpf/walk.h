@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What walk.bpf.c and walk.rs share: fixed widths, units in the names. */
+#ifndef PLIMSOLL_WALK_H
+#define PLIMSOLL_WALK_H
+
+/* Further up than this nobody looks for the root. */
+#define ANCESTORS_MAX 128
+#define COMM_BYTES 16
+
+struct walked_io {
+	__u64 rchar_bytes;
+	__u64 wchar_bytes;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 cancelled_write_bytes;
+};
+
+#define WALKED_MEMORY 1u
+#define WALKED_IO_URING 2u
+#define WALKED_SIGCHLD_IGNORED 4u
+
+/* One living thread. That of a leader (pid == tgid) holds its process's ended threads as well. */
+struct walked {
+	__u32 tgid;
+	__u32 pid;
+	__u32 parent_tgid;
+	__u32 state; /* __state | exit_state */
+	__u32 threads; /* of the process, leaders only */
+	__u32 flags;
+	__u32 group; /* leaders only, as session */
+	__u32 session;
+	__u64 start_ns; /* CLOCK_BOOTTIME, of the thread */
+	__u64 cpu_ns;
+	__u64 cpu_user_ns;
+	__u64 cpu_system_ns;
+	__u64 run_delay_ns; /* ended threads out */
+	__u64 minflt;
+	__u64 majflt;
+	__u64 nvcsw;
+	__u64 nivcsw;
+	__u64 blkio_delay_ns; /* ended threads out; 0 while delay accounting is off */
+	__u64 children_user_ns; /* waited for; leaders only, as the next three */
+	__u64 children_system_ns;
+	__u64 children_minflt;
+	__u64 children_majflt;
+	struct walked_io io;		   /* of this thread */
+	struct walked_io io_with_children; /* of ended threads and waited-for children; leaders only */
+	__u64 rss_file_pages;
+	__u64 rss_anon_pages;
+	__u64 rss_shmem_pages;
+	__u64 swap_pages;
+	__u64 total_vm_pages;
+	__u64 hiwater_rss_pages;
+	__u64 hiwater_vm_pages;
+	char comm[COMM_BYTES];
+};
+
+#endif

@@ -1,0 +1,213 @@
+//! A pass over all living threads below a process, read in the kernel (`bpf/walk.bpf.c`).
+//!
+//! An iterator of tasks (`iter/task`, Linux 5.8): loaded and linked once, opened anew for each
+//! pass. To load it takes 19 ms of CPU on 6.18, a pass 28 us and 0.9 us for each process below the
+//! root (procfs: 7 us each). Nothing is attached anywhere, so it costs nobody anything between two
+//! passes.
+
+use super::load::{Aligned, bpf_error, unavailable};
+use super::pinned::own;
+use super::unavailable::check_beforehand;
+use crate::error::Error;
+use libbpf_rs::ObjectBuilder;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/walk.bpf.o")));
+
+/// `BPF_TRACE_ITER`.
+const TRACE_ITER: u32 = 28;
+/// The kernel hands out at most some pages of records a read.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// What one thread has read and written; of `task->ioac` or `signal->ioac`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct WalkedIo {
+    /// Bytes through read-like calls.
+    pub rchar_bytes: u64,
+    /// Bytes through write-like calls.
+    pub wchar_bytes: u64,
+    /// Read-like calls.
+    pub syscr: u64,
+    /// Write-like calls.
+    pub syscw: u64,
+    /// Bytes fetched from storage.
+    pub read_bytes: u64,
+    /// Bytes sent to storage.
+    pub write_bytes: u64,
+    /// Bytes whose writing was cancelled.
+    pub cancelled_write_bytes: u64,
+}
+
+/// One living thread (`struct walked`). That of a leader holds its process's ended threads and its
+/// memory as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct Walked {
+    /// Its process.
+    pub tgid: u32,
+    /// The thread; equal to `tgid` for a leader.
+    pub pid: u32,
+    /// Its process's parent.
+    pub parent_tgid: u32,
+    /// `__state | exit_state`, bits of `linux/sched.h`.
+    pub state: u32,
+    /// Living threads of its process; leaders only.
+    pub threads: u32,
+    /// Bits of the constants below; only [`Walked::IO_URING`] on threads that are no leader.
+    pub flags: u32,
+    /// Process group; leaders only.
+    pub group: u32,
+    /// Session; leaders only.
+    pub session: u32,
+    /// Start of the thread since boot, nanoseconds.
+    pub start_ns: u64,
+    /// CPU time by the scheduler's clock, nanoseconds.
+    pub cpu_ns: u64,
+    /// User part by ticks, nanoseconds.
+    pub cpu_user_ns: u64,
+    /// System part by ticks, nanoseconds.
+    pub cpu_system_ns: u64,
+    /// Time runnable but waiting for a CPU, nanoseconds; of ended threads it is not kept.
+    pub run_delay_ns: u64,
+    /// Page faults without disk I/O.
+    pub minflt: u64,
+    /// Page faults with disk I/O.
+    pub majflt: u64,
+    /// Context switches by waiting.
+    pub nvcsw: u64,
+    /// Context switches by preemption.
+    pub nivcsw: u64,
+    /// Time waiting for block I/O, nanoseconds; 0 while delay accounting is off.
+    pub blkio_delay_ns: u64,
+    /// User time by ticks of waited-for children, nanoseconds; leaders only.
+    pub children_user_ns: u64,
+    /// System time by ticks of waited-for children, nanoseconds; leaders only.
+    pub children_system_ns: u64,
+    /// Page faults without disk I/O of waited-for children; leaders only.
+    pub children_minflt: u64,
+    /// Page faults with disk I/O of waited-for children; leaders only.
+    pub children_majflt: u64,
+    /// I/O of this thread alone.
+    pub io: WalkedIo,
+    /// I/O of ended threads and of children that were waited for; leaders only.
+    pub io_with_children: WalkedIo,
+    /// Resident file pages.
+    pub rss_file_pages: u64,
+    /// Resident anonymous pages.
+    pub rss_anon_pages: u64,
+    /// Resident shared memory pages.
+    pub rss_shmem_pages: u64,
+    /// Swapped-out pages.
+    pub swap_pages: u64,
+    /// Size of the address space, pages.
+    pub total_vm_pages: u64,
+    /// Highest resident set, pages.
+    pub hiwater_rss_pages: u64,
+    /// Largest address space, pages.
+    pub hiwater_vm_pages: u64,
+    /// Short name, ended by a NUL.
+    pub comm: [u8; 16],
+}
+
+impl Walked {
+    /// The memory was read: a leader that is neither a kernel thread nor ending.
+    pub const MEMORY: u32 = 1;
+    /// The thread holds an `io_uring`.
+    pub const IO_URING: u32 = 2;
+    /// The process ignores SIGCHLD.
+    pub const SIGCHLD_IGNORED: u32 = 4;
+}
+
+const RECORD_BYTES: usize = 328;
+const _: () = assert!(size_of::<Walked>() == RECORD_BYTES);
+
+/// The walk, ready for passes.
+#[derive(Debug)]
+pub struct Walk {
+    link: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl Walk {
+    /// Loads the walk over everyone below the process `root`, itself left out; 0 walks the whole
+    /// node.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] with the reason if this user or kernel cannot have it.
+    pub fn open(root: u32) -> Result<Self, Error> {
+        check_beforehand()?;
+        libbpf_rs::set_print(None);
+        Ok(Self {
+            link: load(root)?,
+            buffer: vec![0; BUFFER_BYTES],
+        })
+    }
+
+    /// Gives every living thread to `take`, in the order of their ids, and returns how many there
+    /// were.
+    ///
+    /// # Errors
+    /// The kernel has no memory for the pass.
+    pub fn pass(&mut self, take: &mut dyn FnMut(&Walked)) -> Result<u64, Error> {
+        // SAFETY: the descriptor is a link of an iterator.
+        let result = unsafe { libbpf_sys::bpf_iter_create(self.link.as_raw_fd()) };
+        let mut pass = File::from(own("start of a walk over tasks", result)?);
+        let (mut count, mut held) = (0, 0);
+        loop {
+            let room = self.buffer.get_mut(held..).unwrap_or_default();
+            let read = match pass.read(room) {
+                Ok(0) => return Ok(count),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => {
+                    let call = "read of a walk over tasks";
+                    return Err(Error::Call { call, source });
+                }
+            };
+            held += read;
+            let bytes = self.buffer.get(..held).unwrap_or_default();
+            let (records, rest) = bytes.as_chunks::<RECORD_BYTES>();
+            for record in records {
+                // SAFETY: as long as the structure, which any bytes are a value of.
+                take(&unsafe { std::ptr::read_unaligned(record.as_ptr().cast::<Walked>()) });
+                count += 1;
+            }
+            let rest = rest.len();
+            self.buffer.copy_within(held - rest..held, 0);
+            held = rest;
+        }
+    }
+}
+
+/// With the kernel's whole type information: an iterator needs more of it than `types` cuts out.
+fn load(root: u32) -> Result<OwnedFd, Error> {
+    let mut builder = ObjectBuilder::default();
+    let open = builder.open_memory(&OBJECT.0);
+    let mut open = open.map_err(|error| unavailable("open", &error))?;
+    for mut map in open.maps_mut() {
+        let constants = map.name().as_encoded_bytes().ends_with(b".rodata");
+        if let Some(value) = map.initial_value_mut().filter(|_| constants)
+            && let Some(word) = value.first_chunk_mut()
+        {
+            *word = root.to_ne_bytes();
+        }
+    }
+    let object = open.load().map_err(|error| unavailable("load", &error))?;
+    let program = object.progs().next();
+    let program = program.ok_or_else(|| bpf_error("find the walk", &missing()))?;
+    // SAFETY: the descriptor is open for the call; no options.
+    let result = unsafe {
+        libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), 0, TRACE_ITER, std::ptr::null())
+    };
+    own("link of the walk over tasks", result)
+}
+
+fn missing() -> libbpf_rs::Error {
+    libbpf_rs::Error::from_raw_os_error(libc::ENOENT)
+}
+
+#[cfg(test)]
+mod tests;
