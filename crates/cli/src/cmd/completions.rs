@@ -43,7 +43,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
 
 fn script(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut super::command(), "plimsoll", &mut text);
+    clap_complete::generate(shell, &mut super::visible_command(), "plimsoll", &mut text);
     text
 }
 
@@ -61,6 +61,7 @@ mod tests {
                     "{shell}: {word}"
                 );
             }
+            assert!(!text.contains("__m"), "{shell}: a hidden verb is offered");
         }
     }
 }

@@ -71,6 +71,15 @@ impl Invocation {
 
 /// The whole command line.
 pub fn command() -> Command {
+    root(|_| true)
+}
+
+/// The command line without the verbs that are hidden from people.
+pub fn visible_command() -> Command {
+    root(|verb| !verb.is_hide_set())
+}
+
+fn root(wanted: impl Fn(&Command) -> bool) -> Command {
     let root = Command::new("plimsoll")
         .version(env!("CARGO_PKG_VERSION"))
         .about("What a task really consumes, held to its limits")
@@ -79,7 +88,9 @@ pub fn command() -> Command {
         .max_term_width(100);
     VERBS
         .iter()
-        .fold(root, |root, verb| root.subcommand((verb.command)()))
+        .map(|verb| (verb.command)())
+        .filter(wanted)
+        .fold(root, |root, verb| root.subcommand(verb))
 }
 
 /// Reads a command line, the program's name first. The error prints itself; help and version too.

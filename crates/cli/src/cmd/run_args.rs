@@ -97,6 +97,7 @@ pub struct RunArgs {
         value_name = "COMMAND",
         required = true,
         trailing_var_arg = true,
+        value_hint = clap::ValueHint::CommandWithArguments,
         hide = true
     )]
     pub command: Vec<OsString>,

@@ -15,7 +15,7 @@ use record::report::{Evidence, Exceeded, Exit, ExitType, Report, serde_free::Sca
 use record::sample::{MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::{Absent, Number};
-use reduce::live::{Live, Reading};
+use reduce::live::{Basis, Live, LiveMemory, Reading};
 use reduce::settings::End;
 use reduce::summary::Summary;
 use reduce::tree::Tree;
@@ -342,13 +342,21 @@ pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assemble
     }
 }
 
+/// Each page once where that is known, else the resident sets, of which nothing is proven.
+const fn memory_shown(memory: LiveMemory) -> Bytes {
+    match memory.basis {
+        Basis::Group | Basis::Pss => Bytes(memory.low),
+        Basis::RssSum => Bytes(memory.high),
+    }
+}
+
 /// What the status line shows.
 pub(crate) fn status_now(live: &Live, hold: &Hold, start: Nanos) -> Now {
     let number = |reading: &Option<Reading>| reading.as_ref().map(|reading| reading.value as u64);
     Now {
         elapsed: live.at.since(start),
         cores: live.cores.as_ref().map(|reading| reading.value),
-        memory: live.memory.map(|memory| Bytes(memory.low)),
+        memory: live.memory.map(memory_shown),
         memory_limit: hold
             .limits
             .get(Resource::Memory)
@@ -357,5 +365,21 @@ pub(crate) fn status_now(live: &Live, hold: &Hold, start: Nanos) -> Now {
         threads: number(&live.threads),
         read: number(&live.read).map(Bytes),
         written: number(&live.written).map(Bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_line_shows_resident_sets_where_nothing_else_is_known() {
+        let memory = |basis| LiveMemory {
+            low: 3,
+            high: 9,
+            basis,
+        };
+        assert_eq!(memory_shown(memory(Basis::Pss)), Bytes(3));
+        assert_eq!(memory_shown(memory(Basis::RssSum)), Bytes(9));
     }
 }

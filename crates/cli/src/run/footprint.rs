@@ -27,6 +27,8 @@ const STEP: Duration = Duration::from_millis(1);
 pub(crate) struct Folders {
     footprint: Option<Footprint>,
     asked: bool,
+    /// Walks that were told.
+    walked: bool,
     /// Why the walks stopped.
     stopped: Option<String>,
 }
@@ -53,6 +55,7 @@ impl Folders {
         Ok(Self {
             footprint,
             asked,
+            walked: false,
             stopped: None,
         })
     }
@@ -64,11 +67,11 @@ impl Folders {
         };
         match footprint.tick(now) {
             Ok(Some(walked)) if walked.partial().is_some() && !self.asked => {
-                self.stopped = Some("a walk takes over 5 ms".to_owned());
-                self.footprint = None;
+                self.too_large(tree);
             }
             Ok(Some(walked)) => {
                 let complete = walked.partial().is_none();
+                self.walked = true;
                 tree.footprint(now, walked.bytes(), walked.files(), complete);
             }
             Ok(None) => {}
@@ -76,6 +79,16 @@ impl Folders {
                 self.stopped = Some(format!("the walk of the folders failed: {error}"));
                 self.footprint = None;
             }
+        }
+    }
+
+    /// The folder grew past what may be walked unasked.
+    fn too_large(&mut self, tree: &mut Tree) {
+        self.stopped = Some("a walk takes over 5 ms".to_owned());
+        self.footprint = None;
+        // What was seen while it was small still stands, from below.
+        if self.walked {
+            tree.footprint_unfinished();
         }
     }
 
@@ -117,7 +130,7 @@ impl Folders {
         Some(if self.asked {
             why.to_owned()
         } else {
-            unasked(why)
+            unasked(why, self.walked)
         })
     }
 
@@ -131,8 +144,13 @@ impl Folders {
 }
 
 /// The note where no walk was asked for: it comes in many reports, so it fits one line of a screen.
-fn unasked(why: &str) -> String {
-    format!("no footprint: {why}; --measure-dir DIR asks for it")
+fn unasked(why: &str, walked: bool) -> String {
+    let what = if walked {
+        "old footprint"
+    } else {
+        "no footprint"
+    };
+    format!("{what}: {why}; --measure-dir DIR asks for it")
 }
 
 /// The folder that was asked for, by a path that does not depend on the working directory. A file
@@ -185,6 +203,8 @@ mod tests {
     use super::*;
     use crate::view::rows::LABEL_WIDTH;
     use crate::view::style::WIDTH;
+    use record::value::{Field, Method};
+    use reduce::settings::{End, Settings};
 
     #[test]
     fn a_note_that_comes_in_many_reports_is_one_line_of_a_screen() {
@@ -194,8 +214,43 @@ mod tests {
             "it would walk the home",
             "unknown file system",
         ] {
-            let note = unasked(why);
+            let note = unasked(why, false);
             assert!(note.chars().count() + LABEL_WIDTH <= WIDTH, "{note}");
         }
+        let note = unasked("a walk takes over 5 ms", true);
+        assert!(note.chars().count() + LABEL_WIDTH <= WIDTH, "{note}");
+    }
+
+    #[test]
+    fn a_folder_that_grows_past_the_budget_keeps_what_was_seen_as_a_lower_bound() {
+        let folder = std::env::temp_dir().join(format!("plimsoll-grows-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let settings = Settings {
+            interval: Nanos::from_millis(1),
+            max_processes: 1,
+            mechanism: reduce::settings::Mechanism::Procfs,
+            keep_processes: false,
+            keep_series: reduce::settings::SeriesKind::Off,
+        };
+        let mut tree = Tree::new(Nanos(0), 1, settings);
+        let mut folders = Folders {
+            footprint: Some(Footprint::new(vec![folder.clone()], None, Vec::new())),
+            asked: false,
+            walked: false,
+            stopped: None,
+        };
+        folders.last_look(Nanos::from_millis(1), &mut tree);
+        assert!(folders.walked && folders.note(None).is_none());
+        folders.too_large(&mut tree);
+        assert!(folders.note(None).unwrap().starts_with("old footprint"));
+        let usage = tree.usage(&End {
+            at: Nanos::from_millis(3),
+            main: None,
+            waited: None,
+            survivors: Vec::new(),
+        });
+        let peak = usage.get("footprint_peak").and_then(Field::value).unwrap();
+        assert!(matches!(peak.method, Method::LowerBound { .. }), "{peak:?}");
+        std::fs::remove_dir(&folder).unwrap();
     }
 }

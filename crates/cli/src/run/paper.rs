@@ -92,7 +92,7 @@ impl Paper {
         let report = assemble::running_report(now, facts, eyes, hold);
         let written = (json::FORMAT.encode)(&report).and_then(|text| output.write_running(&text));
         if let Err(error) = written {
-            super::warn(&format!("{:#}", anyhow::Error::from(error)));
+            super::warn(&super::chain(&anyhow::Error::from(error)));
             // A full disk may have room in ten seconds; the task goes on in any case.
         }
     }

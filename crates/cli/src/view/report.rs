@@ -110,9 +110,10 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     if report.exit.kind == ExitType::NotStarted {
         return rows;
     }
-    // A broken limit has the first line, and a row of its own.
-    let told = report.exceeded.iter().any(|one| one.enforced);
-    if let Some(cause) = report.exit.cause.as_ref().filter(|_| !told) {
+    // A broken limit has the first line and a row of its own; that names a signal too.
+    let limit = report.exceeded.iter().any(|one| one.enforced);
+    let told = |cause: &&String| limit || cause.starts_with("killed by signal");
+    if let Some(cause) = report.exit.cause.as_ref().filter(|cause| !told(cause)) {
         rows.push(Row::text("cause", printable(cause)));
     }
     let evidence = report.exit.evidence.iter().map(evidence).collect();
