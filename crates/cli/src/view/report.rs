@@ -320,8 +320,14 @@ fn top(extra: &Extra, style: Style, out: &mut String) {
             .map_or("?".to_owned(), |rss| quantity::show_bytes(rss.0));
         let left = format!("{:LABEL_WIDTH$}{cpu:>9} {rss:>9} {:>8}  ", "", one.pid);
         let width = style.width.saturating_sub(left.chars().count());
+        // It ended before its command line was read.
+        let command = if one.command.is_empty() {
+            "(gone)".to_owned()
+        } else {
+            shorten(&printable(&one.command), width)
+        };
         out.push_str(&left);
-        out.push_str(&cut(&shorten(&printable(&one.command), width), width));
+        out.push_str(&cut(&command, width));
         out.push('\n');
     }
 }
@@ -461,6 +467,7 @@ mod tests {
                     cpu: None,
                     rss_peak: None,
                 },
+                top(4260, 0, 1, ""),
             ],
             survivors: vec![Survivor {
                 pid: 4300,
