@@ -127,7 +127,7 @@ impl Reader {
         }
         // Who may not have it reads on through /proc, which tells the same.
         self.walk = Walker::open(&root, adopter).map_or(Walk::Off, |walker| {
-            facts.note("many processes: read by a walk in the kernel, not through /proc");
+            facts.note("processes were read by a walk in the kernel, here cheaper than /proc");
             Walk::On(Box::new(walker))
         });
     }

@@ -1,8 +1,9 @@
 //! Disk space: blocks of what the task left, hard links once, without the files of the report.
 
 use crate::harness::mechanism::Mechanism;
+use crate::harness::process::is_root;
 use crate::harness::run::Run;
-use crate::harness::words;
+use crate::harness::{skip, words};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -39,5 +40,43 @@ fn blocks_are_counted_once_and_our_own_files_not() {
     assert!(
         told >= truth && told <= truth + truth / 50,
         "{told} for {truth}"
+    );
+}
+
+/// A container's files lie on an overlay, and carry the devices of its layers.
+#[test]
+fn files_of_an_overlay_are_counted() {
+    let run = Run::watched(Mechanism::Default, Vec::new());
+    let place = run.path("place");
+    fs::create_dir(&place).unwrap();
+    let mount = format!(
+        "cd {} && mkdir lower memory merged && echo 1 >lower/one && mount -t tmpfs none memory && \
+         mkdir memory/upper memory/work && mount -t overlay none -o \
+         lowerdir=lower,upperdir=memory/upper,workdir=memory/work merged || \
+         {{ echo skip no overlay can be mounted here; exit 77; }}; exec \"$@\"",
+        place.display()
+    );
+    let namespace = if is_root() { "-m" } else { "-Urm" };
+    let script = "mkdir sub; echo 2 >two; echo 3 >sub/three; sleep 0.2";
+    let merged = place.join("merged");
+    let done = run
+        .wrapped(words!["unshare", namespace, "sh", "-c", mount, "sh"])
+        .options(["--measure-dir".as_ref(), merged.as_os_str()])
+        .command(words![
+            "/bin/sh",
+            "-c",
+            format!("cd {}; {script}", merged.display())
+        ])
+        .finish();
+    if done.skipped().is_some() || done.stderr.contains("unshare failed") {
+        skip!("no overlay can be mounted here");
+    }
+    done.expect_status(0);
+    let files = done.report().usage.get("files_peak");
+    assert_eq!(
+        files.and_then(|files| files.whole()),
+        Some(3),
+        "{}",
+        done.context()
     );
 }

@@ -234,7 +234,10 @@ impl Walker {
             Err(e) => return note(sum, reason(&e)),
         };
         let id = (data.dev(), data.ino());
-        if data.dev() != device || self.exclude.contains(&id) {
+        // Files of an overlay carry the devices of its layers, only its folders its own. So a file
+        // that is mounted on one counts too.
+        let elsewhere = data.is_dir() && data.dev() != device;
+        if elsewhere || self.exclude.contains(&id) {
             return;
         }
         if data.is_dir() {
