@@ -1,6 +1,6 @@
 //! Work that leaves the tree is never reported as small: the first line says so, values are bounds.
 
-use crate::harness::expect::{MIB, field};
+use crate::harness::expect::{MIB, Rigour, field, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
@@ -35,6 +35,10 @@ fn client(folder: &Path, name: &str) -> std::path::PathBuf {
 }
 
 fn check(mechanism: Mechanism, name: &str, words: &[&str], below_shell: bool) {
+    // Nobody tells level query of an exec, and on a slow machine samples are far apart.
+    if below_shell && mechanism.counts() == Rigour::Sampled && slowness() > 1 {
+        skip!("samples may miss a client");
+    }
     let run =
         Run::watched(mechanism, Vec::new()).options(["--format", "text", "--interval", "100ms"]);
     let mut command = words![client(run.folder(), name)];
