@@ -265,6 +265,7 @@ impl Eyes {
 
     /// One pass over all living processes and the group.
     pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
+        self.reader.prepare(self.adopter, facts);
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());

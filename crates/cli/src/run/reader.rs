@@ -19,15 +19,21 @@ pub(crate) struct Reader {
     sampler: Sampler,
     #[cfg(feature = "bpf")]
     walk: Walk,
+    /// What the last pass through `/proc` took of a CPU, nanoseconds.
+    #[cfg(feature = "bpf")]
+    cost: u64,
 }
 
 #[cfg(feature = "bpf")]
 enum Walk {
-    /// Not wanted, or not to be had.
+    /// Not wanted, not to be had, or given up.
     Off,
     /// As soon as it pays.
     Later(Gain),
-    On(Box<Walker>),
+    /// Now.
+    Due,
+    /// With what the last pass through `/proc` had taken of a CPU, nanoseconds.
+    On(Box<Walker>, u64),
 }
 
 impl Reader {
@@ -45,7 +51,23 @@ impl Reader {
             } else {
                 Walk::Off
             },
+            #[cfg(feature = "bpf")]
+            cost: 0,
         }
+    }
+
+    /// Loads the walk if that is due: between two passes, as it takes longer than many of them.
+    pub(crate) fn prepare(&mut self, adopter: u32, facts: &mut Facts) {
+        #[cfg(feature = "bpf")]
+        if matches!(self.walk, Walk::Due) {
+            // Who may not have it reads on through /proc, which tells the same.
+            self.walk = Walker::open(&Root::default(), adopter).map_or(Walk::Off, |walker| {
+                facts.note("processes were read by a walk in the kernel, here cheaper than /proc");
+                Walk::On(Box::new(walker), self.cost)
+            });
+        }
+        #[cfg(not(feature = "bpf"))]
+        let _ = (adopter, facts);
     }
 
     /// The process that adopts has changed: a walk knows only what is below the former one.
@@ -72,7 +94,12 @@ impl Reader {
             }
             let begun = clock::now(Clock::Thread);
             let read = self.through_proc(adopter, members, samples);
-            self.weigh(adopter, clock::now(Clock::Thread) - begun, facts);
+            self.cost = clock::now(Clock::Thread).saturating_sub(begun);
+            if let Walk::Later(gain) = &mut self.walk
+                && gain.pays_after(self.cost, &Root::default())
+            {
+                self.walk = Walk::Due;
+            }
             read
         }
         #[cfg(not(feature = "bpf"))]
@@ -100,36 +127,25 @@ impl Reader {
         samples: &mut Vec<ProcessSample>,
         facts: &mut Facts,
     ) -> Option<Vec<u32>> {
-        let Walk::On(walker) = &mut self.walk else {
+        let Walk::On(walker, cost) = &mut self.walk else {
             return None;
         };
+        let begun = clock::now(Clock::Thread);
         if let Err(error) = walker.sample(samples) {
             facts.note(format!("processes are read through /proc again: {error}"));
             self.walk = Walk::Off;
             return None;
+        }
+        // The walk meets every thread of the node: among many strangers, or when few processes of
+        // the task are left, the other way is the cheaper one again.
+        if clock::now(Clock::Thread).saturating_sub(begun) > *cost {
+            self.walk = Walk::Later(Gain::default());
         }
         if let Some(members) = members {
             let members: HashSet<u32> = members.iter().copied().collect();
             samples.retain(|sample| members.contains(&sample.id.pid));
         }
         Some(samples.iter().map(|sample| sample.id.pid).collect())
-    }
-
-    /// A pass through `/proc` took `cost` nanoseconds of a CPU.
-    #[cfg(feature = "bpf")]
-    fn weigh(&mut self, adopter: u32, cost: u64, facts: &mut Facts) {
-        let root = Root::default();
-        let Walk::Later(gain) = &mut self.walk else {
-            return;
-        };
-        if !gain.pays_after(cost, &root) {
-            return;
-        }
-        // Who may not have it reads on through /proc, which tells the same.
-        self.walk = Walker::open(&root, adopter).map_or(Walk::Off, |walker| {
-            facts.note("processes were read by a walk in the kernel, here cheaper than /proc");
-            Walk::On(Box::new(walker))
-        });
     }
 }
 

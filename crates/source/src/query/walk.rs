@@ -129,19 +129,28 @@ impl Walker {
     /// replacing what was there.
     ///
     /// # Errors
-    /// The kernel has no memory for the pass.
+    /// The kernel has no memory for the pass, or some process has so many ancestors that whose it
+    /// is cannot be told.
     pub fn sample(&mut self, out: &mut Vec<ProcessSample>) -> Result<(), Error> {
         out.clear();
         self.pass += 1;
         let (kept, processes) = (self.kept, &mut self.processes);
         processes.clear();
+        let mut too_deep = false;
         let taken = self.walk.pass(&mut |one| {
+            too_deep |= one.flags & Walked::TOO_DEEP != 0;
             processes.entry(one.tgid).or_default().take(one, kept);
         });
         taken.map_err(|source| Error::Kernel {
             mechanism: "walk",
             source,
         })?;
+        if too_deep {
+            return Err(Error::Mechanism {
+                mechanism: "walk",
+                why: "a process has too many ancestors".to_owned(),
+            });
+        }
         for (pid, process) in std::mem::take(&mut self.processes) {
             if process.alive
                 && let Some(leader) = process.leader

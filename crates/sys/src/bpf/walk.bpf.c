@@ -28,24 +28,26 @@ struct {
 
 #include "peaks.h"
 
-static __always_inline bool is_below(struct task_struct *task, __u32 root)
+enum place { ELSEWHERE, BELOW, TOO_DEEP };
+
+static __always_inline enum place place_of(struct task_struct *task, __u32 root)
 {
 	struct task_struct *up = BPF_CORE_READ(task, group_leader);
 
 	if (!root)
-		return true;
+		return BELOW;
 	for (int i = 0; i < ANCESTORS_MAX; i++) {
 		__u32 tgid;
 
 		up = BPF_CORE_READ(up, real_parent);
 		tgid = BPF_CORE_READ(up, tgid);
 		if (tgid == root)
-			return true;
+			return BELOW;
 		if (tgid <= 1)
-			return false;
+			return ELSEWHERE;
 		up = BPF_CORE_READ(up, group_leader);
 	}
-	return false;
+	return TOO_DEEP;
 }
 
 static __always_inline void read_io(struct walked_io *io, const struct task_io_accounting *from)
@@ -174,9 +176,15 @@ int walk(struct bpf_iter__task *ctx)
 	struct walked record = {};
 	struct task_delay_info *delays;
 	struct mm_struct *mm;
+	enum place place;
 
-	if (!task || !is_below(task, root_tgid))
+	if (!task)
 		return 0;
+	place = place_of(task, root_tgid);
+	if (place == ELSEWHERE)
+		return 0;
+	if (place == TOO_DEEP)
+		record.flags |= WALKED_TOO_DEEP;
 	record.tgid = BPF_CORE_READ(task, tgid);
 	record.pid = BPF_CORE_READ(task, pid);
 	record.parent_tgid = BPF_CORE_READ(task, real_parent, tgid);

@@ -20,6 +20,8 @@ struct walked_io {
 #define WALKED_MEMORY 1u
 #define WALKED_IO_URING 2u
 #define WALKED_SIGCHLD_IGNORED 4u
+/* Whether it is below the root is not known. */
+#define WALKED_TOO_DEEP 8u
 
 /* One living thread. That of a leader (pid == tgid) holds its process's ended threads as well. */
 struct walked {

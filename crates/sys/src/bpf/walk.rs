@@ -119,6 +119,8 @@ impl Walked {
     pub const IO_URING: u32 = 2;
     /// The process ignores SIGCHLD.
     pub const SIGCHLD_IGNORED: u32 = 4;
+    /// More than 128 generations from the first process: whether it is below the root is not known.
+    pub const TOO_DEEP: u32 = 8;
 }
 
 const RECORD_BYTES: usize = 328;
