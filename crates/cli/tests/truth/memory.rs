@@ -201,7 +201,7 @@ fn bpf_root_many_processes_are_walked_at_level_query() {
             .any(|note| note.contains("a walk in the kernel")),
         "{notes:?}"
     );
-    let each = 400 * 64 * 1024;
+    let each = 400 * 160 * 1024;
     let anonymous = Truth::between(399 * MIB, 399 * MIB + each);
     holds(&done, "rss_peak_anon", anonymous, Rigour::Sampled);
     let peak = Truth::exactly(400);
