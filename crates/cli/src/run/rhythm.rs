@@ -16,6 +16,10 @@ const AGE_FRACTION: u64 = 8;
 const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
 /// Passes take at most one part in this of the time.
 const COST_SHARE: u64 = 100;
+/// The same where a shorter interval than the usual one was asked for: by who pays for it.
+const ASKED_SHARE: u64 = 20;
+/// The usual interval.
+const USUAL: Nanos = Nanos::from_secs(1);
 /// The share for passes that an event asked for, while the task is young.
 const YOUNG_SHARE: u64 = 20;
 /// How long a task is young.
@@ -121,7 +125,12 @@ impl Rhythm {
         };
         let longest = self.interval.max(PASS_MIN);
         let pause = Nanos(age.0 / fraction).clamp(PASS_MIN, longest);
-        pause.max(Nanos(self.cost.saturating_mul(COST_SHARE)))
+        let share = if self.interval < USUAL {
+            ASKED_SHARE
+        } else {
+            COST_SHARE
+        };
+        pause.max(Nanos(self.cost.saturating_mul(share)))
     }
 }
 
@@ -172,6 +181,14 @@ mod tests {
             pause(&mut rhythm, 400, 1000 * COST, 0),
             Nanos::from_secs(10)
         );
+    }
+
+    #[test]
+    fn who_asks_for_a_short_interval_pays_for_it() {
+        let mut rhythm = Rhythm::new(START, Nanos::from_millis(100));
+        let dear = 10_000_000;
+        assert_eq!(pause(&mut rhythm, 9_000, dear, 0), Nanos::from_millis(200));
+        assert_eq!(pause(&mut rhythm, 9_000, COST, 0), Nanos::from_millis(100));
     }
 
     #[test]
