@@ -73,7 +73,7 @@ pub struct Live {
     pub virtual_size: Option<Reading>,
     /// Swap in use.
     pub swap: Option<Reading>,
-    /// Processes alive.
+    /// Processes alive; its holder is the one that made most of them.
     pub processes: Option<Reading>,
     /// Threads alive.
     pub threads: Option<Reading>,
@@ -141,7 +141,7 @@ impl Tree {
             rss: reading(pass.rss, Some(&pass.most_rss)),
             virtual_size: reading(pass.virtual_size, Some(&pass.most_virtual)),
             swap: reading(swap, Some(&pass.most_swap)),
-            processes: reading(alive, None),
+            processes: reading(alive, Some(&pass.most_children)),
             threads: reading(threads, Some(&pass.most_threads)),
             read: reading(self.seen.bytes_read.map(|b| b.0), Some(&pass.most_read)),
             written: reading(

@@ -150,12 +150,13 @@ fn virtual_size(mechanism: Mechanism) {
 }
 
 fn processes(mechanism: Mechanism) {
-    broken(
-        mechanism,
-        "processes=5",
-        &[],
-        words![program("many.static"), "20", "300000"],
-        143,
+    let command = words![program("many.static"), "20", "300000"];
+    let done = broken(mechanism, "processes=5", &[], command, 143);
+    let maker = done.report().exceeded[0].process.as_deref();
+    assert!(
+        maker.is_some_and(|maker| maker.contains("many.static")),
+        "{maker:?}\n{}",
+        done.context()
     );
 }
 
