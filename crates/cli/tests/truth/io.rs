@@ -1,6 +1,6 @@
 //! Bytes and calls, against `/proc/self/io` as the workload itself saw it at its end.
 
-use crate::harness::expect::{MIB, Rigour, Truth, field, holds};
+use crate::harness::expect::{MIB, Rigour, Truth, field, holds, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
@@ -166,9 +166,9 @@ fn io_uring_is_said_to_be_unseen(mechanism: Mechanism) {
     make_file(&file, 16);
     // Only what tells of an exit sees the ring of a process that is gone before the first look.
     let told = matches!(mechanism, Mechanism::Bpf | Mechanism::Ptrace);
-    let hold_ms = if told { "0" } else { "700" };
+    let hold_ms = if told { 0 } else { 700 * slowness() };
     let done = run
-        .command(words![program("uring.static"), file, hold_ms])
+        .command(words![program("uring.static"), file, hold_ms.to_string()])
         .finish();
     if let Some(reason) = done.skipped() {
         skip!("{reason}");
