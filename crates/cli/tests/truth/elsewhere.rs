@@ -223,7 +223,8 @@ fn root_a_container_of_a_daemon_is_followed() {
     }
     let run = Run::watched(Mechanism::Default, Vec::new());
     let docker = run.path("docker");
-    fs::write(&docker, "#!/bin/sh\necho begun\nsleep 1.5\n").unwrap();
+    let script = format!("#!/bin/sh\necho begun\nsleep {}\n", 1.5 * slowness() as f64);
+    fs::write(&docker, script).unwrap();
     fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
     let fill = program("fill.static");
     let words = words![docker, "run", "--rm", "image", fill, "60", "hold"];
