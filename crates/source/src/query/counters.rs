@@ -1,7 +1,29 @@
 //! Arithmetic on whole sets of counters, field by field.
 
-use record::sample::Counters;
+use record::sample::{Counters, Memory};
 use record::unit::{Bytes, Nanos};
+
+/// The counters of a process that a sum with its children's may be made of: the kernel keeps those
+/// of ended threads and of children apart for CPU time and faults alone.
+pub(crate) fn without_io(own: Counters) -> Counters {
+    Counters {
+        cpu: own.cpu,
+        cpu_user: own.cpu_user,
+        cpu_system: own.cpu_system,
+        faults_minor: own.faults_minor,
+        faults_major: own.faults_major,
+        ..Counters::default()
+    }
+}
+
+/// What stays of the memory of a process that has given it back.
+pub(crate) fn peaks_only(last: Memory) -> Memory {
+    Memory {
+        rss_peak: last.rss_peak,
+        virtual_peak: last.virtual_peak,
+        ..Memory::default()
+    }
+}
 
 /// The sum; a field that only one side has is that side's: at least so much.
 pub(crate) fn add(a: Counters, b: Counters) -> Counters {

@@ -5,7 +5,7 @@
 //! To load the walk costs as much as reading some 2700 processes through `/proc`, so it pays only
 //! for a task of many processes that lasts: [`Gain`] tells when.
 
-use super::counters::{add, larger};
+use super::counters::{add, larger, peaks_only, without_io};
 use super::field::tick_of;
 use crate::error::Error;
 use crate::query::{proc_loadavg, proc_self_auxv};
@@ -299,25 +299,9 @@ fn only_io(counters: Counters) -> Counters {
     }
 }
 
-/// What a sum with the children's may be made of: CPU time and faults.
-fn without_io(own: Counters) -> Counters {
-    Counters {
-        cpu: own.cpu,
-        cpu_user: own.cpu_user,
-        cpu_system: own.cpu_system,
-        faults_minor: own.faults_minor,
-        faults_major: own.faults_major,
-        ..Counters::default()
-    }
-}
-
 fn memory(leader: &Walked, page_bytes: u64, last: Memory) -> Memory {
     if leader.flags & Walked::MEMORY == 0 {
-        return Memory {
-            rss_peak: last.rss_peak,
-            virtual_peak: last.virtual_peak,
-            ..Memory::default()
-        };
+        return peaks_only(last);
     }
     let pages = |pages: u64| Some(Bytes(pages.saturating_mul(page_bytes)));
     let rss = leader.rss_file_pages + leader.rss_anon_pages + leader.rss_shmem_pages;

@@ -3,7 +3,7 @@
 use super::kept::{Descriptors, Kept, read_at_start};
 use super::threads::{Threads, read_thread_io};
 use super::{IoWait, SampleCost};
-use crate::query::counters::{add, larger};
+use crate::query::counters::{add, larger, peaks_only, without_io};
 use crate::query::{
     proc_pid_fd, proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_statm, proc_pid_status,
 };
@@ -328,21 +328,9 @@ impl Watch {
             now = larger(now, io);
         }
         self.own = larger(self.own, now);
-        let mut all = add(self.own_without_io(), rest.children);
+        let mut all = add(without_io(self.own), rest.children);
         all = larger(all, io.unwrap_or_default());
         self.with_children = larger(self.with_children, all);
-    }
-
-    /// Own counters that a sum with the children's may be made of.
-    fn own_without_io(&self) -> Counters {
-        Counters {
-            cpu: self.own.cpu,
-            cpu_user: self.own.cpu_user,
-            cpu_system: self.own.cpu_system,
-            faults_minor: self.own.faults_minor,
-            faults_major: self.own.faults_major,
-            ..Counters::default()
-        }
     }
 }
 
@@ -412,13 +400,5 @@ fn refreshed(last: Memory, statm: proc_pid_statm::Statm) -> Memory {
         rss_peak: last.rss_peak.max(Some(statm.rss)),
         virtual_peak: last.virtual_peak.max(Some(statm.virtual_size)),
         ..last
-    }
-}
-
-fn peaks_only(last: Memory) -> Memory {
-    Memory {
-        rss_peak: last.rss_peak,
-        virtual_peak: last.virtual_peak,
-        ..Memory::default()
     }
 }
