@@ -1,6 +1,6 @@
 //! What is written where: the report on stderr, PREFIX.json, one line a task, processes, series.
 
-use crate::harness::expect::number;
+use crate::harness::expect::{number, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::{Run, plimsoll};
@@ -199,7 +199,8 @@ fn processes(text: &str) -> Vec<Process> {
 }
 
 fn processes_and_series_are_written(mechanism: Mechanism) {
-    let script = format!("{0} 400; {0} 400; exit 0", program("burn").display());
+    let ms = 400 * slowness().min(10);
+    let script = format!("{0} {ms}; {0} {ms}; exit 0", program("burn").display());
     let done = Run::watched(mechanism, words!["/bin/sh", "-c", script])
         .options(["--with", "processes,series", "--interval", "20ms"])
         .finish();
