@@ -9,9 +9,12 @@ use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Runs that stand by.
 const IDLE: usize = 64;
+/// A run looks at a young task often: idle ones are older than this.
+const YOUTH: Duration = Duration::from_secs(3);
 
 /// Measures a storm with and without `IDLE` runs beside it, by turns, and prints the ratio.
 ///
@@ -78,14 +81,16 @@ impl Idle {
         Ok(idle)
     }
 
-    /// Waits until each has started its task, so that the storm meets them idle.
+    /// Waits until each has started its task and that is no longer young, so that the storm meets
+    /// them idle.
     fn wait(&self, marks: &Path) -> Result<()> {
         for _ in 0..6000 {
             if std::fs::read_dir(marks)?.count() == self.0.len() {
                 std::fs::remove_dir_all(marks)?;
+                std::thread::sleep(YOUTH);
                 return Ok(());
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         anyhow::bail!("idle runs do not start")
     }

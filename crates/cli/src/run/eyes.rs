@@ -27,6 +27,8 @@ use std::os::unix::ffi::OsStrExt;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
+/// A task that rests is read whole this often all the same: the kernel may take pages away.
+const REPEATED_MAX: Nanos = Nanos::from_secs(10);
 /// Processes whose introduction is remembered before the dead ones are forgotten.
 const INTRODUCED_MAX: usize = 4096;
 /// Passes in which a command line that reads as empty is read again: in the middle of an exec the
@@ -61,6 +63,9 @@ pub(crate) struct Eyes {
     adopter: u32,
     start: Nanos,
     rhythm: Rhythm,
+    /// When all was read last, and whether anything happened since.
+    read_at: Nanos,
+    stirred: bool,
     /// The last reading of events, and whether it found any.
     listened: Nanos,
     batching: bool,
@@ -112,6 +117,8 @@ impl Eyes {
             adopter: task.adopter(),
             start: facts.start,
             rhythm: Rhythm::new(facts.start, options.interval),
+            read_at: Nanos(0),
+            stirred: true,
             listened: Nanos(0),
             batching: false,
             broken: false,
@@ -150,9 +157,23 @@ impl Eyes {
     /// Takes what happened, and samples if a pass is due.
     pub(crate) fn look(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
         self.listen(facts);
-        if now >= self.rhythm.next() {
-            self.pass(now, task, hold, facts);
+        if now < self.rhythm.next() {
+            return;
         }
+        let old = now.since(self.read_at) >= REPEATED_MAX;
+        if old || self.stirred || !self.reader.is_still() {
+            self.pass(now, task, hold, facts);
+        } else {
+            self.repeat(now, hold);
+        }
+    }
+
+    /// A pass over a task that has not run since the last one: the same values hold now.
+    fn repeat(&mut self, now: Nanos, hold: &mut Hold) {
+        hold.repeat(now, &mut self.tree);
+        self.tree.sample(now, &self.samples);
+        self.gpus.collect(&mut self.tree);
+        self.rhythm.repeated(now);
     }
 
     fn listen(&mut self, facts: &mut Facts) {
@@ -164,6 +185,7 @@ impl Eyes {
             self.broken = true;
         }
         self.batching = !self.events.is_empty();
+        self.stirred |= self.batching;
         self.listened = Nanos(clock::boot());
         for event in std::mem::take(&mut self.events) {
             self.take(event, facts);
@@ -265,6 +287,7 @@ impl Eyes {
 
     /// One pass over all living processes and the group.
     pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
+        (self.read_at, self.stirred) = (now, false);
         self.reader.prepare(self.adopter, facts);
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.

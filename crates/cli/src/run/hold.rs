@@ -187,6 +187,14 @@ impl Hold {
         self.folders.sample(now, tree);
     }
 
+    /// What the group said last holds now too; the folders may have changed.
+    pub(crate) fn repeat(&mut self, now: Nanos, tree: &mut Tree) {
+        if let Some(sample) = &self.last_group {
+            tree.group(now, sample);
+        }
+        self.folders.sample(now, tree);
+    }
+
     /// The processes in the group.
     pub(crate) fn pids(&self) -> Vec<u32> {
         // A group that cannot be read is made up for by the other lists.

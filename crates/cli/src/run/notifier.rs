@@ -204,16 +204,16 @@ impl Notifier {
             Notifier::Procfs => None,
             Notifier::Connector(connector) => Some(connector.fd()),
             #[cfg(feature = "bpf")]
-            Notifier::Bpf(_) => None,
+            Notifier::Bpf(bpf) => bpf.fd(),
             Notifier::Ptrace(tracer) => Some(tracer.fd()),
         }
     }
 
-    /// How often to look where nothing wakes us.
+    /// How often to look while nothing wakes us.
     pub(crate) fn period(&self) -> Option<Nanos> {
         match self {
             #[cfg(feature = "bpf")]
-            Notifier::Bpf(_) => Some(Bpf::PERIOD),
+            Notifier::Bpf(bpf) => bpf.period(),
             _ => None,
         }
     }

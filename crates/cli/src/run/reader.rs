@@ -109,6 +109,15 @@ impl Reader {
         }
     }
 
+    /// Whether a pass would find what the last one found, as far as a short look tells.
+    pub(crate) fn is_still(&mut self) -> bool {
+        #[cfg(feature = "bpf")]
+        if matches!(self.walk, Walk::Due | Walk::On(..)) {
+            return false;
+        }
+        self.sampler.is_still()
+    }
+
     fn through_proc(
         &mut self,
         adopter: u32,

@@ -117,6 +117,11 @@ impl Rhythm {
         };
     }
 
+    /// What the last pass found was found to hold still at `now`.
+    pub(crate) fn repeated(&mut self, now: Nanos) {
+        self.passed(now, self.cost, self.rss);
+    }
+
     fn pause(&self, age: Nanos, changed: bool) -> Nanos {
         let fraction = if changed {
             AGE_FRACTION_CHANGING

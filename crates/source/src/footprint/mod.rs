@@ -23,7 +23,7 @@ pub const METRICS: &[Metric] = &[
         scope: Scope::Task,
         origin: "statx st_blocks under the measured folders",
         since: "any",
-        method: "sampled; walks start 20 times as far apart as the last one took",
+        method: "sampled; a walk starts 20 times as long after the last one as that took, or later",
         doc: "disk space under the measured folders: blocks, hard links once, one file system",
     },
     Metric {
@@ -33,7 +33,7 @@ pub const METRICS: &[Metric] = &[
         scope: Scope::Task,
         origin: "getdents under the measured folders",
         since: "any",
-        method: "sampled; walks start 20 times as far apart as the last one took",
+        method: "sampled; a walk starts 20 times as long after the last one as that took, or later",
         doc: "files under the measured folders: everything but folders, hard links once",
     },
 ];

@@ -1,5 +1,6 @@
 //! When to walk again: no sooner than 20 times as long after the last walk as that one took, so
-//! that walking stays below 5 %.
+//! that walking stays below 5 %, nor before the task has grown by an eighth of its age, up to a
+//! quarter of a second. Walks that nobody asked for and that find the same again become rarer.
 
 use super::walk::{Walk, Walked};
 use record::unit::Nanos;
@@ -9,6 +10,12 @@ use std::time::Duration;
 
 /// The pause after a walk, in durations of that walk.
 const PAUSE_FACTOR: u64 = 20;
+/// The pause is no shorter than this fraction of the age, within these bounds: a walk of a small
+/// folder costs less than the thread it runs in.
+const AGE_FRACTION: u64 = 8;
+const PAUSE_MIN: [Nanos; 2] = [Nanos::from_millis(10), Nanos::from_millis(250)];
+/// Each walk within a budget that finds what the last one found doubles that, so many times.
+const SAME_MAX: u32 = 4;
 
 /// Walks the same folders again and again, one walk at a time.
 #[derive(Debug)]
@@ -18,6 +25,11 @@ pub struct Footprint {
     exclude: Vec<(u64, u64)>,
     walk: Option<Walk>,
     not_before: Nanos,
+    /// The first tick.
+    start: Option<Nanos>,
+    /// What the last walk found, and how many before it found the same.
+    found: (u64, u64),
+    same: u32,
 }
 
 impl Footprint {
@@ -30,6 +42,9 @@ impl Footprint {
             exclude,
             walk: None,
             not_before: Nanos(0),
+            start: None,
+            found: (0, 0),
+            same: 0,
         }
     }
 
@@ -45,6 +60,7 @@ impl Footprint {
     /// # Errors
     /// That no thread could be made, or that a walk ended without a result.
     pub fn tick(&mut self, now: Nanos) -> io::Result<Option<Walked>> {
+        let start = *self.start.get_or_insert(now);
         let Some(walk) = &mut self.walk else {
             if now >= self.not_before {
                 self.start()?;
@@ -57,7 +73,11 @@ impl Footprint {
         }
         self.walk = None;
         if let Ok(Some(walked)) = &result {
-            self.not_before = next_start(now, walked.took);
+            let found = (walked.bytes().0, walked.files());
+            let same = self.budget.is_some() && found == self.found;
+            self.same = if same { self.same + 1 } else { 0 };
+            self.found = found;
+            self.not_before = next_start(now, walked.took, now.since(start), self.same);
         }
         result
     }
@@ -85,8 +105,10 @@ impl Footprint {
     }
 }
 
-fn next_start(end: Nanos, took: Nanos) -> Nanos {
-    end.plus(Nanos(took.0.saturating_mul(PAUSE_FACTOR)))
+fn next_start(end: Nanos, took: Nanos, age: Nanos, same: u32) -> Nanos {
+    let least = Nanos(age.0 / AGE_FRACTION).clamp(PAUSE_MIN[0], PAUSE_MIN[1]);
+    let least = Nanos(least.0 << same.min(SAME_MAX));
+    end.plus(least.max(Nanos(took.0.saturating_mul(PAUSE_FACTOR))))
 }
 
 #[cfg(test)]
@@ -105,8 +127,13 @@ mod tests {
 
     #[test]
     fn the_next_walk_waits_twenty_times_as_long() {
-        assert_eq!(next_start(Nanos(100), Nanos(7)), Nanos(240));
-        assert_eq!(next_start(Nanos(1), Nanos(u64::MAX)), Nanos(u64::MAX));
+        let next = |took, age, same| next_start(Nanos(100), Nanos(took), Nanos(age), same).0 - 100;
+        assert_eq!(next(7_000_000, 0, 0), 140_000_000);
+        assert_eq!(next(u64::MAX, 0, 0), u64::MAX - 100);
+        assert_eq!(next(7, 0, 0), 10_000_000);
+        assert_eq!(next(7, 800_000_000, 0), 100_000_000);
+        assert_eq!(next(7, 80_000_000_000, 0), 250_000_000);
+        assert_eq!(next(7, 80_000_000_000, 99), 4_000_000_000);
     }
 
     #[test]
@@ -118,7 +145,7 @@ mod tests {
         let now = Nanos(1000);
         assert_eq!(footprint.tick(now).unwrap(), None);
         let walked = finish(&mut footprint, now);
-        let due = next_start(now, walked.took);
+        let due = next_start(now, walked.took, Nanos(0), 0);
         assert_eq!(footprint.tick(Nanos(due.0 - 1)).unwrap(), None);
         assert!(!footprint.is_walking());
         footprint.tick(due).unwrap();

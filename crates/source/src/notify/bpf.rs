@@ -1,8 +1,8 @@
 //! The in-kernel programs: the exact tree of the task and what each process used, told as it ends.
 //!
 //! Membership is inherited in the kernel before a new process runs, so nothing is missed; the
-//! counts of processes and threads are kept there too. Nothing wakes the reader: read every
-//! [`Bpf::PERIOD`].
+//! counts of processes and threads are kept there too. While events come nothing wakes the reader:
+//! read every [`Bpf::period`]. When they cease it sleeps until the next one.
 
 use super::{Mechanism, Unusable};
 use record::value::Absent;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::{clock, process};
 use libbpf_rs::{MapCore, MapHandle, MapType};
 use std::fs;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -22,6 +22,7 @@ const THREADS_ALIVE: usize = 4;
 const THREADS_PEAK: usize = 5;
 const EVENTS_LOST: usize = 6;
 const IO_URING_TASKS: usize = 7;
+const ASLEEP: usize = 8;
 
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
@@ -55,6 +56,7 @@ pub struct Run {
     slot: u32,
     id: u64,
     ring: Ring,
+    map: MapHandle,
     lost_seen: u64,
     /// Holds the slot; the kernel frees it when we die. Dropped last.
     _lock: Option<Lock>,
@@ -77,6 +79,7 @@ impl Run {
             slot,
             id,
             ring,
+            map,
             lost_seen: 0,
             _lock: lock,
         })
@@ -138,7 +141,8 @@ impl Run {
     /// Gives every event written so far to `take`, in the order of the ring: a process's own events
     /// are in order, and its `Fork` comes before its children's. Ends with a [`RawEvent::Lost`] if
     /// events were lost since the last call. The ring is not signalled: call this at least every 20
-    /// ms while the task lives, and once more at its end.
+    /// ms while the task lives, or after [`Run::sleep`] when [`Run::fd`] is readable, and once more
+    /// at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
         let page_bytes = page_bytes() as u64;
         self.ring.drain(&mut |bytes| {
@@ -154,6 +158,18 @@ impl Run {
             });
             self.lost_seen = lost;
         }
+    }
+
+    /// The next event makes [`Run::fd`] readable to whoever waits on it.
+    pub fn sleep(&self) {
+        if let Some(asleep) = self.programs.state.word(self.slot, ASLEEP) {
+            asleep.store(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Readable while there are events; without [`Run::sleep`] nobody is woken for it.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.map.as_fd()
     }
 
     /// What the kernel has counted for this run; read from shared memory, no system call.

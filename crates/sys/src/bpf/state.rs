@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `sizeof(struct run)`.
-const RUN_BYTES: usize = 64;
+const RUN_BYTES: usize = 128;
 /// The word of `struct run` that holds its id.
 const ID: usize = 0;
 /// Stands in the place of an id while a ring is there and its run is not: no process has it.

@@ -102,6 +102,15 @@ __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
 	return 0;
 }
 
+/* An event wakes a reader that sleeps; one that is awake comes by itself. */
+static __always_inline __u64 wake_up(struct run *run)
+{
+	if (!run->asleep)
+		return BPF_RB_NO_WAKEUP;
+	run->asleep = 0;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
 /* A copy of the event to each run of the process; what does not fit is counted. */
 static __always_inline void emit(struct process *process, void *event, __u64 size)
 {
@@ -114,7 +123,7 @@ static __always_inline void emit(struct process *process, void *event, __u64 siz
 		if (!run)
 			continue;
 		ring = bpf_map_lookup_elem(&rings, &slot);
-		if (!ring || bpf_ringbuf_output(ring, event, size, BPF_RB_NO_WAKEUP))
+		if (!ring || bpf_ringbuf_output(ring, event, size, wake_up(run)))
 			__sync_fetch_and_add(&run->events_lost, 1);
 	}
 }

@@ -7,7 +7,13 @@ use record::event::Event;
 use record::identity::Ending;
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
+use std::os::fd::BorrowedFd;
 use sys::bpf::{ExitCounters, RawEvent, RssPeak, Run, RunTotals, TaskPrograms};
+
+/// How often to read while events come: the ring holds many times what two processors make of it.
+const PERIOD: Nanos = Nanos::from_millis(20);
+/// After so many readings in a row that found nothing the reader sleeps.
+const QUIET_MAX: u32 = 3;
 
 /// One task, followed by the in-kernel programs.
 #[derive(Debug)]
@@ -19,13 +25,11 @@ pub struct Bpf {
     waited_before: Option<Nanos>,
     threads: (u64, Nanos),
     processes: (u64, Nanos),
+    /// Readings in a row that found no event.
+    quiet: u32,
 }
 
 impl Bpf {
-    /// How often to read while the task lives: the ring of events holds many times what two
-    /// processors make of it.
-    pub const PERIOD: Nanos = Nanos::from_millis(20);
-
     /// Finds or loads the programs.
     ///
     /// # Errors
@@ -46,6 +50,7 @@ impl Bpf {
             waited_before: None,
             threads: (0, Nanos(0)),
             processes: (0, Nanos(0)),
+            quiet: 0,
         })
     }
 
@@ -68,6 +73,7 @@ impl Bpf {
 
     /// Appends what happened since the last call; bounded by what the ring holds (at most 4 MiB).
     pub fn read(&mut self, sink: &mut Vec<Event>) {
+        let before_all = sink.len();
         sink.extend(self.root.take());
         let (root, before) = (self.root_pid, &mut self.waited_before);
         self.run.drain(&mut |event| {
@@ -82,6 +88,28 @@ impl Bpf {
             leave_out(&mut event, root, before.unwrap_or_default());
             sink.push(event);
         });
+        self.quiet = if sink.len() > before_all {
+            0
+        } else {
+            self.quiet.saturating_add(1)
+        };
+        if self.is_asleep() {
+            self.run.sleep();
+        }
+    }
+
+    /// When to read next; nothing while an event wakes us.
+    pub fn period(&self) -> Option<Nanos> {
+        (!self.is_asleep()).then_some(PERIOD)
+    }
+
+    /// What to wait on where there is no period.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.is_asleep().then(|| self.run.fd())
+    }
+
+    fn is_asleep(&self) -> bool {
+        self.quiet >= QUIET_MAX
     }
 
     /// The counts that the kernel keeps. The instants of the peaks are those of the first call

@@ -344,3 +344,59 @@ fn a_ring_and_an_ignored_sigchld_are_told_and_not_forgotten() {
     let seen = out.first().unwrap();
     assert!(seen.io_uring && seen.sigchld_ignored);
 }
+
+#[test]
+fn who_waits_is_still_until_it_runs() {
+    use std::io::Write;
+    let mut child = Running::cat();
+    let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
+    let pids = [child.pid()];
+    assert!(!sampler.is_still());
+    sampler.sample(&pids, &mut out);
+    assert!(!sampler.is_still(), "one pass proves nothing");
+    // Right after its line it may still be on its way to sleep.
+    let rests = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        sampler.sample(&pids, &mut out);
+        sampler.is_still()
+    });
+    assert!(rests && sampler.is_still());
+    let input = child.0.stdin.as_mut().unwrap();
+    input.write_all(b"more\n").unwrap();
+    child.wait_line();
+    assert!(!sampler.is_still(), "it ran");
+    sampler.sample(&pids, &mut out);
+    assert!(!sampler.is_still(), "the pass before differed");
+}
+
+#[test]
+fn who_runs_is_never_still() {
+    // It says when it has started: before, it may wait for the disk.
+    let mut child = Running::start("sh", &["-c", "echo; while :; do :; done"]);
+    child.wait_line();
+    let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
+    for _ in 0..50 {
+        sampler.sample(&[child.pid()], &mut out);
+        assert!(!sampler.is_still());
+    }
+}
+
+#[test]
+fn threads_and_a_new_process_are_looked_at_whole() {
+    let (first, second) = (Running::cat(), Running::cat());
+    let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
+    let rests = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        sampler.sample(&[first.pid()], &mut out);
+        sampler.is_still()
+    });
+    assert!(rests);
+    for _ in 0..2 {
+        assert!(sampler.is_still());
+        sampler.sample(&[first.pid(), second.pid()], &mut out);
+        assert!(!sampler.is_still());
+        sampler.sample(&[first.pid()], &mut out);
+        assert!(!sampler.is_still(), "one has left");
+        sampler.sample(&[first.pid()], &mut out);
+    }
+}

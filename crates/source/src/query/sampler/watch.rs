@@ -63,6 +63,16 @@ pub(super) struct Watch {
     rings: Rings,
     own: Counters,
     with_children: Counters,
+    rest: Resting,
+}
+
+/// Whether a process has run since it was looked at last.
+#[derive(Debug, Default)]
+struct Resting {
+    /// Its scheduler's line, while it has one thread.
+    line: Option<proc_pid_schedstat::Schedstat>,
+    /// It slept in the last pass and had not run since the one before.
+    confirmed: bool,
 }
 
 /// The means of one reading, bundled.
@@ -161,9 +171,11 @@ impl Watch {
         }
         self.threads_live = sample.threads.unwrap_or(1);
         self.has_waited = rest.has_waited;
+        self.rest.confirmed = false;
         if !rest.ended {
             self.read_memory(due, &mut means)?;
             self.read_threads(due, &mut means)?;
+            self.rest.confirmed &= sample.state != 'R';
         } else {
             self.memory = peaks_only(self.memory);
         }
@@ -267,13 +279,32 @@ impl Watch {
         Ok(())
     }
 
+    /// Whether it has not run since the last pass, and a pass would find the same again. `false`
+    /// where one file does not tell.
+    pub(super) fn is_still(&self, buffer: &mut Vec<u8>) -> bool {
+        let Some(line) = self.rest.line.filter(|_| self.rest.confirmed) else {
+            return false;
+        };
+        let read = self
+            .schedstat
+            .file()
+            .map(|file| read_at_start(file, buffer));
+        let text = read
+            .and_then(Result::ok)
+            .and_then(|length| buffer.get(..length));
+        text.and_then(proc_pid_schedstat::parse) == Some(line)
+    }
+
     fn read_threads(&mut self, due: bool, means: &mut Means<'_>) -> Result<(), Absent> {
+        let last = self.rest.line.take();
         if self.threads_live == 1 {
             let line = match means.read(&mut self.schedstat, "schedstat") {
                 Ok(text) => proc_pid_schedstat::parse(text),
                 Err(Absent::Gone) => return Err(Absent::Gone),
                 Err(_) => None,
             };
+            self.rest.line = line;
+            self.rest.confirmed = line.is_some() && line == last;
             let mut main = Counters {
                 cpu: line.map(|line| line.cpu),
                 cpu_wait: line.map(|line| line.wait),
