@@ -12,6 +12,7 @@ use crate::vm::{Kernel, Machine};
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -90,11 +91,11 @@ pub(crate) fn run_on(
     for kernel in kernels {
         let machine = Machine::prepare(*kernel)?.seconds(VM_SECONDS);
         for (name, program) in &stage.tests {
-            if !stage.has_some(program, filters)? {
-                continue;
+            for (module, tests) in by_module(&stage.names(program, filters)?) {
+                println!("{kernel}: {name}: {module}: {} tests", tests.len());
+                let label = format!("{kernel}: {name}: ");
+                outcome.add(stage.on(&machine, program, &tests, &label)?);
             }
-            let label = format!("{kernel}: {name}: ");
-            outcome.add(stage.on(&machine, program, filters, &label)?);
         }
     }
     if outcome.seen() == 0 {
@@ -140,10 +141,11 @@ impl Stage {
         Ok(())
     }
 
-    /// Whether a test program has tests of these names: a machine is not booted for none.
-    fn has_some(&self, program: &Path, filters: &[String]) -> Result<bool> {
+    /// The tests of a program with one of `filters` in their name; all of them without a filter.
+    fn names(&self, program: &Path, filters: &[String]) -> Result<Vec<String>> {
         let list = step::read(self.command(program).arg("--list").args(filters))?;
-        Ok(list.lines().any(|line| line.ends_with(": test")))
+        let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+        Ok(names.map(str::to_owned).collect())
     }
 
     /// A test program that knows where the others are.
@@ -198,13 +200,13 @@ impl Stage {
         &self,
         machine: &Machine,
         program: &Path,
-        filters: &[String],
+        tests: &[&str],
         label: &str,
     ) -> Result<Outcome> {
         let mut command = self.command(program);
         command
-            .arg("--show-output")
-            .args(filters)
+            .args(["--show-output", "--exact"])
+            .args(tests)
             .env("PLIMSOLL_TEST_SLOWNESS", VM_SLOWNESS);
         let run = machine.run(&command, &[self.folder.path().to_owned()])?;
         let mut reader = crate::outcome::Reader::new(label);
@@ -217,9 +219,43 @@ impl Stage {
     }
 }
 
+/// The tests by their outermost module. Each gets a machine of its own: the files of an emulated one
+/// are in its memory, and what all tests leave there does not fit.
+fn by_module(names: &[String]) -> BTreeMap<&str, Vec<&str>> {
+    let mut modules: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for name in names {
+        let module = name.split("::").next().unwrap_or(name);
+        modules.entry(module).or_default().push(name);
+    }
+    modules
+}
+
 fn copy(from: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
     let to = folder.join(name);
     fs::copy(from, &to).with_context(|| from.display().to_string())?;
     fs::set_permissions(&to, Permissions::from_mode(0o755))?;
     Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_grouped_by_their_outermost_module() {
+        let names = [
+            "io::read::bpf",
+            "cpu::threads",
+            "io::write::procfs",
+            "alone",
+        ];
+        let names = names.map(str::to_owned);
+        let modules: Vec<_> = by_module(&names).into_iter().collect();
+        let golden = [
+            ("alone", vec!["alone"]),
+            ("cpu", vec!["cpu::threads"]),
+            ("io", vec!["io::read::bpf", "io::write::procfs"]),
+        ];
+        assert_eq!(modules, golden);
+    }
 }
