@@ -132,6 +132,15 @@ pub struct GroupSample {
     pub throttled_time: Option<Nanos>,
 }
 
+/// The sizes of pages on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageSizes {
+    /// A page.
+    pub page: Bytes,
+    /// A huge page that a fault or the kernel may bring; `None` where there are none.
+    pub huge: Option<Bytes>,
+}
+
 /// What the wait chain knows: the launcher's rusage of all its waited-for descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WaitTotals {

@@ -85,6 +85,13 @@ impl Ceiling {
         self.forget(from);
     }
 
+    /// The process ended: since `from` it held at most `base` and something unknown more.
+    pub(crate) fn settle_above(&mut self, from: Nanos, base: u64) {
+        self.add(from, Nanos(u64::MAX), Some(base));
+        self.add(from, Nanos(u64::MAX), None);
+        self.forget(from);
+    }
+
     fn add(&mut self, from: Nanos, until: Nanos, peak: Option<u64>) {
         for segment in self.segments.iter_mut().rev() {
             if segment.start < from {
@@ -132,6 +139,21 @@ impl Ceiling {
             highest = highest.max(bytes.saturating_add(more));
         }
         Some(highest)
+    }
+
+    /// The bound, if all that is unknown is at most `pool` together and `apiece` for each process
+    /// more, and at most `each` of one process.
+    pub(crate) fn bound_within(&self, pool: u64, apiece: u64, each: Option<u64>) -> Option<u64> {
+        let loads = self.segments.iter().flat_map(|s| &s.front);
+        let bound = |&(bytes, many): &Load| {
+            if many == 0 {
+                return bytes;
+            }
+            let more = pool.saturating_add(many.saturating_mul(apiece));
+            let most = each.map_or(more, |each| more.min(many.saturating_mul(each)));
+            bytes.saturating_add(most)
+        };
+        loads.map(bound).max()
     }
 
     /// How many segments are kept.

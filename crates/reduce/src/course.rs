@@ -18,6 +18,9 @@ const LEAVING_MAX: usize = 4096;
 /// Ended processes that a late sample must not bring back.
 const DEAD_MAX: usize = 8192;
 
+/// Forks without a program between a process and one whose memory is known.
+const GENERATIONS_MAX: usize = 8;
+
 /// Two starts of one process as different sources tell them differ by less.
 const START_SLACK: Nanos = Nanos(30_000_000);
 
@@ -85,6 +88,7 @@ impl Tree {
         life.announced = announced;
         self.rss.open(start);
         self.virtual_size.open(start);
+        life.held = self.growth.open(start);
         self.living.insert(pid, life);
         self.total += 1;
         self.alive_peak.raise(Some(self.living.len() as u64), at);
@@ -109,6 +113,7 @@ impl Tree {
         self.rss.open(at);
         self.virtual_size.open(at);
         (life.settled_rss, life.settled_virtual) = (at, at);
+        self.growth.exec(at, &mut life.held, life.execs == 0);
         life.exec(command, path);
     }
 
@@ -155,11 +160,49 @@ impl Tree {
         self.rss.settle(life.settled_rss, rss);
         let size = life.peaks.virtual_size.map(|b| b.0);
         self.virtual_size.settle(life.settled_virtual, size);
+        let inherited = self.inherited(&life);
+        self.bequeath(&life);
+        self.growth.end(&life.held, own, rss, inherited);
         self.peaks.process(&life, at);
         if self.awaits_cpu(&life) {
             self.leave(life);
         } else {
             self.retire(life);
+        }
+    }
+
+    /// At most what a process had of its parent's memory when it was forked, as far as that counts:
+    /// with its first program, or once it was read, it has what it has.
+    pub(crate) fn inherited(&self, life: &Life) -> Option<u64> {
+        let mut heir = life;
+        for _ in 0..GENERATIONS_MAX {
+            if heir.execs > 0 || heir.held.heritage().is_some() {
+                break;
+            }
+            // The launcher, of which the first process is a child, is small.
+            if heir.pid == self.root {
+                return Some(0);
+            }
+            heir = self.living.get(&heir.parent?)?;
+        }
+        let own = heir.pid == life.pid;
+        if own { Some(0) } else { heir.held.heritage() }
+    }
+
+    /// A process ended that nobody read: those whose pages it may have had are read later.
+    fn bequeath(&mut self, heir: &Life) {
+        let (mut execs, mut read, mut parent) = (heir.execs, heir.held.heritage(), heir.parent);
+        for _ in 0..GENERATIONS_MAX {
+            if execs > 0 || read.is_some() {
+                return;
+            }
+            let Some(life) = parent.and_then(|pid| self.living.get_mut(&pid)) else {
+                return;
+            };
+            if life.last.is_none_or(|last| last.at < heir.start) {
+                life.held.bequeath();
+            }
+            (execs, read, parent) = (life.execs, life.held.heritage(), life.parent);
         }
     }
 

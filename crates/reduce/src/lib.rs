@@ -9,6 +9,7 @@ mod counters;
 mod course;
 mod fold;
 mod gpu;
+mod growth;
 mod life;
 pub mod limit;
 pub mod live;

@@ -1,6 +1,7 @@
 //! One process from its fork to its end, as far as it was seen.
 
 use crate::counters::{self, FIELDS};
+use crate::growth::Held;
 use crate::spent::{Highest, Spent};
 use record::identity::Ending;
 use record::report::Process;
@@ -73,6 +74,8 @@ pub(crate) struct Life {
     /// Up to when the ceilings know what it held.
     pub(crate) settled_rss: Nanos,
     pub(crate) settled_virtual: Nanos,
+    /// What it held of its own when it was last read.
+    pub(crate) held: Held,
     /// Passes in a row that did not see it.
     pub(crate) missed: u32,
     pub(crate) zombie: bool,
@@ -112,6 +115,7 @@ impl Life {
             mix_seen: None,
             settled_rss: start,
             settled_virtual: start,
+            held: Held::default(),
             missed: 0,
             zombie: false,
             end: None,

@@ -1,10 +1,12 @@
 //! The peaks of memory: what is proven from below and from above, and what may be said of it.
 
 use crate::ceiling::Ceiling;
+use crate::growth;
 use crate::life::Life;
 use crate::pass::Peak;
 use crate::settings::End;
 use crate::tree::Tree;
+use record::sample::Counters;
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Field, Method, Number, Value};
 
@@ -58,6 +60,10 @@ pub(crate) struct MemoryPeak<'a> {
     chain: Option<u64>,
     rss_upper: Option<u64>,
     virtual_upper: Option<u64>,
+    /// By page faults.
+    own_upper: Option<u64>,
+    /// At most so much memory of the task came without page faults.
+    faultless: Option<u64>,
     /// Whether each process that ended told its own peak.
     finals: bool,
     living_read: bool,
@@ -87,11 +93,29 @@ impl<'a> MemoryPeak<'a> {
             upper.filter(|_| tree.knows_tree())
         };
         let ended = tree.ended_so_far();
+        let whole = living_read && tree.knows_tree();
+        let own = all(tree, end, growth::faults)
+            .filter(|_| whole)
+            .and_then(|faults| {
+                let living = tree
+                    .living
+                    .values()
+                    .map(|life| (life, tree.inherited(life)));
+                tree.growth.bound(living, faults, bound)
+            });
+        // What was written may be shared memory, which came without a fault.
+        let faultless = match tree.growth.unseen(chain) {
+            0 => Some(0),
+            unseen => all(tree, end, |used| used.bytes_written.map(|bytes| bytes.0))
+                .map(|written| written.min(unseen)),
+        };
         Self {
             tree,
             chain,
             rss_upper: known(&rss, bound),
             virtual_upper: known(&size, None),
+            own_upper: own.filter(|own| *own > 0),
+            faultless: faultless.filter(|_| living_read),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
             end: end.at,
@@ -195,7 +219,11 @@ impl<'a> MemoryPeak<'a> {
         bounds.raise(peaks.unreclaimable_process, false);
         // More than was charged to a group of our own cannot have been new memory: then the file
         // pages are not known well enough.
-        let possible = |value: &u64| self.tree.whole_charge().is_none_or(|all| *value <= all);
+        // Nor can more than page faults brought.
+        let with_faultless = |upper: u64| Some(upper.saturating_add(self.faultless?));
+        let own_upper = self.own_upper.and_then(with_faultless);
+        let most = self.tree.whole_charge().into_iter().chain(own_upper).min();
+        let possible = |value: &u64| most.is_none_or(|all| *value <= all);
         let mut own = peaks.rss_process_less_file;
         own.value = own.value.filter(possible);
         bounds.raise(own, false);
@@ -213,6 +241,7 @@ impl<'a> MemoryPeak<'a> {
         let rss = self.rss_bounds().upper.filter(holds);
         bounds.cap(charge);
         bounds.cap(rss);
+        bounds.cap(own_upper.filter(holds));
         bounds
     }
 
@@ -317,6 +346,18 @@ impl<'a> MemoryPeak<'a> {
             Absent::Gone
         })
     }
+}
+
+/// A total of the task: who was waited for, and who lives on.
+fn all(tree: &Tree, end: &End, get: fn(&Counters) -> Option<u64>) -> Option<u64> {
+    let waited = end.waited.filter(|_| !tree.auto_reaped)?;
+    let outliving = tree.outliving(end);
+    let living = outliving
+        .values()
+        .map(|life| get(&life.last?.with_children));
+    living
+        .chain([get(&waited.counters)])
+        .try_fold(0u64, |sum, part| Some(sum.saturating_add(part?)))
 }
 
 const LOWER: Method = Method::LowerBound { upper: None };

@@ -3,7 +3,7 @@
 use crate::pass::Peak;
 use crate::settings::{KernelCounts, Mechanism};
 use crate::tree::{IO_URING, Tree};
-use record::sample::{GroupSample, WaitTotals};
+use record::sample::{GroupSample, PageSizes, WaitTotals};
 use record::unit::{Bytes, Nanos};
 use record::value::Absent;
 
@@ -104,6 +104,18 @@ impl Tree {
     /// all.
     pub fn unseen_io(&mut self, what: &str) {
         self.io_unseen.get_or_insert_with(|| what.to_owned());
+    }
+
+    /// What pages are on this machine, and how many huge ones it has made by the start. With this,
+    /// page faults bound the memory of a task that has no control group.
+    pub fn paging(&mut self, sizes: PageSizes, huge_made: u64) {
+        self.growth.begin(sizes, huge_made);
+    }
+
+    /// The machine has made so many huge pages by now: to be told as each pass begins, before its
+    /// processes are read, and at last.
+    pub fn huge_pages(&mut self, made: u64) {
+        self.growth.huge_pages(made);
     }
 
     /// Why `metric` is absent, should it be.

@@ -5,6 +5,7 @@ use crate::counters;
 use crate::course::later;
 use crate::fold::Table;
 use crate::gpu::Gpus;
+use crate::growth::Growth;
 use crate::life::{Life, resident_peak};
 use crate::pass::{Pass, Peak, Peaks};
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
@@ -41,6 +42,7 @@ pub struct Tree {
     pub(crate) top: Top,
     pub(crate) rss: Ceiling,
     pub(crate) virtual_size: Ceiling,
+    pub(crate) growth: Growth,
     pub(crate) peaks: Peaks,
     pub(crate) pass: Option<Pass>,
     pub(crate) passes: u64,
@@ -88,6 +90,7 @@ impl Tree {
             top: Top::default(),
             rss: Ceiling::new(start),
             virtual_size: Ceiling::new(start),
+            growth: Growth::new(start),
             peaks: Peaks::default(),
             pass: None,
             passes: 0,
@@ -141,6 +144,7 @@ impl Tree {
         }
         let parent = self.living.get(&sample.ppid);
         let as_parent = parent.is_some_and(|parent| parent.comm == sample.comm);
+        let inherited = self.living.get(&pid).and_then(|life| self.inherited(life));
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
@@ -151,13 +155,16 @@ impl Tree {
         if sample.io_uring {
             self.io_unseen.get_or_insert_with(|| IO_URING.to_owned());
         }
-        if !life.zombie {
+        if !life.zombie && !borrows {
             let size = sample.memory.virtual_peak.max(sample.memory.virtual_size);
             let rss = resident_peak(&sample.memory).filter(|_| sample.memory.rss_peak.is_some());
             settle(&mut self.rss, &mut life.settled_rss, rss, at);
             let size = size.filter(|_| sample.memory.virtual_peak.is_some());
             let size = size.map(|b| b.0);
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
+        }
+        if !borrows {
+            self.growth.read(at, &mut life.held, sample, inherited);
         }
         self.peaks.process(life, at);
         pass.add(sample, life, borrows);

@@ -26,7 +26,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
         path: "crates/source/src/query",
         table: "SOURCES",
         parts: &[
-            "source", "sampler", "counters", "field", "host", "pss", "walk",
+            "source", "sampler", "counters", "field", "host", "pss", "paging", "walk",
         ],
     },
     Folder {

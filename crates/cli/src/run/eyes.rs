@@ -17,6 +17,7 @@ use record::value::Absent;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
+use source::query::paging::Paging;
 use source::query::proc_pid_cmdline;
 use source::query::pss::Scales;
 use source::root::Root;
@@ -54,6 +55,8 @@ pub(crate) struct Eyes {
     events: Vec<Event>,
     scales: Scales,
     gpus: Gpus,
+    /// Where no group counts memory.
+    paging: Option<Paging>,
     /// The command as it was asked for: its process's first command line.
     command: Vec<u8>,
     root: u32,
@@ -110,6 +113,7 @@ impl Eyes {
             events: Vec::new(),
             scales: Scales::new(Root::default()),
             gpus: Gpus::open(),
+            paging: None,
             command: command_line(&options.command),
             root: task.pid(),
             root_end: None,
@@ -126,10 +130,13 @@ impl Eyes {
     }
 
     /// The command is about to execute: measuring begins.
-    pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task) {
+    pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task, hold: &Hold) {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
         self.gpus.collect(&mut self.tree);
+        if !hold.has_memory() {
+            self.count_pages();
+        }
         if delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }
@@ -145,6 +152,22 @@ impl Eyes {
                 path: None,
             };
             self.take(event, facts);
+        }
+    }
+
+    /// Tells what page faults bring here, from the start on.
+    fn count_pages(&mut self) {
+        self.paging = Paging::open(&Root::default());
+        if let Some(paging) = &mut self.paging
+            && let Some(made) = paging.huge_made()
+        {
+            self.tree.paging(paging.sizes, made);
+        }
+    }
+
+    fn count_huge_pages(&mut self) {
+        if let Some(made) = self.paging.as_mut().and_then(Paging::huge_made) {
+            self.tree.huge_pages(made);
         }
     }
 
@@ -292,6 +315,8 @@ impl Eyes {
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
+        // Before the processes: what they get from now on belongs to the next pass.
+        self.count_huge_pages();
         let members = self.told().then(|| self.tree.alive());
         let pids = self
             .reader
@@ -392,6 +417,7 @@ impl Eyes {
 
     /// What was seen, and the mechanism that told it, to be let go of.
     pub(crate) fn part(mut self) -> (Tree, Notifier) {
+        self.count_huge_pages();
         self.gpus.finish(&mut self.tree);
         (self.tree, self.notifier)
     }

@@ -13,6 +13,7 @@
 )]
 
 mod bad_places;
+mod bounds;
 mod cpu;
 mod deaths;
 mod elsewhere;

@@ -96,6 +96,7 @@ pub(crate) struct Used {
     pub(crate) rss: u64,
     pub(crate) anon: u64,
     pub(crate) pss: Option<u64>,
+    pub(crate) faults: Option<u64>,
 }
 
 impl Used {
@@ -104,6 +105,9 @@ impl Used {
             cpu: Some(Nanos::from_millis(self.cpu_ms)),
             bytes_read: Some(Bytes(self.read)),
             reads: Some(self.read / 4096),
+            bytes_written: self.faults.map(|_| Bytes(0)),
+            faults_minor: self.faults,
+            faults_major: self.faults.map(|_| 0),
             ..Counters::default()
         }
     }

@@ -17,11 +17,13 @@ pub mod proc_pid_status;
 pub mod proc_pressure;
 pub mod proc_self_auxv;
 pub mod proc_stat;
+pub mod proc_vmstat;
 pub mod sys_cpu;
 pub mod sys_kernel;
 
 pub mod gpu;
 pub mod host;
+pub mod paging;
 pub mod pss;
 pub mod sampler;
 pub mod source;
@@ -50,6 +52,7 @@ pub const SOURCES: &[Source] = &[
     proc_stat::SOURCE,
     proc_meminfo::SOURCE,
     proc_loadavg::SOURCE,
+    proc_vmstat::SOURCE,
     proc_pressure::SOURCE,
     proc_cpuinfo::SOURCE,
     sys_kernel::SOURCE,

@@ -115,23 +115,24 @@ fn judge(value: &Value, truth: Truth, rigour: Rigour) -> Result<(), String> {
     let number = value.value.as_f64();
     let near = number >= truth.low && number <= truth.high;
     match &value.method {
+        Method::LowerBound { upper: Some(upper) } if (*upper as f64) < truth.low => {
+            Err("the upper bound is below the truth".to_owned())
+        }
         _ if near => Ok(()),
         Method::Exact => Err("called exact and is wrong".to_owned()),
         Method::LowerBound { .. } | Method::Sampled { .. } if number > truth.high => {
             Err("more than the truth".to_owned())
         }
         Method::LowerBound { upper: Some(upper) } if rigour != Rigour::Near => {
-            judge_bounds(number, *upper as f64, truth, rigour)
+            judge_bounds(number, *upper as f64, rigour)
         }
         Method::Sampled { .. } | Method::LowerBound { .. } if rigour == Rigour::Sampled => Ok(()),
         other => Err(format!("{other:?} is not enough here")),
     }
 }
 
-fn judge_bounds(low: f64, high: f64, truth: Truth, rigour: Rigour) -> Result<(), String> {
-    if high < truth.low {
-        Err("the upper bound is below the truth".to_owned())
-    } else if rigour == Rigour::Bound && high > low * BOUND_RATIO_MAX {
+fn judge_bounds(low: f64, high: f64, rigour: Rigour) -> Result<(), String> {
+    if rigour == Rigour::Bound && high > low * BOUND_RATIO_MAX {
         Err(format!("the bounds are {:.2} apart", high / low))
     } else {
         Ok(())

@@ -33,6 +33,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "many",
     "mmapread",
     "nothing",
+    "pages",
     "reader",
     "share",
     "storm",

@@ -428,8 +428,9 @@ fn refreshed(last: Memory, statm: proc_pid_statm::Statm) -> Memory {
         rss_file: shmem.map(|shmem| Bytes(statm.file_and_shmem.0.saturating_sub(shmem.0))),
         rss_shmem: shmem,
         virtual_size: Some(statm.virtual_size),
-        rss_peak: last.rss_peak.max(Some(statm.rss)),
-        virtual_peak: last.virtual_peak.max(Some(statm.virtual_size)),
+        // What it reached since that turn is not known.
+        rss_peak: None,
+        virtual_peak: None,
         ..last
     }
 }

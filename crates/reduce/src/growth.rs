@@ -1,0 +1,304 @@
+//! The most memory of its own that a task can have held, from page faults.
+//!
+//! A page that belongs to no file comes with a page fault of whoever gets it. So between two
+//! readings a process held at most what it had at the first one and a page for each fault since;
+//! and what processes gained after they were read last, all of them together, is a page for each
+//! fault that the totals of the task have and the readings have not. Huge pages come many at one
+//! fault: the machine's count of them is added, whoever got them. Left out is what one process
+//! gives back while another gains, both within the millisecond of one pass.
+
+use crate::ceiling::Ceiling;
+use crate::life::Life;
+use record::sample::{Counters, PageSizes, ProcessSample};
+use record::unit::Nanos;
+
+/// Faults of a process on its way to its first program, which no total of the task may have.
+const FAULTS_BEFORE: u64 = 64;
+
+/// Pages that one fault maps of what is in memory already (`fault_around_bytes`, 64 KiB).
+const PAGES_AROUND: u64 = 16;
+
+/// What a process held of its own when it was read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Held {
+    /// Up to when the ceiling knows what it held.
+    settled: Nanos,
+    /// Its own pages then, bytes; nothing until it was read.
+    own: Option<u64>,
+    /// The most that it ever held of its own, as far as it was read.
+    high: u64,
+    /// The largest resident set that was read.
+    resident: u64,
+    /// Its faults so far, at least.
+    faults: u64,
+    /// Huge pages of the machine by then.
+    huge: u64,
+    /// Some of the faults until the next reading are of pages that it has no longer then: it was
+    /// another program, or a child that ended unread has them.
+    owes: bool,
+}
+
+impl Held {
+    /// A child that nobody read has ended: it may have had any page that came until then.
+    pub(crate) fn bequeath(&mut self) {
+        self.owes = true;
+    }
+
+    /// What it may hold still, where `inherited` is what it had of its parent before it was read.
+    fn base(&self, inherited: u64) -> u64 {
+        self.own.unwrap_or(inherited)
+    }
+
+    /// The most that a child may have got of its pages; nothing while it was not read itself.
+    pub(crate) fn heritage(&self) -> Option<u64> {
+        self.own.map(|own| own.max(self.high))
+    }
+}
+
+/// The sweep over the processes of a task.
+#[derive(Debug, Clone)]
+pub(crate) struct Growth {
+    ceiling: Ceiling,
+    sizes: Option<PageSizes>,
+    /// Faults of the processes that ended, as far as they were read.
+    read: u64,
+    /// Faults that were read, but count as unread: see [`Held::owes`].
+    owed: u64,
+    /// Huge pages that the machine has made so far, as last told.
+    huge: u64,
+    /// The same at the start.
+    huge_before: u64,
+    /// Those made while a process ended unread, and before that is known.
+    huge_unread: u64,
+    /// A process ended, or changed its program, unread since they were told.
+    unread: bool,
+    /// What a process inherited could not be told.
+    lost: bool,
+    /// Shared memory was seen in a process.
+    shared: bool,
+    /// The most that a process held when it was read.
+    seen: u64,
+    /// The most that one that told its peak held beyond that.
+    unseen: u64,
+}
+
+impl Growth {
+    /// A sweep that begins at `start`.
+    pub(crate) fn new(start: Nanos) -> Self {
+        Self {
+            ceiling: Ceiling::new(start),
+            sizes: None,
+            read: 0,
+            owed: 0,
+            huge: 0,
+            huge_before: 0,
+            huge_unread: 0,
+            unread: false,
+            lost: false,
+            shared: false,
+            seen: 0,
+            unseen: 0,
+        }
+    }
+
+    /// What pages are here, and how many huge ones the machine has made. Without it there is no
+    /// bound.
+    pub(crate) fn begin(&mut self, sizes: PageSizes, huge_made: u64) {
+        self.sizes = Some(sizes);
+        (self.huge, self.huge_before) = (huge_made, huge_made);
+    }
+
+    /// The machine has made so many huge pages by now.
+    pub(crate) fn huge_pages(&mut self, made: u64) {
+        if std::mem::take(&mut self.unread) {
+            let since = made.saturating_sub(self.huge);
+            self.huge_unread = self.huge_unread.saturating_add(since);
+        }
+        self.huge = made;
+    }
+
+    /// What nobody saw of the largest process. Of this it is not known whether it came by faults:
+    /// shared memory that was written through a descriptor (memfd, tmpfs) is there before it is
+    /// mapped.
+    pub(crate) fn unseen(&self, chain: Option<u64>) -> u64 {
+        let beyond = chain.unwrap_or(0).saturating_sub(self.seen);
+        self.unseen.max(beyond)
+    }
+
+    /// A process lives from `at` on.
+    pub(crate) fn open(&mut self, at: Nanos) -> Held {
+        self.ceiling.open(at);
+        Held {
+            settled: at,
+            huge: self.huge,
+            ..Held::default()
+        }
+    }
+
+    /// It executes a program: the first one, or another one.
+    pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held, first: bool) {
+        if first {
+            // Until then it shares the pages of its parent.
+            self.ceiling.forget(held.settled);
+        } else {
+            self.end_unread(held, 0);
+        }
+        self.ceiling.open(at);
+        *held = Held {
+            settled: at,
+            own: Some(0),
+            faults: held.faults,
+            huge: self.huge,
+            owes: !first || held.owes,
+            ..Held::default()
+        };
+    }
+
+    /// It was read in a pass that began at `at`. `inherited`: see [`Growth::end`].
+    pub(crate) fn read(
+        &mut self,
+        at: Nanos,
+        held: &mut Held,
+        sample: &ProcessSample,
+        inherited: Option<u64>,
+    ) {
+        let memory = &sample.memory;
+        // Of one that is ending its last mark is told still.
+        let mark = memory.rss.and(memory.rss_peak).map(|peak| peak.0);
+        let faults = faults(&sample.own).unwrap_or(held.faults).max(held.faults);
+        held.resident = held.resident.max(memory.rss.map_or(0, |rss| rss.0));
+        self.seen = self.seen.max(held.resident);
+        let shared = memory.rss_shmem.map_or(0, |shared| shared.0);
+        let own = memory.rss_anon.map(|anon| anon.0.saturating_add(shared));
+        self.shared |= shared > 0;
+        let inherited = self.known(inherited);
+        let grown = self.grown(held, inherited, faults);
+        let Some(most) = grown.into_iter().chain(mark).min().max(own) else {
+            return;
+        };
+        if at <= held.settled {
+            return;
+        }
+        self.ceiling.settle_until(held.settled, at, most);
+        if held.owes {
+            self.owed = self.owed.saturating_add(faults - held.faults);
+        }
+        *held = Held {
+            settled: at,
+            own: own.or(Some(most)),
+            high: held.high.max(most),
+            resident: held.resident,
+            faults,
+            huge: self.huge,
+            owes: false,
+        };
+    }
+
+    /// It ended. `own` and `mark` are its final values, as far as they are told. It had `inherited`
+    /// of its parent if it neither executed a program nor was read before; nothing if that cannot
+    /// be told, and then there is no bound.
+    pub(crate) fn end(
+        &mut self,
+        held: &Held,
+        own: Option<&Counters>,
+        mark: Option<u64>,
+        inherited: Option<u64>,
+    ) {
+        let inherited = self.known(inherited);
+        let last = own.and_then(faults);
+        let read = if held.owes { None } else { last };
+        let read = read.unwrap_or(0).max(held.faults);
+        self.read = self.read.saturating_add(read);
+        let unseen = mark.unwrap_or(0).saturating_sub(held.resident);
+        self.unseen = self.unseen.max(unseen);
+        let grown = last.and_then(|faults| self.grown(held, inherited, faults));
+        let huge_possible = self.sizes.is_some_and(|sizes| sizes.huge.is_some());
+        match (grown, mark) {
+            (Some(grown), _) if huge_possible && mark.is_none_or(|mark| grown < mark) => {
+                // Huge pages made since they were told are not in it yet.
+                self.ceiling.settle_above(held.settled, grown);
+                self.unread = true;
+            }
+            (None, None) => self.end_unread(held, inherited),
+            (grown, mark) => {
+                let most = grown.into_iter().chain(mark).min();
+                self.ceiling.settle(held.settled, most);
+            }
+        }
+    }
+
+    fn known(&mut self, inherited: Option<u64>) -> u64 {
+        self.lost |= inherited.is_none();
+        inherited.unwrap_or(0)
+    }
+
+    fn end_unread(&mut self, held: &Held, inherited: u64) {
+        self.ceiling
+            .settle_above(held.settled, held.base(inherited));
+        self.unread = true;
+    }
+
+    /// A huge page is counted before it is resident: one of each process may be on its way, if any
+    /// was made at all.
+    fn in_the_making(&self) -> u64 {
+        u64::from(self.huge > self.huge_before)
+    }
+
+    /// A fault on shared memory that is there already maps the pages around it as well.
+    fn bytes_a_fault(&self, sizes: PageSizes) -> u64 {
+        let pages = if self.shared { PAGES_AROUND } else { 1 };
+        sizes.page.0.saturating_mul(pages)
+    }
+
+    fn grown(&self, held: &Held, inherited: u64, faults: u64) -> Option<u64> {
+        let sizes = self.sizes?;
+        let pages = faults
+            .saturating_sub(held.faults)
+            .saturating_mul(self.bytes_a_fault(sizes));
+        let made = self.huge.saturating_sub(held.huge);
+        let huge = made
+            .saturating_add(self.in_the_making())
+            .saturating_mul(sizes.huge.map_or(0, |huge| huge.0));
+        let own = held.own.unwrap_or(inherited);
+        Some(own.saturating_add(pages).saturating_add(huge))
+    }
+
+    /// The bound, if `living`, with what they inherited, are still to be settled, the task had
+    /// `faults` in all, and no process ever was larger than `largest`.
+    pub(crate) fn bound<'a>(
+        &self,
+        living: impl Iterator<Item = (&'a Life, Option<u64>)>,
+        faults: u64,
+        largest: Option<u64>,
+    ) -> Option<u64> {
+        let sizes = self.sizes.filter(|_| !self.lost)?;
+        let (mut ceiling, mut read) = (self.ceiling.clone(), self.read);
+        for (life, inherited) in living {
+            ceiling.settle_above(life.held.settled, life.held.base(inherited?));
+            read = read.saturating_add(life.held.faults);
+        }
+        let faults = faults
+            .saturating_sub(read)
+            .saturating_add(self.owed)
+            .saturating_add(FAULTS_BEFORE);
+        let huge = self
+            .huge_unread
+            .saturating_mul(sizes.huge.map_or(0, |huge| huge.0));
+        let pool = faults
+            .saturating_mul(self.bytes_a_fault(sizes))
+            .saturating_add(huge);
+        let making = self
+            .in_the_making()
+            .saturating_mul(sizes.huge.map_or(0, |huge| huge.0));
+        ceiling.bound_within(pool, making, largest)
+    }
+}
+
+/// The page faults of these counters.
+pub(crate) fn faults(counters: &Counters) -> Option<u64> {
+    Some(
+        counters
+            .faults_minor?
+            .saturating_add(counters.faults_major?),
+    )
+}

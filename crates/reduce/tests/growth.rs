@@ -1,0 +1,187 @@
+//! Memory bounded by page faults, against tasks whose truth is known by construction.
+
+mod scene;
+
+use record::sample::PageSizes;
+use record::unit::Bytes;
+use record::value::Method;
+use reduce::settings::Mechanism::Connector;
+use reduce::tree::Tree;
+use scene::*;
+
+const PAGE: u64 = 4096;
+const HUGE: u64 = 2 * MIB;
+/// What is added for the faults before the first program.
+const SLACK: u64 = 64 * PAGE;
+
+fn counted(huge: Option<u64>) -> Tree {
+    let mut task = tree(Connector);
+    let sizes = PageSizes {
+        page: Bytes(PAGE),
+        huge: huge.map(Bytes),
+    };
+    task.paging(sizes, 100);
+    task
+}
+
+/// `anon` bytes of its own of `rss`, after that many faults.
+fn held(rss: u64, anon: u64, faults: u64) -> Used {
+    Used {
+        faults: Some(faults),
+        ..memory(rss, anon)
+    }
+}
+
+fn upper(task: Tree, at: u64, whole_task: Used) -> Option<u64> {
+    let usage = task.finish(&end(at, Some(chain(whole_task)))).usage;
+    match method(&usage, "memory_peak") {
+        Method::LowerBound { upper } => upper,
+        Method::Exact | Method::UpperBound => Some(whole(&usage, "memory_peak")),
+        _ => None,
+    }
+}
+
+#[test]
+fn who_was_read_last_at_its_end_gained_a_page_a_fault() {
+    let mut task = counted(None);
+    for (at, mib) in [(10, 10), (50, 280)] {
+        let seen = held((mib + 20) * MIB, mib * MIB, mib * MIB / PAGE);
+        task.sample(ms(at), &[sample(1, 0, seen, seen)]);
+    }
+    gone(&mut task, 55, 1);
+    let all = held(310 * MIB, 0, 280 * MIB / PAGE + 1000);
+    // The 20 MiB of files are no memory that must be provided.
+    let bound = upper(task, 55, all).unwrap();
+    assert_eq!(bound, 280 * MIB + 1000 * PAGE + SLACK);
+}
+
+#[test]
+fn what_all_gained_unread_is_there_once() {
+    let mut task = counted(None);
+    let (shell, large) = (held(2 * MIB, MIB, 300), held(200 * MIB, 199 * MIB, 51_000));
+    spawn(&mut task, 5, 1, 2, "fill");
+    let both = [sample(1, 0, shell, shell), sample(2, 5, large, large)];
+    task.sample(ms(50), &both);
+    gone(&mut task, 60, 2);
+    gone(&mut task, 61, 1);
+    let all = held(201 * MIB, 0, 51_300 + 500);
+    // Each of the two may have grown by the 500 pages, but not both.
+    let bound = upper(task, 61, all).unwrap();
+    assert_eq!(bound, 200 * MIB + 500 * PAGE + SLACK);
+}
+
+#[test]
+fn a_process_that_is_read_when_it_has_ended_tells_its_last_faults() {
+    let mut task = counted(None);
+    let seen = held(50 * MIB, 40 * MIB, 10_500);
+    task.sample(ms(50), &[sample(1, 0, seen, seen)]);
+    let mut dead = sample(1, 0, held(0, 0, 20_500), held(0, 0, 20_500));
+    dead.state = 'Z';
+    dead.memory = record::sample::Memory::default();
+    task.sample(ms(60), &[dead]);
+    gone(&mut task, 61, 1);
+    let all = held(90 * MIB, 0, 20_500);
+    assert!(upper(task, 61, all).unwrap() >= 40 * MIB + 10_000 * PAGE);
+}
+
+#[test]
+fn huge_pages_come_many_at_one_fault() {
+    let mut task = counted(Some(HUGE));
+    let seen = held(12 * MIB, 10 * MIB, 2_600);
+    task.huge_pages(100);
+    task.sample(ms(50), &[sample(1, 0, seen, seen)]);
+    gone(&mut task, 90, 1);
+    task.huge_pages(150);
+    let all = held(112 * MIB, 0, 2_650);
+    let bound = upper(task, 90, all).unwrap();
+    assert!(bound >= 110 * MIB, "{bound}");
+}
+
+#[test]
+fn an_heir_without_a_program_holds_what_its_parent_gave_up() {
+    let mut task = counted(None);
+    let parent = |faults| held(101 * MIB, 100 * MIB, faults);
+    // The last reading before the fork came while the parent still grew.
+    let young = held(41 * MIB, 40 * MIB, 10_300);
+    task.sample(ms(10), &[sample(1, 0, young, young)]);
+    fork(&mut task, 20, 1, 2);
+    // The parent writes all of it once more; the child keeps the old pages and is never read.
+    let (before, after) = (parent(25_700), parent(51_300));
+    task.sample(ms(25), &[sample(1, 0, before, before)]);
+    task.sample(ms(40), &[sample(1, 0, after, after)]);
+    gone(&mut task, 41, 2);
+    gone(&mut task, 45, 1);
+    let all = held(101 * MIB, 0, 51_310);
+    assert!(upper(task, 45, all).is_none_or(|bound| bound >= 200 * MIB));
+}
+
+#[test]
+fn an_heir_of_an_unknown_parent_takes_the_bound_away() {
+    let mut task = counted(None);
+    let seen = held(101 * MIB, 10 * MIB, 3_000);
+    task.sample(ms(10), &[sample(1, 0, seen, seen)]);
+    fork(&mut task, 20, 1, 2);
+    gone(&mut task, 21, 1);
+    gone(&mut task, 30, 2);
+    let all = held(101 * MIB, 0, 3_100);
+    // Resident sets are left: 101 MiB of each.
+    assert!(upper(task, 30, all).unwrap() >= 101 * MIB);
+}
+
+#[test]
+fn shared_memory_may_have_come_by_writing() {
+    let mut task = counted(None);
+    let seen = held(2 * MIB, MIB, 300);
+    task.sample(ms(5), &[sample(1, 0, seen, seen)]);
+    gone(&mut task, 60, 1);
+    // 82 MiB were resident at last: with 10 faults they were there before.
+    let mut all = chain(held(82 * MIB, 0, 310));
+    all.counters.bytes_written = Some(Bytes(80 * MIB));
+    let usage = task.finish(&end(60, Some(all))).usage;
+    let (low, method) = (whole(&usage, "memory_peak"), method(&usage, "memory_peak"));
+    let Method::LowerBound { upper: Some(upper) } = method else {
+        panic!("{low} {method:?}");
+    };
+    assert!(
+        low <= 81 * MIB && (81 * MIB..83 * MIB).contains(&upper),
+        "{low} {upper}"
+    );
+}
+
+#[test]
+fn without_the_faults_of_all_there_is_no_such_bound() {
+    let mut task = counted(None);
+    let seen = held(50 * MIB, 10 * MIB, 3_000);
+    task.sample(ms(50), &[sample(1, 0, seen, seen)]);
+    gone(&mut task, 60, 1);
+    assert_eq!(upper(task, 60, memory(50 * MIB, 0)), Some(50 * MIB));
+}
+
+#[test]
+fn an_heir_that_ended_before_its_parent_was_read_again_had_its_pages() {
+    let mut task = counted(None);
+    let young = held(11 * MIB, 10 * MIB, 2_600);
+    task.sample(ms(10), &[sample(1, 0, young, young)]);
+    // It grows by 40 MiB, forks, and writes all 50 once more while the child holds them.
+    fork(&mut task, 20, 1, 2);
+    gone(&mut task, 30, 2);
+    let after = held(51 * MIB, 50 * MIB, 2_600 + 10_240 + 12_800);
+    task.sample(ms(35), &[sample(1, 0, after, after)]);
+    gone(&mut task, 40, 1);
+    let all = held(51 * MIB, 0, 2_600 + 10_240 + 12_800 + 10);
+    assert!(upper(task, 40, all).is_none_or(|bound| bound >= 100 * MIB));
+}
+
+#[test]
+fn a_program_that_was_replaced_unread_held_what_came_until_then() {
+    let mut task = counted(None);
+    let young = held(11 * MIB, 10 * MIB, 2_600);
+    task.sample(ms(10), &[sample(1, 0, young, young)]);
+    // It grows by 200 MiB and becomes a small program.
+    exec(&mut task, 20, 1, "small");
+    let after = held(2 * MIB, MIB, 2_600 + 51_200 + 300);
+    task.sample(ms(35), &[sample(1, 0, after, after)]);
+    gone(&mut task, 40, 1);
+    let all = held(211 * MIB, 0, 2_600 + 51_200 + 310);
+    assert!(upper(task, 40, all).is_none_or(|bound| bound >= 210 * MIB));
+}

@@ -1,0 +1,141 @@
+//! The sizes of pages, and what of them the machine has: with page faults, a bound on the memory
+//! that a process gained.
+
+use super::{proc_self_auxv, proc_vmstat};
+use crate::root::Root;
+use record::sample::PageSizes;
+use record::unit::Bytes;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// More than `/proc/vmstat` has (about 4 KiB).
+const BUFFER_BYTES: usize = 32 << 10;
+
+/// The pages of this machine.
+#[derive(Debug)]
+pub struct Paging {
+    /// Their sizes.
+    pub sizes: PageSizes,
+    vmstat: Option<File>,
+    buffer: Vec<u8>,
+}
+
+impl Paging {
+    /// `None` where a fault may bring what nobody counts for all: pages of sizes between the two.
+    pub fn open(root: &Root) -> Option<Self> {
+        let huge = huge_bytes(root)?.map(Bytes);
+        let vmstat = match huge {
+            Some(_) => Some(File::open(root.proc("vmstat")).ok()?),
+            None => None,
+        };
+        Some(Self {
+            sizes: PageSizes {
+                page: Bytes(proc_self_auxv::read(root).ok()?),
+                huge,
+            },
+            vmstat,
+            buffer: vec![0; BUFFER_BYTES],
+        })
+    }
+
+    /// Huge pages made since the machine started; 0 where there are none, `None` where that is not
+    /// told.
+    pub fn huge_made(&mut self) -> Option<u64> {
+        let Some(file) = &self.vmstat else {
+            return Some(0);
+        };
+        let length = file.read_at(&mut self.buffer, 0).ok()?;
+        proc_vmstat::parse(self.buffer.get(..length)?).huge()
+    }
+}
+
+/// The size of huge pages; `Some(None)` where no process gets any, `None` where it may get others.
+fn huge_bytes(root: &Root) -> Option<Option<u64>> {
+    let folder = root.sys("kernel/mm/transparent_hugepage");
+    // A kernel without them.
+    let Ok(mode) = std::fs::read_to_string(folder.join("enabled")) else {
+        return Some(None);
+    };
+    let size = std::fs::read_to_string(folder.join("hpage_pmd_size")).ok();
+    let size: u64 = size?.trim().parse().ok()?;
+    let off = mode.contains("[never]");
+    // Before 6.8 there is one size only.
+    for entry in std::fs::read_dir(&folder).ok()?.flatten() {
+        let name = entry.file_name();
+        let kib = name
+            .to_str()
+            .and_then(|name| name.strip_prefix("hugepages-"));
+        let Some(kib) = kib.and_then(|kib| kib.strip_suffix("kB")) else {
+            continue;
+        };
+        let mode = std::fs::read_to_string(entry.path().join("enabled")).unwrap_or_default();
+        let inherited_off = off && mode.contains("[inherit]");
+        let other = kib.parse() != Ok(size >> 10);
+        let none = mode.is_empty() || mode.contains("[never]") || inherited_off;
+        if other && !none {
+            return None;
+        }
+    }
+    // Shared memory has a switch of its own, and so does one process: the count tells.
+    Some(Some(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    struct Machine(PathBuf);
+
+    impl Machine {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let name = format!("plimsoll-paging-{name}-{}", std::process::id());
+            let machine = Self(std::env::temp_dir().join(name));
+            for (file, text) in files {
+                let path = machine
+                    .0
+                    .join("sys/kernel/mm/transparent_hugepage")
+                    .join(file);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            machine
+        }
+
+        fn huge(&self) -> Option<Option<u64>> {
+            huge_bytes(&Root::at(&self.0))
+        }
+    }
+
+    impl Drop for Machine {
+        fn drop(&mut self) {
+            // Nothing was written where there are no files.
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const ENABLED: (&str, &str) = ("enabled", "[always] madvise never\n");
+    const SIZE: (&str, &str) = ("hpage_pmd_size", "2097152\n");
+
+    #[test]
+    fn huge_pages_are_of_one_size_or_nothing_is_said() {
+        assert_eq!(Machine::new("none", &[]).huge(), Some(None));
+        let old = Machine::new("old", &[ENABLED, SIZE]);
+        assert_eq!(old.huge(), Some(Some(2 << 20)));
+        let inherit = "always [inherit] madvise never\n";
+        let never = "always inherit madvise [never]\n";
+        let large = ("hugepages-2048kB/enabled", inherit);
+        let quiet = [ENABLED, SIZE, large, ("hugepages-64kB/enabled", never)];
+        assert_eq!(Machine::new("quiet", &quiet).huge(), Some(Some(2 << 20)));
+        let mixed = [ENABLED, SIZE, large, ("hugepages-64kB/enabled", inherit)];
+        assert_eq!(Machine::new("mixed", &mixed).huge(), None);
+    }
+
+    #[test]
+    fn this_machine_tells() {
+        let Some(mut paging) = Paging::open(&Root::default()) else {
+            return println!("skipped: pages of several sizes");
+        };
+        assert!(paging.sizes.page.0 >= 4096 && paging.huge_made().is_some());
+    }
+}
