@@ -114,15 +114,17 @@ impl Paper {
             .prefix
             .as_deref()
             .map_or(Ok(()), |prefix| extras(done, options, prefix));
-        let results = [
-            extras,
-            self.output
-                .map_or(Ok(()), |output| finish(output, &done.report)),
-            self.append
-                .map_or(Ok(()), |append| add_line(append, &done.report)),
-            to_stderr(done, options),
-        ];
-        for error in results.into_iter().filter_map(Result::err) {
+        let output = self
+            .output
+            .map_or(Ok(()), |output| finish(output, &done.report));
+        let append = self
+            .append
+            .map_or(Ok(()), |append| add_line(append, &done.report));
+        let lost = output.is_err() || append.is_err();
+        for error in [extras, output, append].into_iter().filter_map(Result::err) {
+            super::warn(&super::chain(&error));
+        }
+        if let Err(error) = to_stderr(done, options, lost) {
             super::warn(&super::chain(&error));
         }
     }
@@ -165,10 +167,11 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-fn to_stderr(done: &Assembled, options: &RunOptions) -> Result<()> {
+/// What was measured cannot be had again: if it is `lost` elsewhere (a full disk), it stands here.
+fn to_stderr(done: &Assembled, options: &RunOptions, lost: bool) -> Result<()> {
     let stderr = std::io::stderr();
-    let terminal = stderr.is_terminal();
-    if !options.reports_on_stderr(terminal) {
+    let asked = options.reports_on_stderr(stderr.is_terminal());
+    if !asked && !(lost && !options.quiet) {
         return Ok(());
     }
     let bytes = match options.format {

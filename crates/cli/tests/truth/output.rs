@@ -281,6 +281,15 @@ fn a_full_disk_is_a_warning_and_the_status_is_the_tasks_own() {
         "no warning: {}",
         done.stderr
     );
+    // What was measured cannot be had again.
+    assert!(
+        done.stderr.contains("exit 4 after "),
+        "no report: {}",
+        done.stderr
+    );
+    let command = words!["/bin/sh", "-c", "exit 4"];
+    let done = Run::plain(&["--quiet", "--append", "/dev/full"], command).finish();
+    assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
 }
 
 /// Metadata operations kill shared file systems: one create and one rename a task.
