@@ -171,7 +171,8 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
 fn to_stderr(done: &Assembled, options: &RunOptions, lost: bool) -> Result<()> {
     let stderr = std::io::stderr();
     let asked = options.reports_on_stderr(stderr.is_terminal());
-    if !asked && !(lost && !options.quiet) {
+    let instead = lost && !options.quiet;
+    if !asked && !instead {
         return Ok(());
     }
     let bytes = match options.format {
