@@ -263,6 +263,19 @@ impl Growth {
         Some(own.saturating_add(pages).saturating_add(huge))
     }
 
+    /// The most that can have come by `faults`, all that the task had.
+    pub(crate) fn most(&self, faults: u64) -> Option<u64> {
+        let sizes = self.sizes?;
+        let made = self.huge.saturating_sub(self.huge_before);
+        let huge = made
+            .saturating_add(self.in_the_making())
+            .saturating_mul(sizes.huge.map_or(0, |huge| huge.0));
+        let pages = faults
+            .saturating_add(FAULTS_BEFORE)
+            .saturating_mul(self.bytes_a_fault(sizes));
+        Some(pages.saturating_add(huge))
+    }
+
     /// The bound, if `living`, with what they inherited, are still to be settled, the task had
     /// `faults` in all, and no process ever was larger than `largest`.
     pub(crate) fn bound<'a>(

@@ -62,6 +62,8 @@ pub(crate) struct MemoryPeak<'a> {
     virtual_upper: Option<u64>,
     /// By page faults.
     own_upper: Option<u64>,
+    /// At most so much can have come by page faults ever.
+    most: Option<u64>,
     /// At most so much memory of the task came without page faults.
     faultless: Option<u64>,
     /// Whether each process that ended told its own peak.
@@ -94,15 +96,14 @@ impl<'a> MemoryPeak<'a> {
         };
         let ended = tree.ended_so_far();
         let whole = living_read && tree.knows_tree();
-        let own = all(tree, end, growth::faults)
-            .filter(|_| whole)
-            .and_then(|faults| {
-                let living = tree
-                    .living
-                    .values()
-                    .map(|life| (life, tree.inherited(life)));
-                tree.growth.bound(living, faults, bound)
-            });
+        let faults = all(tree, end, growth::faults).filter(|_| living_read);
+        let own = faults.filter(|_| whole).and_then(|faults| {
+            let living = tree
+                .living
+                .values()
+                .map(|life| (life, tree.inherited(life)));
+            tree.growth.bound(living, faults, bound)
+        });
         // What was written may be shared memory, which came without a fault.
         let faultless = match tree.growth.unseen(chain) {
             0 => Some(0),
@@ -115,6 +116,7 @@ impl<'a> MemoryPeak<'a> {
             rss_upper: known(&rss, bound),
             virtual_upper: known(&size, None),
             own_upper: own.filter(|own| *own > 0),
+            most: faults.and_then(|faults| tree.growth.most(faults)),
             faultless: faultless.filter(|_| living_read),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
@@ -222,7 +224,9 @@ impl<'a> MemoryPeak<'a> {
         // Nor can more than page faults brought.
         let with_faultless = |upper: u64| Some(upper.saturating_add(self.faultless?));
         let own_upper = self.own_upper.and_then(with_faultless);
-        let most = self.tree.whole_charge().into_iter().chain(own_upper).min();
+        let ever = self.most.and_then(with_faultless);
+        let charge = self.tree.whole_charge();
+        let most = charge.into_iter().chain(own_upper).chain(ever).min();
         let possible = |value: &u64| most.is_none_or(|all| *value <= all);
         let mut own = peaks.rss_process_less_file;
         own.value = own.value.filter(possible);
@@ -237,11 +241,14 @@ impl<'a> MemoryPeak<'a> {
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
         let lower = bounds.lower;
         let holds = |upper: &u64| Some(*upper) >= lower;
-        let charge = self.tree.whole_charge().filter(holds);
+        let charge = charge.filter(holds);
         let rss = self.rss_bounds().upper.filter(holds);
         bounds.cap(charge);
         bounds.cap(rss);
-        bounds.cap(own_upper.filter(holds));
+        if charge.is_none() {
+            // What nobody maps is charged to a group.
+            bounds.cap(own_upper.filter(holds));
+        }
         bounds
     }
 

@@ -185,3 +185,19 @@ fn a_program_that_was_replaced_unread_held_what_came_until_then() {
     let all = held(211 * MIB, 0, 2_600 + 51_200 + 310);
     assert!(upper(task, 40, all).is_none_or(|bound| bound >= 210 * MIB));
 }
+
+#[test]
+fn what_grew_without_faults_of_its_own_was_a_file() {
+    // Read when it had mapped no library yet, then 40 MiB of a file: 16 pages a fault.
+    let mut task = tree(reduce::settings::Mechanism::Procfs);
+    let sizes = PageSizes {
+        page: Bytes(PAGE),
+        huge: None,
+    };
+    task.paging(sizes, 0);
+    let young = held(100 << 10, 80 << 10, 30);
+    task.sample(ms(1), &[sample(1, 0, young, young)]);
+    let all = chain(held(43 * MIB, 0, 760));
+    let usage = task.finish(&end(60, Some(all))).usage;
+    assert!(whole(&usage, "memory_peak") <= 4 * MIB);
+}

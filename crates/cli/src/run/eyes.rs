@@ -55,7 +55,7 @@ pub(crate) struct Eyes {
     events: Vec<Event>,
     scales: Scales,
     gpus: Gpus,
-    /// Where no group counts memory.
+    /// What page faults bring on this machine.
     paging: Option<Paging>,
     /// The command as it was asked for: its process's first command line.
     command: Vec<u8>,
@@ -130,13 +130,11 @@ impl Eyes {
     }
 
     /// The command is about to execute: measuring begins.
-    pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task, hold: &Hold) {
+    pub(crate) fn started(&mut self, facts: &mut Facts, task: &Task) {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
         self.gpus.collect(&mut self.tree);
-        if !hold.has_memory() {
-            self.count_pages();
-        }
+        self.count_pages();
         if delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }

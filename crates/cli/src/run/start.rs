@@ -173,7 +173,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     }
     facts.started();
     paper.started(facts.start);
-    eyes.started(&mut facts, &task, &hold);
+    eyes.started(&mut facts, &task);
     // A front that died is noticed by the monitor.
     drop(descriptor::send(front.as_fd(), &ToFront::Started.encode()));
     if let Some(errno) = task.go()? {
