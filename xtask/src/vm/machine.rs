@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// A machine that can be booted.
 #[derive(Debug)]
@@ -26,6 +27,9 @@ pub(crate) struct Run {
     /// Its exit status, 128 + signal if one ended it.
     pub(crate) status: u8,
 }
+
+/// What is shown of the console of a machine that did not end its work.
+const CONSOLE_LINES: usize = 30;
 
 impl Machine {
     /// Sees to it that all is there to boot this kernel. The first time it fetches packages.
@@ -68,6 +72,7 @@ impl Machine {
         let entry = shared.join("xtask");
         fs::copy(std::env::current_exe()?, &entry)?;
         Work::of(command)?.write(shared)?;
+        let began = Instant::now();
         let output = self.boot(&entry, shared, writable)?;
         let status = guest::status(shared)?;
         match status {
@@ -76,11 +81,12 @@ impl Machine {
                 status,
             }),
             None => anyhow::bail!(
-                "the machine with {} did not end its work within {} s:\n{}{}",
+                "the machine with {} stopped after {} s of {} before its work ended:\n{}{}",
                 self.kernel.version,
+                began.elapsed().as_secs(),
                 self.seconds,
                 String::from_utf8_lossy(&guest::output(shared)?),
-                last_lines(&output, 8)
+                last_lines(&output, CONSOLE_LINES)
             ),
         }
     }
@@ -90,7 +96,7 @@ impl Machine {
         let mut boot = Command::new("timeout");
         boot.arg(self.seconds.to_string())
             .arg(&self.vng)
-            .arg("--run")
+            .args(["--verbose", "--run"])
             .arg(&self.kernel.image)
             .args(["--disable-kvm", "--force-9p", "--user", "root"])
             .args(["--cpus", "2", "--memory", "2G"])

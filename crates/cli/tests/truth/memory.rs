@@ -192,10 +192,12 @@ fn bpf_root_many_processes_are_walked_at_level_query() {
     if slowness() > 1 {
         skip!("passes are too far apart on a slow machine");
     }
-    // Long enough to be past the point where the walk pays.
-    let command = words![program("many"), "400", "4000", "1"];
+    // Long enough, and often enough looked at, to be past the point where the walk pays.
+    let command = words![program("many"), "400", "5000", "1"];
     let run = Run::watched(Mechanism::Default, command);
-    let done = run.options(["--level", "query"]).finish();
+    let done = run
+        .options(["--level", "query", "--interval", "200ms"])
+        .finish();
     done.expect_status(0);
     let notes = &done.report().monitor.notes;
     assert!(

@@ -220,7 +220,9 @@ fn processes_and_series_are_written(mechanism: Mechanism) {
         "{header}"
     );
     let columns = header.split(',').count();
-    assert!(series.lines().count() > 2, "{series}");
+    // Passes keep their share of the time: on a slow machine they are few.
+    let rows = if slowness() > 1 { 1 } else { 2 };
+    assert!(series.lines().count() > rows, "{series}");
     assert!(
         series
             .lines()
