@@ -6,6 +6,7 @@ use crate::root::Root;
 use record::sample::PageSizes;
 use record::unit::Bytes;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 
 /// More than `/proc/vmstat` has (about 4 KiB).
@@ -52,9 +53,10 @@ impl Paging {
 /// The size of huge pages; `Some(None)` where no process gets any, `None` where it may get others.
 fn huge_bytes(root: &Root) -> Option<Option<u64>> {
     let folder = root.sys("kernel/mm/transparent_hugepage");
-    // A kernel without them.
     let Ok(mode) = std::fs::read_to_string(folder.join("enabled")) else {
-        return Some(None);
+        // A kernel without them does not count them; else /sys is hidden from us.
+        let vmstat = root.read_machine(&root.proc("vmstat")).ok()?;
+        return proc_vmstat::parse(&vmstat).huge().is_none().then_some(None);
     };
     let size = std::fs::read_to_string(folder.join("hpage_pmd_size")).ok();
     let size: u64 = size?.trim().parse().ok()?;
@@ -68,10 +70,15 @@ fn huge_bytes(root: &Root) -> Option<Option<u64>> {
         let Some(kib) = kib.and_then(|kib| kib.strip_suffix("kB")) else {
             continue;
         };
-        let mode = std::fs::read_to_string(entry.path().join("enabled")).unwrap_or_default();
+        let mode = match std::fs::read_to_string(entry.path().join("enabled")) {
+            Ok(mode) => mode,
+            // A size of shared memory alone.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(_) => return None,
+        };
         let inherited_off = off && mode.contains("[inherit]");
         let other = kib.parse() != Ok(size >> 10);
-        let none = mode.is_empty() || mode.contains("[never]") || inherited_off;
+        let none = mode.contains("[never]") || inherited_off;
         if other && !none {
             return None;
         }
@@ -92,10 +99,7 @@ mod tests {
             let name = format!("plimsoll-paging-{name}-{}", std::process::id());
             let machine = Self(std::env::temp_dir().join(name));
             for (file, text) in files {
-                let path = machine
-                    .0
-                    .join("sys/kernel/mm/transparent_hugepage")
-                    .join(file);
+                let path = machine.0.join(file);
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                 std::fs::write(path, text).unwrap();
             }
@@ -114,20 +118,33 @@ mod tests {
         }
     }
 
-    const ENABLED: (&str, &str) = ("enabled", "[always] madvise never\n");
-    const SIZE: (&str, &str) = ("hpage_pmd_size", "2097152\n");
+    const VMSTAT: &str = "proc/vmstat";
+    const ENABLED: (&str, &str) = (
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "[always] madvise never\n",
+    );
+    const SIZE: (&str, &str) = (
+        "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
+        "2097152\n",
+    );
 
     #[test]
     fn huge_pages_are_of_one_size_or_nothing_is_said() {
-        assert_eq!(Machine::new("none", &[]).huge(), Some(None));
+        // What cannot be read is no proof that there are none.
+        assert_eq!(Machine::new("unread", &[]).huge(), None);
+        let without = [(VMSTAT, "nr_shmem 5\n")];
+        assert_eq!(Machine::new("none", &without).huge(), Some(None));
+        let hidden = [(VMSTAT, "thp_fault_alloc 5\nthp_collapse_alloc 0\n")];
+        assert_eq!(Machine::new("hidden", &hidden).huge(), None);
         let old = Machine::new("old", &[ENABLED, SIZE]);
         assert_eq!(old.huge(), Some(Some(2 << 20)));
         let inherit = "always [inherit] madvise never\n";
         let never = "always inherit madvise [never]\n";
-        let large = ("hugepages-2048kB/enabled", inherit);
-        let quiet = [ENABLED, SIZE, large, ("hugepages-64kB/enabled", never)];
+        let large = "sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled";
+        let (large, small) = ((large, inherit), large.replace("2048", "64"));
+        let quiet = [ENABLED, SIZE, large, (small.as_str(), never)];
         assert_eq!(Machine::new("quiet", &quiet).huge(), Some(Some(2 << 20)));
-        let mixed = [ENABLED, SIZE, large, ("hugepages-64kB/enabled", inherit)];
+        let mixed = [ENABLED, SIZE, large, (small.as_str(), inherit)];
         assert_eq!(Machine::new("mixed", &mixed).huge(), None);
     }
 
