@@ -141,7 +141,7 @@ impl Tree {
             rss: reading(pass.rss, Some(&pass.most_rss)),
             virtual_size: reading(pass.virtual_size, Some(&pass.most_virtual)),
             swap: reading(swap, Some(&pass.most_swap)),
-            processes: reading(alive, Some(&pass.most_children)),
+            processes: reading(alive, Some(&self.most_forking())),
             threads: reading(threads, Some(&pass.most_threads)),
             read: reading(self.seen.bytes_read.map(|b| b.0), Some(&pass.most_read)),
             written: reading(
@@ -151,6 +151,20 @@ impl Tree {
             footprint: reading(self.footprint.now.map(|now| now.0.0), None),
             files: reading(self.footprint.now.map(|now| now.1), None),
         }
+    }
+
+    /// Who of the living made most processes. A pass cannot tell: it may read a parent before the
+    /// children it did not know of, and the parent may fork on after it.
+    fn most_forking(&self) -> Biggest {
+        let mut most = Biggest::default();
+        for life in self
+            .living
+            .values()
+            .filter(|life| life.children > 0 && !life.zombie)
+        {
+            most.raise(Some(life.children), life);
+        }
+        most
     }
 
     /// What the task's own group holds, if that is all of the task.

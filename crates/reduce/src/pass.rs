@@ -32,7 +32,7 @@ pub(crate) struct Biggest {
 }
 
 impl Biggest {
-    fn raise(&mut self, value: Option<u64>, life: &Life) {
+    pub(crate) fn raise(&mut self, value: Option<u64>, life: &Life) {
         if let Some(value) = value
             && (self.who.is_none() || value > self.value)
         {
@@ -67,8 +67,6 @@ pub(crate) struct Pass {
     pub(crate) most_virtual: Biggest,
     pub(crate) most_swap: Biggest,
     pub(crate) most_threads: Biggest,
-    /// By children made so far.
-    pub(crate) most_children: Biggest,
     pub(crate) most_read: Biggest,
     pub(crate) most_written: Biggest,
 }
@@ -100,8 +98,6 @@ impl Pass {
         self.processes += 1;
         plus(&mut self.threads, sample.threads);
         self.most_threads.raise(sample.threads, life);
-        let children = Some(life.children).filter(|children| *children > 0);
-        self.most_children.raise(children, life);
         if !borrows {
             self.add_memory(&sample.memory, life);
         }

@@ -7,7 +7,7 @@ use record::sample::GroupSample;
 use record::unit::{Bytes, Nanos};
 use reduce::limit::{Certainty, Limits};
 use reduce::live::Basis;
-use reduce::settings::Mechanism::{Bpf, Connector};
+use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
 use scene::*;
 
 fn limits(resource: Resource, value: u64) -> Limits {
@@ -160,4 +160,16 @@ fn a_peak_found_at_the_end_is_reported_and_a_mere_upper_bound_is_not() {
             .is_empty()
     );
     assert_eq!(limits(Resource::Rss, 64 * MIB).check_final(&usage).len(), 1);
+}
+
+#[test]
+fn who_forked_is_known_in_the_pass_that_first_sees_the_children() {
+    let limits = limits(Resource::Processes, 5);
+    let mut task = tree(Procfs);
+    let one = memory(MIB, MIB);
+    let mut pass = vec![sample(1, 0, one, one)];
+    pass.extend((2..10).map(|pid| sample(pid, 5, one, one)));
+    task.sample(ms(100), &pass);
+    let verdicts = limits.check(&task.live(ms(100)));
+    assert_eq!(verdicts[0].pid, Some(1));
 }
