@@ -332,15 +332,30 @@ fn top(extra: &Extra, style: Style, out: &mut String) {
     }
 }
 
-/// A command line that is too wide begins with the program's name, without its folders.
+/// A command line that is too wide begins with the program's name, without its folders; if that is
+/// not enough, its options make way for what it works on: `cc1 ... src/main.c ...`.
 pub(super) fn shorten(command: &str, width: usize) -> String {
+    let fits = |text: &str| text.chars().count() <= width;
     let (program, rest) = command.split_at(command.find(' ').unwrap_or(command.len()));
-    match program.rfind('/') {
-        Some(slash) if command.chars().count() > width => {
-            format!("{}{rest}", program.get(slash + 1..).unwrap_or(program))
-        }
-        _ => command.to_owned(),
+    let bare = match program.rfind('/') {
+        Some(slash) => program.get(slash + 1..).unwrap_or(program),
+        None => program,
+    };
+    if fits(command) {
+        return command.to_owned();
     }
+    let short = format!("{bare}{rest}");
+    if fits(&short) {
+        return short;
+    }
+    let mut words = vec![bare];
+    for word in rest.split(' ').filter(|word| !word.is_empty()) {
+        let word = if word.starts_with('-') { "..." } else { word };
+        if word != "..." || words.last() != Some(&word) {
+            words.push(word);
+        }
+    }
+    words.join(" ")
 }
 
 fn last_rows(report: &Report, marks: Marks) -> Vec<Row> {
@@ -442,6 +457,10 @@ mod tests {
         assert_eq!(
             shorten("/usr/lib/gcc/cc1 -quiet a/b.c", 20),
             "cc1 -quiet a/b.c"
+        );
+        assert_eq!(
+            shorten("/usr/lib/gcc/cc1 -quiet -O2 a/b.c -o x.s", 20),
+            "cc1 ... a/b.c ... x.s"
         );
         assert_eq!(shorten("/bin/true x", 20), "/bin/true x");
         assert_eq!(
