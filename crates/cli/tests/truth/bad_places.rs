@@ -287,3 +287,65 @@ fn children_that_are_reaped_by_themselves() {
     let script = "trap '' CHLD; exec \"$@\"";
     runs_in(script);
 }
+
+/// What starts a command in a jail.
+fn jail(mode: &str) -> Vec<OsString> {
+    words![program("jail.static"), mode]
+}
+
+/// Whether there are no jails here.
+fn no_jails() -> bool {
+    let probe = Run::bare(words!["/bin/true"]).wrapped(jail("old"));
+    probe.finish().status != 0
+}
+
+/// Under the seccomp profile of a container, of today and of long ago, a task is watched and held to
+/// its limits.
+#[test]
+fn a_containers_seccomp_profile() {
+    if no_jails() {
+        skip!("no seccomp filters here");
+    }
+    for mode in ["default", "trace", "old"] {
+        let script = "/bin/true; sleep 0.1; exit 5";
+        let task = words!["/bin/sh", "-c", script];
+        let done = Run::watched(Mechanism::Default, task).wrapped(jail(mode));
+        let done = done.finish();
+        done.expect_status(5);
+        assert_eq!(
+            done.report().exit.code,
+            Some(5),
+            "{mode}: {}",
+            done.context()
+        );
+        let procfs = Run::watched(Mechanism::Procfs, words!["/bin/sh", "-c", script]);
+        procfs.wrapped(jail(mode)).finish().expect_status(5);
+
+        let run = Run::watched(Mechanism::Default, Vec::new()).wrapped(jail(mode));
+        let run = run.options(["--limit", "wall=1s", "--grace", "300ms"]);
+        let file = run.path("pids");
+        let task = words![program("stubborn"), file, "main"];
+        let mut running = run.command(task).start();
+        let pids = running.wait_for_pids(&file);
+        running.finish().expect_status(124);
+        process::wait_until_dead(&pids);
+    }
+}
+
+/// Where tracing is refused, asking for it by name says so before the task starts.
+#[test]
+fn a_seccomp_profile_without_ptrace() {
+    if no_jails() {
+        skip!("no seccomp filters here");
+    }
+    let task = words!["/bin/echo", "started"];
+    let options = ["--mechanism", "ptrace"];
+    let done = Run::plain(&options, task).wrapped(jail("trace")).finish();
+    done.expect_status(125);
+    assert_eq!(done.stdout, "", "{}", done.context());
+    assert!(
+        done.stderr.contains("tracing is forbidden"),
+        "{}",
+        done.context()
+    );
+}

@@ -29,6 +29,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "fill",
     "hold",
     "hungfs",
+    "jail",
     "leak",
     "many",
     "mmapread",
