@@ -156,6 +156,21 @@ impl Ceiling {
         loads.map(bound).max()
     }
 
+    /// All that is unknown of those who ended before `until` is at most `pool` together and
+    /// `apiece` for each process more: from now on it counts as known.
+    pub(crate) fn end_era(&mut self, until: Nanos, pool: u64, apiece: u64) {
+        for segment in &mut self.segments {
+            if segment.start >= until {
+                break;
+            }
+            for load in segment.front.iter_mut().filter(|load| load.1 > 0) {
+                let more = pool.saturating_add(load.1.saturating_mul(apiece));
+                *load = (load.0.saturating_add(more), 0);
+            }
+            merge(&mut segment.front, Vec::new());
+        }
+    }
+
     /// How many segments are kept.
     #[cfg(test)]
     fn len(&self) -> usize {

@@ -162,7 +162,8 @@ impl Tree {
         self.virtual_size.settle(life.settled_virtual, size);
         let inherited = self.inherited(&life);
         self.bequeath(&life);
-        self.growth.end(&life.held, own, rss, inherited);
+        self.growth.end(at, &life.held, own, rss, inherited);
+        self.mourn(life.pid, life.start);
         self.peaks.process(&life, at);
         if self.awaits_cpu(&life) {
             self.leave(life);

@@ -7,13 +7,10 @@
 //! fault: the machine's count of them is added, whoever got them. Left out is what one process
 //! gives back while another gains, both within the millisecond of one pass.
 
-use crate::ceiling::Ceiling;
+use crate::era::{FAULTS_BEFORE, Price, Sweep, Unread};
 use crate::life::Life;
 use record::sample::{Counters, PageSizes, ProcessSample};
 use record::unit::Nanos;
-
-/// Faults of a process on its way to its first program, which no total of the task may have.
-const FAULTS_BEFORE: u64 = 64;
 
 /// Pages that one fault maps of what is in memory already (`fault_around_bytes`, 64 KiB).
 const PAGES_AROUND: u64 = 16;
@@ -58,7 +55,7 @@ impl Held {
 /// The sweep over the processes of a task.
 #[derive(Debug, Clone)]
 pub(crate) struct Growth {
-    ceiling: Ceiling,
+    sweep: Sweep,
     sizes: Option<PageSizes>,
     /// Faults of the processes that ended, as far as they were read.
     read: u64,
@@ -70,8 +67,9 @@ pub(crate) struct Growth {
     huge_before: u64,
     /// Those made while a process ended unread, and before that is known.
     huge_unread: u64,
-    /// A process ended, or changed its program, unread since they were told.
-    unread: bool,
+    /// A process ended, or changed its program, unread since they were told: those made by then of
+    /// which it may have had none.
+    unread: Option<u64>,
     /// What a process inherited could not be told.
     lost: bool,
     /// Shared memory was seen in a process.
@@ -86,14 +84,14 @@ impl Growth {
     /// A sweep that begins at `start`.
     pub(crate) fn new(start: Nanos) -> Self {
         Self {
-            ceiling: Ceiling::new(start),
+            sweep: Sweep::new(start),
             sizes: None,
             read: 0,
             owed: 0,
             huge: 0,
             huge_before: 0,
             huge_unread: 0,
-            unread: false,
+            unread: None,
             lost: false,
             shared: false,
             seen: 0,
@@ -110,8 +108,8 @@ impl Growth {
 
     /// The machine has made so many huge pages by now.
     pub(crate) fn huge_pages(&mut self, made: u64) {
-        if std::mem::take(&mut self.unread) {
-            let since = made.saturating_sub(self.huge);
+        if let Some(before) = self.unread.take() {
+            let since = made.saturating_sub(before);
             self.huge_unread = self.huge_unread.saturating_add(since);
         }
         self.huge = made;
@@ -127,7 +125,7 @@ impl Growth {
 
     /// A process lives from `at` on.
     pub(crate) fn open(&mut self, at: Nanos) -> Held {
-        self.ceiling.open(at);
+        self.sweep.each(|ceiling| ceiling.open(at));
         Held {
             settled: at,
             huge: self.huge,
@@ -139,11 +137,11 @@ impl Growth {
     pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held, first: bool) {
         if first {
             // Until then it shares the pages of its parent.
-            self.ceiling.forget(held.settled);
+            self.sweep.each(|ceiling| ceiling.forget(held.settled));
         } else {
             self.end_unread(held, 0);
         }
-        self.ceiling.open(at);
+        self.sweep.each(|ceiling| ceiling.open(at));
         *held = Held {
             settled: at,
             own: Some(0),
@@ -179,7 +177,8 @@ impl Growth {
         if at <= held.settled {
             return;
         }
-        self.ceiling.settle_until(held.settled, at, most);
+        self.sweep
+            .each(|ceiling| ceiling.settle_until(held.settled, at, most));
         if held.owes {
             self.owed = self.owed.saturating_add(faults - held.faults);
         }
@@ -194,16 +193,20 @@ impl Growth {
         };
     }
 
-    /// It ended. `own` and `mark` are its final values, as far as they are told. It had `inherited`
-    /// of its parent if it neither executed a program nor was read before; nothing if that cannot
-    /// be told, and then there is no bound.
+    /// It ended at `at`. `own` and `mark` are its final values, as far as they are told. It had
+    /// `inherited` of its parent if it neither executed a program nor was read before; nothing if
+    /// that cannot be told, and then there is no bound.
     pub(crate) fn end(
         &mut self,
+        at: Nanos,
         held: &Held,
         own: Option<&Counters>,
         mark: Option<u64>,
         inherited: Option<u64>,
     ) {
+        if held.faults == 0 {
+            self.sweep.ended_unseen(at);
+        }
         let inherited = self.known(inherited);
         let last = own.and_then(faults);
         let read = if held.owes { None } else { last };
@@ -216,13 +219,15 @@ impl Growth {
         match (grown, mark) {
             (Some(grown), _) if huge_possible && mark.is_none_or(|mark| grown < mark) => {
                 // Huge pages made since they were told are not in it yet.
-                self.ceiling.settle_above(held.settled, grown);
-                self.unread = true;
+                self.sweep
+                    .each(|ceiling| ceiling.settle_above(held.settled, grown));
+                self.unread_since(self.huge);
             }
             (None, None) => self.end_unread(held, inherited),
             (grown, mark) => {
                 let most = grown.into_iter().chain(mark).min();
-                self.ceiling.settle(held.settled, most);
+                self.sweep
+                    .each(|ceiling| ceiling.settle(held.settled, most));
             }
         }
     }
@@ -233,9 +238,45 @@ impl Growth {
     }
 
     fn end_unread(&mut self, held: &Held, inherited: u64) {
-        self.ceiling
-            .settle_above(held.settled, held.base(inherited));
-        self.unread = true;
+        let base = held.base(inherited);
+        self.sweep
+            .each(|ceiling| ceiling.settle_above(held.settled, base));
+        self.unread_since(held.huge);
+    }
+
+    fn unread_since(&mut self, made: u64) {
+        self.unread = Some(self.unread.map_or(made, |before| before.min(made)));
+    }
+
+    /// Whether faults bound anything here.
+    pub(crate) fn counts(&self) -> bool {
+        self.sizes.is_some()
+    }
+
+    /// The dead had `faults`: see [`Tree::faults_of_the_dead`](crate::tree::Tree).
+    pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, faults: u64) {
+        if let Some(price) = self.price() {
+            let unread = self.unread(faults, self.read);
+            self.sweep.cut(from, until, unread, price);
+        }
+    }
+
+    /// What nobody saw of those who had `faults`, of which `read` were read.
+    fn unread(&self, faults: u64, read: u64) -> Unread {
+        Unread {
+            faults: faults.saturating_sub(read).saturating_add(self.owed),
+            huge: self.huge_unread,
+        }
+    }
+
+    fn price(&self) -> Option<Price> {
+        let sizes = self.sizes?;
+        let huge = sizes.huge.map_or(0, |huge| huge.0);
+        Some(Price {
+            fault: self.bytes_a_fault(sizes),
+            huge,
+            apiece: self.in_the_making().saturating_mul(huge),
+        })
     }
 
     /// A huge page is counted before it is resident: one of each process may be on its way, if any
@@ -284,26 +325,14 @@ impl Growth {
         faults: u64,
         largest: Option<u64>,
     ) -> Option<u64> {
-        let sizes = self.sizes.filter(|_| !self.lost)?;
-        let (mut ceiling, mut read) = (self.ceiling.clone(), self.read);
+        let price = self.price().filter(|_| !self.lost)?;
+        let (mut sweep, mut read) = (self.sweep.clone(), self.read);
         for (life, inherited) in living {
-            ceiling.settle_above(life.held.settled, life.held.base(inherited?));
+            let base = life.held.base(inherited?);
+            sweep.each(|ceiling| ceiling.settle_above(life.held.settled, base));
             read = read.saturating_add(life.held.faults);
         }
-        let faults = faults
-            .saturating_sub(read)
-            .saturating_add(self.owed)
-            .saturating_add(FAULTS_BEFORE);
-        let huge = self
-            .huge_unread
-            .saturating_mul(sizes.huge.map_or(0, |huge| huge.0));
-        let pool = faults
-            .saturating_mul(self.bytes_a_fault(sizes))
-            .saturating_add(huge);
-        let making = self
-            .in_the_making()
-            .saturating_mul(sizes.huge.map_or(0, |huge| huge.0));
-        ceiling.bound_within(pool, making, largest)
+        sweep.bound(self.unread(faults, read), price, largest)
     }
 }
 

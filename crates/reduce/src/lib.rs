@@ -7,6 +7,7 @@
 mod ceiling;
 mod counters;
 mod course;
+pub mod era;
 mod fold;
 mod gpu;
 mod growth;

@@ -3,6 +3,7 @@
 use crate::ceiling::Ceiling;
 use crate::counters;
 use crate::course::later;
+use crate::era::Dead;
 use crate::fold::Table;
 use crate::gpu::Gpus;
 use crate::growth::Growth;
@@ -43,6 +44,7 @@ pub struct Tree {
     pub(crate) rss: Ceiling,
     pub(crate) virtual_size: Ceiling,
     pub(crate) growth: Growth,
+    pub(crate) dead_unwaited: Dead,
     pub(crate) peaks: Peaks,
     pub(crate) pass: Option<Pass>,
     pub(crate) passes: u64,
@@ -91,6 +93,7 @@ impl Tree {
             rss: Ceiling::new(start),
             virtual_size: Ceiling::new(start),
             growth: Growth::new(start),
+            dead_unwaited: Dead::default(),
             peaks: Peaks::default(),
             pass: None,
             passes: 0,

@@ -50,6 +50,11 @@ pub fn kill(pid: u32, signal: i32) -> Result<(), Error> {
     check("kill", i64::from(unsafe { libc::kill(pid as i32, signal) })).map(drop)
 }
 
+/// Whether there is a process, or one that ended and was not waited for, of this id.
+pub fn exists(pid: u32) -> bool {
+    !kill(pid, 0).is_err_and(|error| error.errno() == Some(libc::ESRCH))
+}
+
 /// Sends `signal` to the calling process.
 pub fn raise(signal: i32) {
     // SAFETY: raise has no memory effects.

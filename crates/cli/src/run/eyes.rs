@@ -6,6 +6,7 @@ use super::gpu::Gpus;
 use super::hold::Hold;
 use super::notifier::{Notifier, Opening};
 use super::reader::{Reader, below};
+use super::reaped::Reaped;
 use super::rhythm::Rhythm;
 use super::task::Task;
 use crate::cmd::run::{Level, Mechanism, RunOptions, Series};
@@ -55,6 +56,7 @@ pub(crate) struct Eyes {
     events: Vec<Event>,
     scales: Scales,
     gpus: Gpus,
+    reaped: Reaped,
     /// What page faults bring on this machine.
     paging: Option<Paging>,
     /// The command as it was asked for: its process's first command line.
@@ -113,6 +115,7 @@ impl Eyes {
             events: Vec::new(),
             scales: Scales::new(Root::default()),
             gpus: Gpus::open(),
+            reaped: Reaped::default(),
             paging: None,
             command: command_line(&options.command),
             root: task.pid(),
@@ -169,6 +172,15 @@ impl Eyes {
         }
     }
 
+    /// Tells what those that ended by `from` had, if it is time to.
+    fn count_the_dead(&mut self, from: Nanos) {
+        let caught_up = !self.broken && self.notifier.caught_up();
+        if caught_up && self.reaped.is_due(from, self.adopter, &self.tree) {
+            self.count_huge_pages();
+            self.reaped.look(from, self.adopter, &mut self.tree);
+        }
+    }
+
     /// The launcher is gone: the monitor is the one that adopts.
     pub(crate) fn adopted(&mut self) {
         self.adopter = std::process::id();
@@ -178,6 +190,7 @@ impl Eyes {
     /// Takes what happened, and samples if a pass is due.
     pub(crate) fn look(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
         self.listen(facts);
+        self.count_the_dead(now);
         if now < self.rhythm.next() {
             return;
         }

@@ -17,6 +17,7 @@ mod pace;
 mod paper;
 mod person;
 mod reader;
+mod reaped;
 mod rhythm;
 mod start;
 mod stray;

@@ -209,6 +209,14 @@ impl Notifier {
         }
     }
 
+    /// Whether the last reading took all that had happened before it.
+    pub(crate) fn caught_up(&self) -> bool {
+        match self {
+            Notifier::Connector(connector) => connector.caught_up(),
+            _ => false,
+        }
+    }
+
     /// How often to look while nothing wakes us.
     pub(crate) fn period(&self) -> Option<Nanos> {
         match self {

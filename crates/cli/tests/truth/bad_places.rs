@@ -299,8 +299,8 @@ fn no_jails() -> bool {
     probe.finish().status != 0
 }
 
-/// Under the seccomp profile of a container, of today and of long ago, a task is watched and held to
-/// its limits.
+/// Under the seccomp profile of a container, of today and of long ago, a task is watched and held
+/// to its limits.
 #[test]
 fn a_containers_seccomp_profile() {
     if no_jails() {

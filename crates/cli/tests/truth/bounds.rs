@@ -3,13 +3,13 @@
 
 use crate::harness::expect::{MIB, field, slowness};
 use crate::harness::mechanism::Mechanism;
-use crate::harness::run::Run;
+use crate::harness::run::{Run, is_memory};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, skip, words};
 use record::value::{Method, Number};
 
 each_mechanism!(
-    populated, huge_pages, heir, orphan, memfd, cached, copied, spikes,
+    populated, huge_pages, heir, orphan, memfd, cached, copied, spikes, storm,
 );
 
 /// Programs, libraries and the tables of pages beside the memory in question; a group is charged
@@ -80,6 +80,9 @@ fn memfd(mechanism: Mechanism) {
 }
 
 fn cached(mechanism: Mechanism) {
+    if is_memory(&std::env::temp_dir()) {
+        skip!("files are memory here");
+    }
     holds(mechanism, "cache", 40, 0);
 }
 
@@ -89,4 +92,8 @@ fn copied(mechanism: Mechanism) {
 
 fn spikes(mechanism: Mechanism) {
     holds(mechanism, "spikes", 50, 50);
+}
+
+fn storm(mechanism: Mechanism) {
+    holds(mechanism, "storm", 60, 75);
 }

@@ -9,7 +9,9 @@
  * memfd: written through a descriptor, then mapped and read; MIB.
  * cache: the file PATH of MIB MiB mapped and read; nothing that cannot be had again.
  * copied: the same, written to by a private mapping; MIB.
- * spikes: written and given back ten times, with pauses; MIB. */
+ * spikes: written and given back ten times, with pauses; MIB.
+ * storm: written, and then 40 programs one after another that write a quarter of it each, and are
+ *   waited for at once, late, or by whoever adopts them; MIB * 5 / 4. */
 #include "truth.h"
 
 static void pause_ms(long ms) {
@@ -97,6 +99,42 @@ static void spikes(long mib) {
     }
 }
 
+/* One of the storm: a program, or the child of one that does not wait for it. */
+static pid_t one(long mib, int orphaned) {
+    char amount[32];
+    int done[2];
+    snprintf(amount, sizeof amount, "%ld", mib);
+    if (pipe(done) != 0)
+        die("pipe");
+    pid_t pid = fork();
+    if (pid < 0)
+        die("fork");
+    if (pid == 0) {
+        if (orphaned && fork() != 0)
+            _exit(0);
+        execl("/proc/self/exe", "pages", "write", amount, (char *)NULL);
+        die("exec");
+    }
+    close(done[1]);
+    char c;
+    /* Its last process has ended once nobody holds the other end. */
+    if (read(done[0], &c, 1) != 0)
+        die("read");
+    close(done[0]);
+    return pid;
+}
+
+static void storm(long mib) {
+    pid_t late[4] = {0};
+    filled(mib, MAP_PRIVATE);
+    for (int i = 0; i < 40; i++) {
+        late[i % 4] = one(mib / 4, i % 5 == 0);
+        for (int j = 0; j < 4 && (i % 8 < 4 || i % 4 == 3); j++)
+            if (late[j] > 0 && waitpid(late[j], NULL, 0) == late[j])
+                late[j] = 0;
+    }
+}
+
 int main(int argc, char **argv) {
     const char *mode = word(argc, argv, 1);
     long mib = number(argc, argv, 2);
@@ -117,6 +155,10 @@ int main(int argc, char **argv) {
         file(word(argc, argv, 3), size, PROT_WRITE);
     else if (strcmp(mode, "spikes") == 0)
         spikes(mib);
+    else if (strcmp(mode, "storm") == 0)
+        storm(mib);
+    else if (strcmp(mode, "write") == 0)
+        filled(mib, MAP_PRIVATE);
     else
         die("no such mode");
     _exit(0);

@@ -97,6 +97,8 @@ pub struct Connector {
     proc: PathBuf,
     heard_at: Nanos,
     asked: bool,
+    /// The last drain left nothing in the socket.
+    caught_up: bool,
     recheck: Option<Recheck>,
 }
 
@@ -140,6 +142,7 @@ impl Connector {
             proc: proc.to_owned(),
             heard_at: Nanos(clock::boot()),
             asked: false,
+            caught_up: false,
             recheck: None,
         })
     }
@@ -185,14 +188,23 @@ impl Connector {
         self.tree.as_ref()
     }
 
+    /// Whether the last reading took all that had happened before it.
+    pub fn caught_up(&self) -> bool {
+        self.caught_up
+    }
+
     /// Takes the messages that wait, at most [`MESSAGES_MAX`], to `pending`.
     fn drain(&mut self) -> Result<Drained, Error> {
         let mut drained = Drained::default();
         let boot = clock::boot();
         let asleep = boot.saturating_sub(clock::now(Clock::Monotonic));
+        self.caught_up = false;
         while self.pending.len() < MESSAGES_MAX {
             match self.subscription.receive(&mut self.batch).map_err(broken)? {
-                Taken::Nothing => break,
+                Taken::Nothing => {
+                    self.caught_up = true;
+                    break;
+                }
                 Taken::Overrun => drained.overrun = true,
                 Taken::Messages(_) => {
                     self.heard_at = Nanos(boot);

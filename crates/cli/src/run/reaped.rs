@@ -1,0 +1,89 @@
+//! What the dead had, while the task runs: the page faults that their parents took over when they
+//! waited for them. With it, what died unread long ago is not thought to be there still.
+
+use record::unit::Nanos;
+use reduce::era::Kin;
+use reduce::tree::Tree;
+use source::query::proc_pid_stat::{self, Stat};
+use source::root::Root;
+use sys::clock::{self, Clock};
+use sys::process;
+
+/// Looks take at most this part of the time.
+const COST_SHARE: u64 = 128;
+
+/// When to look at the dead.
+#[derive(Debug, Default)]
+pub(crate) struct Reaped {
+    next: Nanos,
+}
+
+impl Reaped {
+    /// Whether somebody ended since the last look, and the next is due.
+    pub(crate) fn is_due(&self, now: Nanos, adopter: u32, tree: &Tree) -> bool {
+        // What we wait for ourselves, the launcher above all, is not the task alone.
+        now >= self.next && adopter != std::process::id() && tree.has_unwaited()
+    }
+
+    /// Looks at those that ended. All events until `from` were taken.
+    pub(crate) fn look(&mut self, from: Nanos, adopter: u32, tree: &mut Tree) {
+        let begun = clock::now(Clock::Thread);
+        if let Some(kin) = tree.kin()
+            && let Some((faults, unwaited)) = faults(adopter, kin)
+        {
+            tree.faults_of_the_dead(from, Nanos(clock::boot()), faults, unwaited);
+        }
+        let cost = clock::now(Clock::Thread).saturating_sub(begun);
+        self.next = Nanos(clock::boot()).plus(Nanos(cost.saturating_mul(COST_SHARE)));
+    }
+}
+
+/// The page faults of all that have ended, and who of them was not waited for yet. `None` if
+/// somebody was just being waited for, so that his faults may be in the sum or not.
+///
+/// Parents are read before their children. So nobody who is found alive, or ended and not waited
+/// for, is in what his parent told before.
+fn faults(adopter: u32, kin: Kin) -> Option<(u64, Vec<(u32, Nanos)>)> {
+    let root = Root::default();
+    let read = |pid| proc_pid_stat::read(&root, Some(pid), Found::new);
+    let mut unwaited = kin.dead;
+    unwaited.retain(|(pid, _)| process::exists(*pid));
+    let mut sum = 0u64;
+    for pid in [adopter].into_iter().chain(kin.living) {
+        sum = sum.saturating_add(read(pid).ok()?.children);
+    }
+    let mut there = Vec::with_capacity(unwaited.len());
+    for (pid, start) in unwaited {
+        let found = read(pid).ok()?;
+        if Tree::is_another(start, found.start) {
+            continue;
+        }
+        if !found.zombie {
+            return None;
+        }
+        sum = sum.saturating_add(found.own).saturating_add(found.children);
+        there.push((pid, start));
+    }
+    Some((sum, there))
+}
+
+/// What `/proc/PID/stat` tells of this.
+struct Found {
+    start: Nanos,
+    zombie: bool,
+    own: u64,
+    children: u64,
+}
+
+impl Found {
+    fn new(stat: &Stat<'_>) -> Self {
+        Self {
+            start: stat.start,
+            zombie: stat.state == 'Z',
+            own: stat.faults_minor.saturating_add(stat.faults_major),
+            children: stat
+                .faults_minor_children
+                .saturating_add(stat.faults_major_children),
+        }
+    }
+}

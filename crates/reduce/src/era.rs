@@ -1,0 +1,224 @@
+//! Eras: the dead of one are not there in the next.
+//!
+//! The faults that nobody read say what processes may have held unseen, but not when: of a task
+//! that lasts they soon are far more than was ever there at once. Where it becomes known what the
+//! dead had by some instant, an era ends: what was unseen before counts before it, and only the
+//! rest after it.
+
+use crate::ceiling::Ceiling;
+use crate::settings::Mechanism;
+use crate::tree::Tree;
+use record::unit::Nanos;
+
+/// Faults of a process on its way to its first program, which no total of the task may have.
+pub(crate) const FAULTS_BEFORE: u64 = 64;
+
+/// The dead that are remembered until somebody has waited for them; with more there are no more
+/// eras.
+const DEAD_MAX: usize = 4096;
+
+/// What processes may have got unseen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Unread {
+    /// Page faults.
+    pub(crate) faults: u64,
+    /// Huge pages.
+    pub(crate) huge: u64,
+}
+
+impl Unread {
+    fn beyond(self, base: Self) -> Self {
+        Self {
+            faults: self.faults.saturating_sub(base.faults),
+            huge: self.huge.saturating_sub(base.huge),
+        }
+    }
+}
+
+/// The most that each may be, bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Price {
+    pub(crate) fault: u64,
+    pub(crate) huge: u64,
+    /// More for each process: huge pages that are counted and not resident yet.
+    pub(crate) apiece: u64,
+}
+
+impl Price {
+    fn of(self, unread: Unread) -> u64 {
+        let faults = unread.faults.saturating_add(FAULTS_BEFORE);
+        let huge = unread.huge.saturating_mul(self.huge);
+        faults.saturating_mul(self.fault).saturating_add(huge)
+    }
+}
+
+/// What the dead had at a look at them.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    /// The look began and ended.
+    from: Nanos,
+    until: Nanos,
+    unread: Unread,
+}
+
+/// The sweep that is cut into eras.
+#[derive(Debug, Clone)]
+struct Eras {
+    ceiling: Ceiling,
+    /// Of processes that were dead before all that is not settled yet.
+    base: Unread,
+    /// What becomes the base at the next look, if nobody was born and died unseen during this one.
+    mark: Option<Mark>,
+    /// What a fault was taken for.
+    fault: u64,
+}
+
+/// A sweep over the task as a whole, and one over its eras once there are any.
+#[derive(Debug, Clone)]
+pub(crate) struct Sweep {
+    whole: Ceiling,
+    eras: Option<Eras>,
+}
+
+impl Sweep {
+    /// An empty sweep that begins at `start`.
+    pub(crate) fn new(start: Nanos) -> Self {
+        Self {
+            whole: Ceiling::new(start),
+            eras: None,
+        }
+    }
+
+    /// As the methods of [`Ceiling`], for both.
+    pub(crate) fn each(&mut self, mut step: impl FnMut(&mut Ceiling)) {
+        step(&mut self.whole);
+        if let Some(eras) = &mut self.eras {
+            step(&mut eras.ceiling);
+        }
+    }
+
+    /// A process that was never read ended at `at`.
+    pub(crate) fn ended_unseen(&mut self, at: Nanos) {
+        if let Some(eras) = &mut self.eras {
+            // What the look found of it counts in the next era too.
+            eras.mark = eras.mark.filter(|mark| at < mark.from || at > mark.until);
+        }
+    }
+
+    /// A look that began at `from` and ended at `until` found all who were dead by `from`, and
+    /// nobody who ended later and was known to live: unread of them was `unread`.
+    pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, unread: Unread, price: Price) {
+        let known = self.eras.take().filter(|eras| eras.fault == price.fault);
+        let mut eras = known.unwrap_or_else(|| Eras {
+            ceiling: self.whole.clone(),
+            base: Unread::default(),
+            mark: None,
+            fault: price.fault,
+        });
+        if let Some(mark) = eras.mark {
+            eras.base = mark.unread;
+        }
+        let pool = price.of(unread.beyond(eras.base));
+        eras.ceiling.end_era(from, pool, price.apiece);
+        eras.mark = Some(Mark {
+            from,
+            until,
+            unread,
+        });
+        self.eras = Some(eras);
+    }
+
+    /// The bound, if all that is unread is `unread`, and at most `largest` was held by one process.
+    pub(crate) fn bound(&self, unread: Unread, price: Price, largest: Option<u64>) -> Option<u64> {
+        let within = |ceiling: &Ceiling, unread| {
+            ceiling.bound_within(price.of(unread), price.apiece, largest)
+        };
+        let whole = within(&self.whole, unread);
+        let eras = self.eras.as_ref();
+        let eras = eras.filter(|eras| eras.fault == price.fault);
+        let eras = eras.and_then(|eras| within(&eras.ceiling, unread.beyond(eras.base)));
+        whole.into_iter().chain(eras).min()
+    }
+}
+
+/// Ended processes for which nobody may have waited yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Dead {
+    listed: Vec<(u32, Nanos)>,
+    too_many: bool,
+    /// Some of them ended since the last look.
+    news: bool,
+}
+
+impl Dead {
+    fn push(&mut self, pid: u32, start: Nanos) {
+        self.too_many |= self.listed.len() >= DEAD_MAX;
+        if !self.too_many {
+            self.listed.push((pid, start));
+        }
+        self.news = true;
+    }
+}
+
+/// The processes whose faults together are those of the dead.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kin {
+    /// Those that live, parents before their children: they have the faults of those they waited
+    /// for.
+    pub living: Vec<u32>,
+    /// Those that ended and may not have been waited for, and when each began.
+    pub dead: Vec<(u32, Nanos)>,
+}
+
+impl Tree {
+    /// Someone ended who told nothing of it.
+    pub(crate) fn mourn(&mut self, pid: u32, start: Nanos) {
+        if self.settings.mechanism == Mechanism::Connector && self.growth.counts() {
+            self.dead_unwaited.push(pid, start);
+        }
+    }
+
+    /// Whether somebody ended unread since the last look at the dead.
+    pub fn has_unwaited(&self) -> bool {
+        self.dead_unwaited.news && !self.dead_unwaited.too_many
+    }
+
+    /// Whose faults to look at so that an era can end; `None` if the family is not known well
+    /// enough.
+    pub fn kin(&self) -> Option<Kin> {
+        let mut living = Vec::with_capacity(self.living.len());
+        for life in self.living.values() {
+            // Without its fork it is not known to be younger than its parent.
+            if !life.announced && life.pid != self.root {
+                return None;
+            }
+            living.push((life.start, life.pid));
+        }
+        living.sort_unstable();
+        Some(Kin {
+            living: living.into_iter().map(|(_, pid)| pid).collect(),
+            dead: self.dead_unwaited.listed.clone(),
+        })
+    }
+
+    /// Whether the process of [`Kin::dead`] that began at `start` is another than the one of the
+    /// same id that began at `found`: its id was given away, so somebody has waited for it.
+    pub fn is_another(start: Nanos, found: Nanos) -> bool {
+        crate::course::later(found, start)
+    }
+
+    /// A look at the faults of the dead, which began at `from`, after all events until then were
+    /// taken, and ended at `until`. `faults` are those of all who were dead by `from`, and of
+    /// nobody else in [`Kin::living`]. Of the dead `unwaited` may still not have been waited for.
+    pub fn faults_of_the_dead(
+        &mut self,
+        from: Nanos,
+        until: Nanos,
+        faults: u64,
+        unwaited: Vec<(u32, Nanos)>,
+    ) {
+        self.dead_unwaited.listed = unwaited;
+        self.dead_unwaited.news = false;
+        self.growth.cut(from, until, faults);
+    }
+}

@@ -1,0 +1,283 @@
+//! Eras against tasks whose every page is known: the bound holds the truth, and is the tighter for
+//! them.
+
+mod scene;
+
+use proptest::prelude::*;
+use record::sample::PageSizes;
+use record::unit::Bytes;
+use record::value::Method;
+use reduce::settings::Mechanism::Connector;
+use reduce::tree::Tree;
+use scene::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const PAGE: u64 = 4096;
+
+/// A process of the model: each page has a number, a fork copies them.
+#[derive(Debug, Clone, Default)]
+struct Process {
+    parent: u32,
+    start: u64,
+    pages: BTreeSet<u64>,
+    high: u64,
+    faults: u64,
+    /// Of those it waited for.
+    waited: u64,
+    dead: bool,
+}
+
+/// A task, and what a monitor without values is told of it.
+struct Model {
+    tree: Tree,
+    eras: bool,
+    at: u64,
+    next_pid: u32,
+    next_page: u64,
+    processes: BTreeMap<u32, Process>,
+    /// Faults of those that the launcher waited for.
+    launcher: u64,
+    truth: u64,
+}
+
+impl Model {
+    fn new(eras: bool) -> Self {
+        let mut task = tree(Connector);
+        let sizes = PageSizes {
+            page: Bytes(PAGE),
+            huge: None,
+        };
+        task.paging(sizes, 0);
+        let first = Process {
+            faults: 50,
+            ..Process::default()
+        };
+        Self {
+            tree: task,
+            eras,
+            at: 10,
+            next_pid: 2,
+            next_page: 0,
+            processes: BTreeMap::from([(1, first)]),
+            launcher: 0,
+            truth: 0,
+        }
+    }
+
+    fn step(&mut self, word: u64) {
+        self.at += 1;
+        let living: Vec<u32> = self.pids(|one| !one.dead);
+        let pid = living[(word >> 8) as usize % living.len()];
+        let amount = 1 + (word >> 40) % 400;
+        match word % 16 {
+            0..=2 if living.len() < 12 => self.fork(pid),
+            3 => self.exec(pid),
+            4..=6 => self.touch(pid, amount),
+            7 => self.rewrite(pid, amount),
+            8 => self.release(pid, amount),
+            9..=10 if pid != 1 => self.exit(pid),
+            11..=12 => self.reap(),
+            13 => self.read(),
+            14 => self.look(),
+            _ => {}
+        }
+        let pages = self.processes.values().filter(|one| !one.dead);
+        let all: BTreeSet<u64> = pages.flat_map(|one| one.pages.iter().copied()).collect();
+        self.truth = self.truth.max(all.len() as u64 * PAGE);
+    }
+
+    fn pids(&self, which: impl Fn(&Process) -> bool) -> Vec<u32> {
+        let all = self.processes.iter();
+        all.filter(|(_, one)| which(one))
+            .map(|(pid, _)| *pid)
+            .collect()
+    }
+
+    fn one(&mut self, pid: u32) -> &mut Process {
+        self.processes.get_mut(&pid).unwrap()
+    }
+
+    fn fork(&mut self, parent: u32) {
+        let pid = self.next_pid;
+        self.next_pid += 1;
+        let pages = self.one(parent).pages.clone();
+        let child = Process {
+            parent,
+            start: self.at,
+            high: pages.len() as u64,
+            pages,
+            ..Process::default()
+        };
+        self.processes.insert(pid, child);
+        fork(&mut self.tree, self.at, parent, pid);
+    }
+
+    fn exec(&mut self, pid: u32) {
+        let one = self.one(pid);
+        one.pages.clear();
+        one.high = 0;
+        exec(&mut self.tree, self.at, pid, "program");
+    }
+
+    fn touch(&mut self, pid: u32, amount: u64) {
+        let first = self.next_page;
+        self.next_page += amount;
+        let one = self.one(pid);
+        one.pages.extend(first..first + amount);
+        one.faults += amount;
+        one.high = one.high.max(one.pages.len() as u64);
+    }
+
+    /// Writes to pages that others may have too: each becomes its own, at a fault.
+    fn rewrite(&mut self, pid: u32, amount: u64) {
+        let first = self.next_page;
+        self.next_page += amount;
+        let one = self.one(pid);
+        let old: Vec<u64> = one.pages.iter().copied().take(amount as usize).collect();
+        for (index, page) in old.iter().enumerate() {
+            one.pages.remove(page);
+            one.pages.insert(first + index as u64);
+        }
+        one.faults += old.len() as u64;
+    }
+
+    fn release(&mut self, pid: u32, amount: u64) {
+        let one = self.one(pid);
+        let old: Vec<u64> = one.pages.iter().copied().take(amount as usize).collect();
+        for page in old {
+            one.pages.remove(&page);
+        }
+    }
+
+    fn exit(&mut self, pid: u32) {
+        let one = self.one(pid);
+        one.dead = true;
+        one.pages.clear();
+        for orphan in self.pids(|one| one.parent == pid) {
+            self.one(orphan).parent = 0;
+        }
+        gone(&mut self.tree, self.at, pid);
+    }
+
+    /// Whoever has an ended child waits for it.
+    fn reap(&mut self) {
+        for pid in self.pids(|one| one.dead) {
+            let one = self.processes.remove(&pid).unwrap();
+            let faults = one.faults + one.waited;
+            match self.processes.get_mut(&one.parent) {
+                Some(parent) if one.parent != 0 => parent.waited += faults,
+                _ => self.launcher += faults,
+            }
+        }
+    }
+
+    fn read(&mut self) {
+        let mut pass = Vec::new();
+        for (pid, one) in self.processes.iter().filter(|(_, one)| !one.dead) {
+            let used = |faults| Used {
+                faults: Some(faults),
+                ..memory(one.pages.len() as u64 * PAGE, one.pages.len() as u64 * PAGE)
+            };
+            let mut sample = sample(
+                *pid,
+                one.start,
+                used(one.faults),
+                used(one.faults + one.waited),
+            );
+            sample.ppid = one.parent;
+            sample.memory.rss_peak = Some(Bytes(one.high * PAGE));
+            pass.push(sample);
+        }
+        self.tree.sample(ms(self.at), &pass);
+    }
+
+    fn look(&mut self) {
+        let wanted = self.eras && self.tree.has_unwaited();
+        let Some(kin) = self.tree.kin().filter(|_| wanted) else {
+            return;
+        };
+        let (mut faults, mut unwaited) = (self.launcher, Vec::new());
+        for (pid, start) in kin.dead {
+            if let Some(one) = self.processes.get(&pid) {
+                faults += one.faults + one.waited;
+                unwaited.push((pid, start));
+            }
+        }
+        for pid in kin.living {
+            faults += self.processes[&pid].waited;
+        }
+        let at = ms(self.at);
+        self.tree.faults_of_the_dead(at, at, faults, unwaited);
+    }
+
+    /// The bound at the end of it all.
+    fn finish(mut self) -> (u64, Option<u64>) {
+        for pid in self.pids(|one| !one.dead) {
+            self.at += 1;
+            self.exit(pid);
+        }
+        self.reap();
+        let all = Used {
+            faults: Some(self.launcher),
+            ..memory(1 << 40, 0)
+        };
+        let done = self.tree.finish(&end(self.at, Some(chain(all))));
+        let bound = match method(&done.usage, "memory_peak") {
+            Method::LowerBound { upper } => upper,
+            Method::Exact | Method::UpperBound => Some(whole(&done.usage, "memory_peak")),
+            _ => None,
+        };
+        (self.truth, bound)
+    }
+}
+
+fn bound(words: &[u64], eras: bool) -> (u64, Option<u64>) {
+    let mut model = Model::new(eras);
+    for word in words {
+        model.step(*word);
+    }
+    model.finish()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn the_bound_holds_the_truth(words in proptest::collection::vec(any::<u64>(), 1..150)) {
+        let (truth, whole) = bound(&words, false);
+        if let Some(whole) = whole {
+            prop_assert!(whole >= truth, "{} without eras, {}", whole, truth);
+            // Without a bound there is none with eras either.
+            let (_, cut) = bound(&words, true);
+            let cut = cut.unwrap();
+            prop_assert!(cut >= truth && cut <= whole, "{} of {}, {}", cut, whole, truth);
+        }
+    }
+}
+
+/// One large process beside many small ones that nobody reads.
+#[test]
+fn a_storm_beside_a_large_process_is_not_there_all_at_once() {
+    let run = |eras| {
+        let mut model = Model::new(eras);
+        model.touch(1, 25_600);
+        model.read();
+        for round in 0..200 {
+            model.at += 1;
+            model.fork(1);
+            let child = model.next_pid - 1;
+            model.exec(child);
+            model.touch(child, 150);
+            model.at += 1;
+            model.exit(child);
+            model.reap();
+            if round % 10 == 0 {
+                model.look();
+            }
+        }
+        model.read();
+        model.finish().1.unwrap()
+    };
+    assert!(run(false) > 200 * MIB);
+    assert!(run(true) < 115 * MIB);
+}
