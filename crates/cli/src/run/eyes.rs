@@ -166,18 +166,15 @@ impl Eyes {
         }
     }
 
-    fn count_huge_pages(&mut self) {
-        if let Some(made) = self.paging.as_mut().and_then(Paging::huge_made) {
-            self.tree.huge_pages(made);
-        }
-    }
-
     /// Tells what those that ended by `from` had, if it is time to.
     fn count_the_dead(&mut self, from: Nanos) {
         let caught_up = !self.broken && self.notifier.caught_up();
         if caught_up && self.reaped.is_due(from, self.adopter, &self.tree) {
-            self.count_huge_pages();
-            self.reaped.look(from, self.adopter, &mut self.tree);
+            let paging = &mut self.paging;
+            self.reaped
+                .look(from, self.adopter, &mut self.tree, |tree| {
+                    count_huge_pages(paging, tree);
+                });
         }
     }
 
@@ -327,7 +324,7 @@ impl Eyes {
         // for a dear one, after which nobody looks for a long time.
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
         // Before the processes: what they get from now on belongs to the next pass.
-        self.count_huge_pages();
+        count_huge_pages(&mut self.paging, &mut self.tree);
         let members = self.told().then(|| self.tree.alive());
         let pids = self
             .reader
@@ -428,7 +425,7 @@ impl Eyes {
 
     /// What was seen, and the mechanism that told it, to be let go of.
     pub(crate) fn part(mut self) -> (Tree, Notifier) {
-        self.count_huge_pages();
+        count_huge_pages(&mut self.paging, &mut self.tree);
         self.gpus.finish(&mut self.tree);
         (self.tree, self.notifier)
     }
@@ -456,6 +453,12 @@ impl Eyes {
                 return;
             }
         }
+    }
+}
+
+fn count_huge_pages(paging: &mut Option<Paging>, tree: &mut Tree) {
+    if let Some(made) = paging.as_mut().and_then(Paging::huge_made) {
+        tree.huge_pages(made);
     }
 }
 

@@ -10,7 +10,7 @@ use sys::clock::{self, Clock};
 use sys::process;
 
 /// Looks take at most this part of the time.
-const COST_SHARE: u64 = 128;
+const COST_SHARE: u64 = 200;
 
 /// When to look at the dead.
 #[derive(Debug, Default)]
@@ -25,9 +25,17 @@ impl Reaped {
         now >= self.next && adopter != std::process::id() && tree.has_unwaited()
     }
 
-    /// Looks at those that ended. All events until `from` were taken.
-    pub(crate) fn look(&mut self, from: Nanos, adopter: u32, tree: &mut Tree) {
+    /// Looks at those that ended, after `tell` has told what else is to be known by then. All
+    /// events until `from` were taken.
+    pub(crate) fn look(
+        &mut self,
+        from: Nanos,
+        adopter: u32,
+        tree: &mut Tree,
+        tell: impl FnOnce(&mut Tree),
+    ) {
         let begun = clock::now(Clock::Thread);
+        tell(tree);
         if let Some(kin) = tree.kin()
             && let Some((faults, unwaited)) = faults(adopter, kin)
         {
