@@ -1,5 +1,6 @@
 //! From what was seen to the report: how the task ended, what it exceeded, what it used.
 
+use super::cause::exit;
 use super::ending::Reason;
 use super::eyes::Eyes;
 use super::facts::{Facts, in_unit};
@@ -10,8 +11,7 @@ use crate::view::report as screen;
 use crate::view::status::Now;
 use record::identity::Ending;
 use record::limit::Resource;
-use record::quantity;
-use record::report::{Evidence, Exceeded, Exit, ExitType, Report, serde_free::Scalar};
+use record::report::{Exceeded, Exit, ExitType, Report};
 use record::sample::{MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::{Absent, Number};
@@ -158,95 +158,6 @@ fn status(enforced: Option<&Broken>, ending: Ending, options: &RunOptions) -> St
         .limit_exit_code
         .or(kind.map(|kind| kind.exit_status))
         .unwrap_or(own)
-}
-
-fn exit(
-    facts: &Facts,
-    hold: &Hold,
-    enforced: Option<&Broken>,
-    outcome: &Outcome,
-    status: Status,
-) -> Exit {
-    let (kind, code, signal) = match outcome.end.ending {
-        Ending::Code(code) => (ExitType::Normal, Some(i32::from(code)), None),
-        Ending::Signal(signal) => (ExitType::Signal, None, Some(i32::from(signal))),
-    };
-    let kind = if enforced.is_some() {
-        ExitType::Limit
-    } else {
-        kind
-    };
-    let mut evidence = facts.report.exit.evidence.clone();
-    if let Some(broken) = enforced
-        && broken.verdict.limit.resource == Resource::Memory
-        && broken.source.contains("OOM")
-    {
-        evidence.push(Evidence {
-            kind: "oom_kill".to_owned(),
-            value: Scalar::Whole(1),
-            source: broken.source.to_owned(),
-        });
-    }
-    evidence.extend(throttled(hold));
-    let cause = enforced
-        .map(limit_cause)
-        .or_else(|| reason_cause(outcome, signal));
-    Exit {
-        kind,
-        code,
-        status: Some(i32::from(status)),
-        signal,
-        cause,
-        evidence,
-    }
-}
-
-/// A CPU quota held the task back.
-fn throttled(hold: &Hold) -> Option<Evidence> {
-    let group = hold.last_group?;
-    let time = group.throttled_time.filter(|time| time.0 > 0)?;
-    let times = group
-        .throttled
-        .map_or(String::new(), |times| format!("{times} times, "));
-    Some(Evidence {
-        kind: "throttled".to_owned(),
-        value: Scalar::Text(format!("{times}{}", quantity::show_time(time.0))),
-        source: "cgroup cpu.stat".to_owned(),
-    })
-}
-
-fn limit_cause(broken: &Broken) -> String {
-    let verdict = &broken.verdict;
-    let (limit, unit) = in_unit(&verdict.limit);
-    let who = match (&verdict.process, verdict.pid) {
-        (Some(name), Some(pid)) => format!(", most of it by {name} (pid {pid})"),
-        _ => String::new(),
-    };
-    let over = verdict.value - limit.as_f64();
-    let how = if over > 0.0 {
-        format!("exceeded by {}", quantity::show(over, unit))
-    } else {
-        "reached".to_owned()
-    };
-    format!(
-        "the limit on {} of {} was {how}{who}",
-        verdict.limit.resource.name(),
-        quantity::show(limit.as_f64(), unit),
-    )
-}
-
-fn reason_cause(outcome: &Outcome, signal: Option<i32>) -> Option<String> {
-    let name = crate::view::headline::signal_name;
-    match (outcome.reason, signal) {
-        (Some(Reason::Signal(sent)), _) => {
-            Some(format!("{} was sent to plimsoll and passed on", name(sent)))
-        }
-        (Some(Reason::FrontDied), _) => {
-            Some("plimsoll's first process was killed, so the task was ended".to_owned())
-        }
-        (Some(Reason::Descendants | Reason::Limit), None) | (None, None) => None,
-        (_, Some(signal)) => Some(format!("killed by signal {signal} ({})", name(signal))),
-    }
 }
 
 fn monitor(facts: &Facts, summary: &Summary, events_lost: u64) -> record::report::Monitor {

@@ -12,6 +12,7 @@ use record::unit::{Nanos, Unit};
 use record::value::{Absent, Number};
 use reduce::tree::Tree;
 use source::context::remote::{Here, leaves_tree};
+use source::group::OomKills;
 use std::collections::BTreeMap;
 use sys::clock::{self, Clock};
 use sys::process::{self, Usage};
@@ -48,6 +49,8 @@ pub(crate) struct Facts {
     pub(crate) group_absent: Option<Absent>,
     /// Why the working directory's footprint is not measured.
     pub(crate) footprint_absent: Option<String>,
+    /// Processes that the kernel ended for want of memory around here.
+    pub(crate) oom: OomKills,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
     /// Nodes of the scheduler's job, if told; 1 outside of any.
@@ -117,6 +120,7 @@ impl Facts {
             clients: Vec::new(),
             group_absent: None,
             footprint_absent: None,
+            oom: surroundings.oom,
             launcher: Usage::default(),
             nodes,
             real_offset,
@@ -336,4 +340,5 @@ pub(crate) struct Surroundings {
     pub(crate) request: BTreeMap<String, Claim>,
     pub(crate) allocation: BTreeMap<String, Claim>,
     pub(crate) host: report::Host,
+    pub(crate) oom: OomKills,
 }

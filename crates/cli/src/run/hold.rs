@@ -20,7 +20,7 @@ use reduce::tree::Tree;
 use source::group::GroupReader;
 use std::os::fd::AsFd;
 use std::time::Duration;
-use sys::cgroup::{Group, OomWatch, Places};
+use sys::cgroup::{Group, OomCounts, OomWatch, Places};
 use sys::descriptor::Waiting;
 
 /// How long a round of kills waits for the group to become empty.
@@ -61,6 +61,8 @@ pub(crate) struct Hold {
     pub(crate) folders: Folders,
     /// What the group said last.
     pub(crate) last_group: Option<GroupSample>,
+    /// Processes of the group that the kernel ended for want of memory by no limit of ours.
+    killed: Option<u64>,
 }
 
 impl Hold {
@@ -82,6 +84,7 @@ impl Hold {
             broken: Vec::new(),
             folders: Folders::choose(options, facts)?,
             last_group: None,
+            killed: None,
         };
         if options.cgroup {
             hold.make_group(options, facts, task);
@@ -278,9 +281,10 @@ impl Hold {
     /// The kernel ended a process of the group because the limit could not be kept.
     fn check_oom(&mut self, now: Nanos, eyes: &Eyes, options: &RunOptions) -> Option<Nanos> {
         let limit = self.kernel_memory?;
-        let kills = self.oom_kills()?;
+        let counts = self.oom_counts()?;
         let known = |broken: &Broken| broken.verdict.limit.resource == Resource::Memory;
-        if kills == 0 || self.broken.iter().any(known) {
+        // Without an event of its own it was the limit of a group above or below, or the machine.
+        if counts.kills == 0 || counts.events == 0 || self.broken.iter().any(known) {
             return None;
         }
         let peak = self
@@ -310,12 +314,19 @@ impl Hold {
         Some(options.grace(Some(Resource::Memory)))
     }
 
-    /// Processes of the group that the kernel ended for want of memory.
-    fn oom_kills(&mut self) -> Option<u64> {
+    /// How often the group's limit could not be kept, and how many of its processes the kernel ended
+    /// for want of memory.
+    fn oom_counts(&mut self) -> Option<OomCounts> {
         match &mut self.oom {
-            Some(watch) => Some(watch.read().ok()?.kills),
-            None => self.group.as_ref()?.oom_kills().ok(),
+            Some(watch) => watch.read().ok(),
+            None => self.group.as_ref()?.oom_counts().ok(),
         }
+    }
+
+    /// Processes of the task that the kernel ended for want of memory by no limit of ours, as of the
+    /// last look; `None` where no group of our own tells.
+    pub(crate) fn killed_by_others(&self) -> Option<u64> {
+        self.killed
     }
 
     /// The limits that have to be looked at: all but the one that the kernel keeps.
@@ -337,6 +348,12 @@ impl Hold {
     pub(crate) fn last_look(&mut self, now: Nanos, eyes: &mut Eyes, options: &RunOptions) {
         self.sample(now, &mut eyes.tree);
         self.check_oom(now, eyes, options);
+        let held = self.kernel_memory.is_some();
+        let others = |counts: OomCounts| match counts.events {
+            1.. if held => 0,
+            _ => counts.kills,
+        };
+        self.killed = self.oom_counts().map(others);
         self.folders.last_look(now, &mut eyes.tree);
     }
 

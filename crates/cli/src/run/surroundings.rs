@@ -2,6 +2,7 @@
 
 use super::facts::Surroundings;
 use source::context;
+use source::group::OomKills;
 use source::query::{host, proc_pid_cgroup};
 use source::root::Root;
 use std::io::Read;
@@ -23,7 +24,9 @@ pub(crate) fn gather() -> Surroundings {
         groups: &groups,
     });
     let mut allocation = host::allocation(&root);
+    let mut oom = OomKills::default();
     if let Ok(places) = Places::find() {
+        oom = OomKills::begin(&root, &places);
         let nearest = source::group::nearest_limits(&places);
         if let Some(memory) = nearest.memory {
             allocation.insert("memory".to_owned(), memory);
@@ -44,6 +47,7 @@ pub(crate) fn gather() -> Surroundings {
         nodes: context.nodes,
         request: context.request,
         allocation,
+        oom,
         host: host::facts(&root).host,
     }
 }

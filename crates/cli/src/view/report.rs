@@ -112,7 +112,8 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     }
     // A broken limit has the first line and a row of its own; that names a signal too.
     let limit = report.exceeded.iter().any(|one| one.enforced);
-    let told = |cause: &&String| limit || cause.starts_with("killed by signal");
+    let bare = |cause: &str| cause.starts_with("killed by signal") && cause.ends_with(')');
+    let told = |cause: &&String| limit || bare(cause);
     if let Some(cause) = report.exit.cause.as_ref().filter(|cause| !told(cause)) {
         rows.push(Row::text("cause", printable(cause)));
     }

@@ -3,7 +3,7 @@
 use crate::harness::expect::MIB;
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
-use crate::harness::run::{Done, Run, is_memory};
+use crate::harness::run::{Done, Run, is_memory, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{each_mechanism, skip, words};
 use record::report::ExitType;
@@ -360,5 +360,64 @@ fn limits_come_from_files_too() {
             "{:?}",
             done.report().request
         );
+    }
+}
+
+/// What a memory limit within ours does is no affair of ours, and the other way round.
+#[test]
+fn a_memory_limit_within_a_memory_limit() {
+    let script = format!(
+        "{plimsoll} run -q --limit memory=40MiB -- {fill} 150 exit; \
+         echo inner $?; sleep 0.3; echo on",
+        plimsoll = plimsoll().display(),
+        fill = program("fill.static").display()
+    );
+    let task = words!["/bin/sh", "-c", script];
+    let done = Run::watched(Mechanism::Default, task)
+        .options(["--limit", "memory=1GiB"])
+        .finish();
+    done.expect_status(0);
+    assert!(
+        done.stdout.ends_with("inner 137\non\n"),
+        "{}",
+        done.context()
+    );
+    assert_eq!(done.report().exceeded, [], "{}", done.context());
+}
+
+/// Below a control group that is too small: the kernel ends the task, and not by a limit of ours.
+#[test]
+fn a_memory_limit_above_ours() {
+    const ABOVE: &str = "\
+        d=$(sed -n 's|^[0-9]*:memory:|/sys/fs/cgroup/memory|p' /proc/self/cgroup); \
+        f=memory.limit_in_bytes; \
+        [ -n \"$d\" ] || { d=/sys/fs/cgroup; f=memory.max; }; \
+        g=$d/plimsoll-test-$$; \
+        mkdir $g && echo 60M > $g/$f && echo $$ > $g/cgroup.procs || exit 99; \
+        \"$@\"; s=$?; echo $$ > $d/cgroup.procs; rmdir $g; exit $s";
+    let above = || words!["/bin/sh", "-c", ABOVE, "sh"];
+    let probe = Run::bare(words!["/bin/true"]).wrapped(above()).finish();
+    if probe.status != 0 {
+        skip!("no group can be made here: {}", probe.stderr.trim());
+    }
+    for limit in [&["--limit", "memory=1GiB"][..], &[]] {
+        let task = words![program("fill.static"), "150", "exit"];
+        let done = Run::watched(Mechanism::Default, task)
+            .options(limit)
+            .wrapped(above())
+            .finish();
+        done.expect_status(137);
+        let report = done.report();
+        assert_eq!(report.exceeded, [], "{}", done.context());
+        assert_eq!(report.exit.kind, ExitType::Signal, "{}", done.context());
+        let kinds: Vec<_> = report
+            .exit
+            .evidence
+            .iter()
+            .map(|one| one.kind.as_str())
+            .collect();
+        assert_eq!(kinds, ["oom_kill"], "{}", done.context());
+        let cause = report.exit.cause.as_deref().unwrap();
+        assert!(cause.contains("for want of memory"), "{cause}");
     }
 }

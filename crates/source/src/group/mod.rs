@@ -3,11 +3,13 @@
 mod container;
 mod content;
 mod limits;
+mod oom;
 mod reader;
 
 pub use container::{ContainerGroup, FirstProcess, containers, words};
 pub use content::METRICS;
 pub use limits::{NearestLimits, nearest_limits};
+pub use oom::{Killed, OomKills};
 pub use reader::GroupReader;
 
 use record::value::Absent;

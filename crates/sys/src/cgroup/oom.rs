@@ -50,14 +50,15 @@ impl Group {
         }
     }
 
-    /// Processes of the group that the OOM killer ended. In v1 a group made below this one and
-    /// removed again is not counted.
+    /// The counts where nothing watches. In v1 a group made below this one and removed again is not
+    /// counted, and there is an event if the limit was reached.
     ///
     /// # Errors
     /// As the kernel says; before 4.13 v1 does not count.
-    pub fn oom_kills(&self) -> Result<u64, Error> {
+    pub fn oom_counts(&self) -> Result<OomCounts, Error> {
         match self.memory_part() {
-            Some(part) => kills(part.controller, &part.dir),
+            Some(part) if part.controller.is_some() => v1_counts(&part.dir, 1),
+            Some(part) => v2_counts(&part.dir),
             None => Err(self.no_memory()),
         }
     }
@@ -107,13 +108,7 @@ impl OomWatch {
         let Some(told) = self.told else {
             return v2_counts(&self.dir);
         };
-        let reached = ["memory", "memory.memsw"]
-            .iter()
-            .any(|counter| v1_reached(&self.dir, counter));
-        Ok(OomCounts {
-            events: if reached { told } else { 0 },
-            kills: kills(Some(Controller::Memory), &self.dir)?,
-        })
+        v1_counts(&self.dir, told)
     }
 
     fn drain(&mut self) {
@@ -151,6 +146,17 @@ fn v1_reached(dir: &ControlDir, counter: &str) -> bool {
         (Some(peak), Some(limit)) => peak >= limit.saturating_sub(CHARGE_BATCH_BYTES),
         _ => false,
     }
+}
+
+/// `told`: events, which come for limits above too.
+fn v1_counts(dir: &ControlDir, told: u64) -> Result<OomCounts, Error> {
+    let reached = ["memory", "memory.memsw"]
+        .iter()
+        .any(|counter| v1_reached(dir, counter));
+    Ok(OomCounts {
+        events: if reached { told } else { 0 },
+        kills: kills(Some(Controller::Memory), dir)?,
+    })
 }
 
 fn v2_counts(dir: &ControlDir) -> Result<OomCounts, Error> {

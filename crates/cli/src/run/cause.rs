@@ -1,0 +1,175 @@
+//! How a task ended, in one sentence, and the evidence for it.
+
+use super::assemble::Outcome;
+use super::ending::Reason;
+use super::facts::{Facts, in_unit};
+use super::hold::{Broken, Hold};
+use crate::cmd::Status;
+use record::identity::Ending;
+use record::limit::Resource;
+use record::quantity;
+use record::report::{Evidence, Exit, ExitType, serde_free::Scalar};
+use source::group::Killed;
+use source::root::Root;
+
+/// The number of the signal that the OOM killer sends.
+const SIGKILL: i32 = 9;
+
+/// How the task ended, why, and what speaks for that.
+pub(super) fn exit(
+    facts: &Facts,
+    hold: &Hold,
+    enforced: Option<&Broken>,
+    outcome: &Outcome,
+    status: Status,
+) -> Exit {
+    let (kind, code, signal) = match outcome.end.ending {
+        Ending::Code(code) => (ExitType::Normal, Some(i32::from(code)), None),
+        Ending::Signal(signal) => (ExitType::Signal, None, Some(i32::from(signal))),
+    };
+    let kind = if enforced.is_some() {
+        ExitType::Limit
+    } else {
+        kind
+    };
+    let mut evidence = facts.report.exit.evidence.clone();
+    if let Some(broken) = enforced
+        && broken.verdict.limit.resource == Resource::Memory
+        && broken.source.contains("OOM")
+    {
+        evidence.push(Evidence {
+            kind: "oom_kill".to_owned(),
+            value: Scalar::Whole(1),
+            source: broken.source.to_owned(),
+        });
+    }
+    let starved = starved(facts, hold);
+    evidence.extend(starved.as_ref().map(Starved::evidence));
+    evidence.extend(throttled(hold));
+    let cause = enforced
+        .map(limit_cause)
+        .or_else(|| reason_cause(outcome, signal, starved.as_ref()));
+    Exit {
+        kind,
+        code,
+        status: Some(i32::from(status)),
+        signal,
+        cause,
+        evidence,
+    }
+}
+
+/// A CPU quota held the task back.
+fn throttled(hold: &Hold) -> Option<Evidence> {
+    let group = hold.last_group?;
+    let time = group.throttled_time.filter(|time| time.0 > 0)?;
+    let times = group
+        .throttled
+        .map_or(String::new(), |times| format!("{times} times, "));
+    Some(Evidence {
+        kind: "throttled".to_owned(),
+        value: Scalar::Text(format!("{times}{}", quantity::show_time(time.0))),
+        source: "cgroup cpu.stat".to_owned(),
+    })
+}
+
+fn limit_cause(broken: &Broken) -> String {
+    let verdict = &broken.verdict;
+    let (limit, unit) = in_unit(&verdict.limit);
+    let who = match (&verdict.process, verdict.pid) {
+        (Some(name), Some(pid)) => format!(", most of it by {name} (pid {pid})"),
+        _ => String::new(),
+    };
+    let over = verdict.value - limit.as_f64();
+    let how = if over > 0.0 {
+        format!("exceeded by {}", quantity::show(over, unit))
+    } else {
+        "reached".to_owned()
+    };
+    format!(
+        "the limit on {} of {} was {how}{who}",
+        verdict.limit.resource.name(),
+        quantity::show(limit.as_f64(), unit),
+    )
+}
+
+fn reason_cause(
+    outcome: &Outcome,
+    signal: Option<i32>,
+    starved: Option<&Starved>,
+) -> Option<String> {
+    let name = crate::view::headline::signal_name;
+    match (outcome.reason, signal) {
+        (Some(Reason::Signal(sent)), _) => {
+            Some(format!("{} was sent to plimsoll and passed on", name(sent)))
+        }
+        (Some(Reason::FrontDied), _) => {
+            Some("plimsoll's first process was killed, so the task was ended".to_owned())
+        }
+        (Some(Reason::Descendants | Reason::Limit), None) | (None, None) => None,
+        (reason, Some(signal)) => {
+            let killed = format!("killed by signal {signal} ({})", name(signal));
+            let starved = starved.filter(|_| signal == SIGKILL && reason.is_none());
+            Some(starved.map_or_else(|| killed.clone(), |why| format!("{killed} {}", why.words())))
+        }
+    }
+}
+
+/// The kernel ended processes for want of memory, and not by a limit of ours.
+struct Starved {
+    killed: Killed,
+    /// They were of the task: its own group counted them.
+    ours: bool,
+}
+
+/// What the task's own group counted tells of the task alone; without one there is only what was
+/// counted around it.
+fn starved(facts: &Facts, hold: &Hold) -> Option<Starved> {
+    let around = facts.oom.found(&Root::default());
+    match hold.killed_by_others() {
+        None => around.map(|killed| Starved {
+            killed,
+            ours: false,
+        }),
+        Some(0) => None,
+        Some(count) => Some(Starved {
+            killed: Killed {
+                count,
+                source: "oom_kill of the task's control group".to_owned(),
+                among: None,
+                limit_of: around.and_then(|around| around.limit_of),
+            },
+            ours: true,
+        }),
+    }
+}
+
+impl Starved {
+    fn evidence(&self) -> Evidence {
+        Evidence {
+            kind: "oom_kill".to_owned(),
+            value: Scalar::Whole(self.killed.count),
+            source: self.killed.source.clone(),
+        }
+    }
+
+    /// What the kernel did, after the words that somebody was killed. No more is claimed than what
+    /// is known: whether it was the same process is not told.
+    fn words(&self) -> String {
+        let killed = &self.killed;
+        let many = match killed.count {
+            1 => "1 process".to_owned(),
+            count => format!("{count} processes"),
+        };
+        let whose = match (&killed.among, self.ours) {
+            (_, true) => "of the task".to_owned(),
+            (Some(group), _) => format!("of the control group {}", group.display()),
+            (None, _) => "of this machine".to_owned(),
+        };
+        let limit = killed.limit_of.as_ref();
+        let limit = limit.map_or_else(String::new, |dir| {
+            format!(", at the limit of {}", dir.display())
+        });
+        format!("while the kernel ended {many} {whose} for want of memory{limit}")
+    }
+}
