@@ -314,8 +314,8 @@ impl Hold {
         Some(options.grace(Some(Resource::Memory)))
     }
 
-    /// How often the group's limit could not be kept, and how many of its processes the kernel ended
-    /// for want of memory.
+    /// How often the group's limit could not be kept, and how many of its processes the kernel
+    /// ended for want of memory.
     fn oom_counts(&mut self) -> Option<OomCounts> {
         match &mut self.oom {
             Some(watch) => watch.read().ok(),
@@ -323,8 +323,8 @@ impl Hold {
         }
     }
 
-    /// Processes of the task that the kernel ended for want of memory by no limit of ours, as of the
-    /// last look; `None` where no group of our own tells.
+    /// Processes of the task that the kernel ended for want of memory by no limit of ours, as of
+    /// the last look; `None` where no group of our own tells.
     pub(crate) fn killed_by_others(&self) -> Option<u64> {
         self.killed
     }
