@@ -78,14 +78,18 @@ impl Tree {
         announced: bool,
     ) {
         let mut command = Arc::from([].as_slice());
+        let mut image = None;
         if let Some(parent) = parent.and_then(|p| self.living.get_mut(&p)) {
             command = Arc::clone(&parent.command);
+            // Without its fork it may be older than the parent's program.
+            image = parent.image.filter(|_| announced);
             parent.children += 1;
             self.auto_reaped |= parent.sigchld_ignored;
         }
         let start = start.max(self.start);
         let mut life = Life::new(pid, parent, start, command);
         life.announced = announced;
+        life.image = image;
         self.rss.open(start);
         self.virtual_size.open(start);
         life.held = self.growth.open(start);
@@ -114,6 +118,8 @@ impl Tree {
         self.virtual_size.open(at);
         (life.settled_rss, life.settled_virtual) = (at, at);
         self.growth.exec(at, &mut life.held, life.execs == 0);
+        self.images += 1;
+        life.image = Some(self.images);
         life.exec(command, path);
     }
 

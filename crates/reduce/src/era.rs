@@ -6,8 +6,10 @@
 //! rest after it.
 
 use crate::ceiling::Ceiling;
-use crate::settings::Mechanism;
+use crate::peak::MemoryPeak;
+use crate::settings::{End, Mechanism};
 use crate::tree::Tree;
+use record::sample::Memory;
 use record::unit::Nanos;
 
 /// Faults of a process on its way to its first program, which no total of the task may have.
@@ -170,6 +172,17 @@ pub struct Kin {
     pub dead: Vec<(u32, Nanos)>,
 }
 
+/// Their page faults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Of each that lives, its own.
+    pub living: Vec<(u32, u64)>,
+    /// Of all who were dead when the look began, and of nobody else in [`Kin::living`].
+    pub of_the_dead: u64,
+    /// The dead that may still not have been waited for.
+    pub unwaited: Vec<(u32, Nanos)>,
+}
+
 impl Tree {
     /// Someone ended who told nothing of it.
     pub(crate) fn mourn(&mut self, pid: u32, start: Nanos) {
@@ -207,18 +220,29 @@ impl Tree {
         crate::course::later(found, start)
     }
 
-    /// A look at the faults of the dead, which began at `from`, after all events until then were
-    /// taken, and ended at `until`. `faults` are those of all who were dead by `from`, and of
-    /// nobody else in [`Kin::living`]. Of the dead `unwaited` may still not have been waited for.
-    pub fn faults_of_the_dead(
-        &mut self,
-        from: Nanos,
-        until: Nanos,
-        faults: u64,
-        unwaited: Vec<(u32, Nanos)>,
-    ) {
-        self.dead_unwaited.listed = unwaited;
+    /// A look at the faults of the family, which began at `from`, after all events until then were
+    /// taken, and ended at `until`.
+    pub fn family(&mut self, from: Nanos, until: Nanos, faults: Faults) {
+        for (pid, own) in faults.living {
+            let life = self.living.get_mut(&pid);
+            if let Some(life) = life.filter(|life| life.held.is_told_by(own)) {
+                let unread = Memory::default();
+                self.growth
+                    .read(from, &mut life.held, Some(own), &unread, Some(0));
+            }
+        }
+        // What the dead had of the living is told by a reading of these.
+        if self.living.values().any(|life| life.held.owes()) {
+            return;
+        }
+        self.dead_unwaited.listed = faults.unwaited;
         self.dead_unwaited.news = false;
-        self.growth.cut(from, until, faults);
+        self.growth.cut(from, until, faults.of_the_dead);
+    }
+
+    /// The most memory of its own that the task can have held by `end`, by page faults alone;
+    /// `None` where they tell nothing.
+    pub fn at_most(&self, end: &End) -> Option<u64> {
+        MemoryPeak::new(self, end).own_upper()
     }
 }

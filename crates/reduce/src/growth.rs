@@ -9,8 +9,11 @@
 
 use crate::era::{FAULTS_BEFORE, Price, Sweep, Unread};
 use crate::life::Life;
-use record::sample::{Counters, PageSizes, ProcessSample};
+use record::sample::{Counters, Memory, PageSizes};
 use record::unit::Nanos;
+
+/// Faults of a process by which it is taken for larger without its memory being read.
+const GUESSED_MAX: u64 = 64;
 
 /// Pages that one fault maps of what is in memory already (`fault_around_bytes`, 64 KiB).
 const PAGES_AROUND: u64 = 16;
@@ -28,6 +31,8 @@ pub(crate) struct Held {
     resident: u64,
     /// Its faults so far, at least.
     faults: u64,
+    /// Those of them that came since its memory was read.
+    guessed: u64,
     /// Huge pages of the machine by then.
     huge: u64,
     /// Some of the faults until the next reading are of pages that it has no longer then: it was
@@ -39,6 +44,19 @@ impl Held {
     /// A child that nobody read has ended: it may have had any page that came until then.
     pub(crate) fn bequeath(&mut self) {
         self.owes = true;
+    }
+
+    /// Whether so many faults by now say what it has well enough: it was read, or executed a
+    /// program, and little came since. Of one that gets pages and gives them back they say too
+    /// much.
+    pub(crate) fn is_told_by(&self, faults: u64) -> bool {
+        let since = faults.saturating_sub(self.faults);
+        self.own.is_some() && self.guessed.saturating_add(since) <= GUESSED_MAX
+    }
+
+    /// Whether its faults until its next reading may be of pages that others have.
+    pub(crate) fn owes(&self) -> bool {
+        self.owes
     }
 
     /// What it may hold still, where `inherited` is what it had of its parent before it was read.
@@ -152,26 +170,35 @@ impl Growth {
         };
     }
 
-    /// It was read in a pass that began at `at`. `inherited`: see [`Growth::end`].
+    /// It was read in a pass that began at `at`, and had so many faults. `inherited`: see
+    /// [`Growth::end`]. Where its memory was not read, it has at most what it had before and what
+    /// came since.
     pub(crate) fn read(
         &mut self,
         at: Nanos,
         held: &mut Held,
-        sample: &ProcessSample,
+        faults: Option<u64>,
+        memory: &Memory,
         inherited: Option<u64>,
     ) {
-        let memory = &sample.memory;
         // Of one that is ending its last mark is told still.
         let mark = memory.rss.and(memory.rss_peak).map(|peak| peak.0);
-        let faults = faults(&sample.own).unwrap_or(held.faults).max(held.faults);
-        held.resident = held.resident.max(memory.rss.map_or(0, |rss| rss.0));
-        self.seen = self.seen.max(held.resident);
+        let faults = faults.unwrap_or(held.faults).max(held.faults);
+        let rss = memory.rss.map(|rss| rss.0);
+        // Without its mark the split of file and shared memory is an old one.
+        let split = mark.is_some() || rss.is_none();
+        if split {
+            held.resident = held.resident.max(rss.unwrap_or(0));
+            self.seen = self.seen.max(held.resident);
+        }
         let shared = memory.rss_shmem.map_or(0, |shared| shared.0);
-        let own = memory.rss_anon.map(|anon| anon.0.saturating_add(shared));
+        let own = memory.rss_anon.filter(|_| split);
+        let own = own.map(|anon| anon.0.saturating_add(shared));
+        let cap = mark.or(rss);
         self.shared |= shared > 0;
         let inherited = self.known(inherited);
         let grown = self.grown(held, inherited, faults);
-        let Some(most) = grown.into_iter().chain(mark).min().max(own) else {
+        let Some(most) = grown.into_iter().chain(cap).min().max(own) else {
             return;
         };
         if at <= held.settled {
@@ -182,12 +209,14 @@ impl Growth {
         if held.owes {
             self.owed = self.owed.saturating_add(faults - held.faults);
         }
+        let guessed = held.guessed.saturating_add(faults - held.faults);
         *held = Held {
             settled: at,
             own: own.or(Some(most)),
             high: held.high.max(most),
             resident: held.resident,
             faults,
+            guessed: if rss.is_some() { 0 } else { guessed },
             huge: self.huge,
             owes: false,
         };

@@ -84,6 +84,9 @@ pub(crate) struct Life {
     pub(crate) end_told: bool,
     /// Forks of its own that were told.
     pub(crate) children: u64,
+    /// The program that it runs, one number for each exec: a child without an exec has its parent's
+    /// as it was then. Nothing if that is not known.
+    pub(crate) image: Option<u64>,
     pub(crate) sigchld_ignored: bool,
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
@@ -121,6 +124,7 @@ impl Life {
             end: None,
             end_told: false,
             children: 0,
+            image: None,
             sigchld_ignored: false,
             ending: None,
             finals: None,

@@ -4,6 +4,7 @@ use crate::counters;
 use crate::life::{Life, Mix};
 use record::sample::{Counters, Memory, ProcessSample};
 use record::unit::Nanos;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The highest value of something and when it was reached.
@@ -58,6 +59,9 @@ pub(crate) struct Pass {
     pub(crate) pss: Option<u64>,
     /// Resident sets of the processes that did not tell their share.
     pub(crate) rss_without_pss: u64,
+    /// Anonymous memory of each program: the most that one of its processes has. Those that it
+    /// forked may share it, other programs share none.
+    images: HashMap<u64, u64>,
     /// By processes alive, their waited-for children included.
     pub(crate) with_children: Counters,
     /// By processes alive, children out.
@@ -100,7 +104,17 @@ impl Pass {
         self.most_threads.raise(sample.threads, life);
         if !borrows {
             self.add_memory(&sample.memory, life);
+            if let (Some(image), Some(anon)) = (life.image, sample.memory.rss_anon) {
+                let most = self.images.entry(image).or_default();
+                *most = anon.0.max(*most);
+            }
         }
+    }
+
+    /// What the programs have of their own, together.
+    fn of_images(&self) -> Option<u64> {
+        let sum = self.images.values().copied().reduce(u64::saturating_add);
+        sum.filter(|sum| *sum > 0)
     }
 
     fn add_memory(&mut self, memory: &Memory, life: &Life) {
@@ -143,6 +157,8 @@ pub(crate) struct Peaks {
     pub(crate) threads: Peak,
     pub(crate) processes: Peak,
     pub(crate) pss: Peak,
+    /// Sum of what the programs have of their own.
+    pub(crate) images: Peak,
     /// Unreclaimable memory of the group.
     pub(crate) group: Peak,
     /// Highest charge of the group.
@@ -174,6 +190,12 @@ impl Peaks {
         self.threads.raise(pass.threads, pass.at);
         self.processes.raise(Some(pass.processes), pass.at);
         self.pss.raise(pass.pss, pass.at);
+        self.glance(pass);
+    }
+
+    /// Takes what some of the processes have into account.
+    pub(crate) fn glance(&mut self, pass: &Pass) {
+        self.images.raise(pass.of_images(), pass.at);
     }
 
     /// Takes what is known of one process at `at` into account.

@@ -124,6 +124,11 @@ impl<'a> MemoryPeak<'a> {
         }
     }
 
+    /// The bound by page faults.
+    pub(crate) fn own_upper(&self) -> Option<u64> {
+        self.own_upper
+    }
+
     /// The sum of resident sets at one instant.
     pub(crate) fn rss(&self) -> Field {
         let bounds = self.rss_bounds();
@@ -193,6 +198,8 @@ impl<'a> MemoryPeak<'a> {
             "cgroup anon + shmem in samples"
         } else if bounds.lower.is_some() && bounds.lower == peaks.pss.value {
             "proportional set sizes in samples"
+        } else if bounds.lower.is_some() && bounds.lower == peaks.images.value {
+            "anonymous memory of each program in samples"
         } else {
             "largest process, file pages left out"
         };
@@ -215,10 +222,15 @@ impl<'a> MemoryPeak<'a> {
 
     fn memory_bounds(&self) -> Bounds {
         let peaks = &self.tree.peaks;
+        let tree_known = self.tree.knows_tree();
         let mut bounds = Bounds::default();
         bounds.raise(peaks.group, true);
         bounds.raise(peaks.pss, true);
         bounds.raise(peaks.unreclaimable_process, false);
+        if tree_known {
+            // Otherwise a child may be taken for a program of its own.
+            bounds.raise(peaks.images, true);
+        }
         // More than was charged to a group of our own cannot have been new memory: then the file
         // pages are not known well enough.
         // Nor can more than page faults brought.

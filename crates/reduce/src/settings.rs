@@ -24,6 +24,11 @@ impl Mechanism {
     pub const fn tells_tree(self) -> bool {
         !matches!(self, Mechanism::Procfs)
     }
+
+    /// Whether each process tells at its end what it used.
+    pub const fn tells_finals(self) -> bool {
+        !matches!(self, Mechanism::Procfs | Mechanism::Connector)
+    }
 }
 
 /// Whose time series is kept.

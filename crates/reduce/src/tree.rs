@@ -6,7 +6,7 @@ use crate::course::later;
 use crate::era::Dead;
 use crate::fold::Table;
 use crate::gpu::Gpus;
-use crate::growth::Growth;
+use crate::growth::{self, Growth};
 use crate::life::{Life, resident_peak};
 use crate::pass::{Pass, Peak, Peaks};
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
@@ -45,6 +45,8 @@ pub struct Tree {
     pub(crate) virtual_size: Ceiling,
     pub(crate) growth: Growth,
     pub(crate) dead_unwaited: Dead,
+    /// Programs executed so far.
+    pub(crate) images: u64,
     pub(crate) peaks: Peaks,
     pub(crate) pass: Option<Pass>,
     pub(crate) passes: u64,
@@ -94,6 +96,7 @@ impl Tree {
             virtual_size: Ceiling::new(start),
             growth: Growth::new(start),
             dead_unwaited: Dead::default(),
+            images: 0,
             peaks: Peaks::default(),
             pass: None,
             passes: 0,
@@ -133,6 +136,15 @@ impl Tree {
         self.record(at);
     }
 
+    /// A look at some of the living processes between two passes, which began at `at`.
+    pub fn glance(&mut self, at: Nanos, processes: &[ProcessSample]) {
+        let mut some = Pass::new(at);
+        for sample in processes {
+            self.take(at, sample, &mut some);
+        }
+        self.peaks.glance(&some);
+    }
+
     fn take(&mut self, at: Nanos, sample: &ProcessSample, pass: &mut Pass) {
         let ProcessId { pid, start_ns } = sample.id;
         let another = |life: &Life| later(start_ns, life.start) && life.announced;
@@ -167,7 +179,9 @@ impl Tree {
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
         if !borrows {
-            self.growth.read(at, &mut life.held, sample, inherited);
+            let faults = growth::faults(&sample.own);
+            self.growth
+                .read(at, &mut life.held, faults, &sample.memory, inherited);
         }
         self.peaks.process(life, at);
         pass.add(sample, life, borrows);

@@ -417,3 +417,22 @@ fn no_lower_bound_is_above_what_was_charged() {
         "{told:?}"
     );
 }
+
+#[test]
+fn programs_share_nothing_and_children_may_share_all() {
+    let at_least = |executes: bool, mechanism| {
+        let mut task = tree(mechanism);
+        fork(&mut task, 5, 1, 2);
+        if executes {
+            exec(&mut task, 6, 2, "other");
+        }
+        let one = memory(60 * MIB, 50 * MIB);
+        task.sample(ms(50), &[sample(1, 0, one, one), sample(2, 5, one, one)]);
+        let usage = task.finish(&end(60, Some(chain(one)))).usage;
+        whole(&usage, "memory_peak")
+    };
+    assert_eq!(at_least(true, Connector), 100 * MIB);
+    assert_eq!(at_least(false, Connector), 50 * MIB);
+    // What looks like an exec may be the first sight of a child.
+    assert_eq!(at_least(true, Procfs), 50 * MIB);
+}

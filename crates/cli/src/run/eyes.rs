@@ -2,8 +2,10 @@
 //! to the reducer.
 
 use super::facts::Facts;
+use super::glance::Glance;
 use super::gpu::Gpus;
 use super::hold::Hold;
+use super::introductions::Introductions;
 use super::notifier::{Notifier, Opening};
 use super::reader::{Reader, below};
 use super::reaped::Reaped;
@@ -19,10 +21,8 @@ use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
 use source::query::paging::Paging;
-use source::query::proc_pid_cmdline;
 use source::query::pss::Scales;
 use source::root::Root;
-use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -31,20 +31,6 @@ use sys::descriptor::{self, Waiting};
 
 /// A task that rests is read whole this often all the same: the kernel may take pages away.
 const REPEATED_MAX: Nanos = Nanos::from_secs(10);
-/// Processes whose introduction is remembered before the dead ones are forgotten.
-const INTRODUCED_MAX: usize = 4096;
-/// Passes in which a command line that reads as empty is read again: in the middle of an exec the
-/// new name is there before the new words are.
-const READINGS_MAX: u8 = 8;
-
-/// A process whose command line was read, where no event tells it.
-struct Introduced {
-    start: Nanos,
-    /// Its name then; nothing while its words are still to come.
-    name: Option<Vec<u8>>,
-    readings: u8,
-}
-
 /// Everything that looks at the task.
 pub(crate) struct Eyes {
     notifier: Notifier,
@@ -57,6 +43,8 @@ pub(crate) struct Eyes {
     scales: Scales,
     gpus: Gpus,
     reaped: Reaped,
+    glance: Glance,
+    glanced: Vec<ProcessSample>,
     /// What page faults bring on this machine.
     paging: Option<Paging>,
     /// The command as it was asked for: its process's first command line.
@@ -64,7 +52,7 @@ pub(crate) struct Eyes {
     root: u32,
     /// How the command's process ended, as events told it.
     root_end: Option<MainEnd>,
-    introduced: HashMap<u32, Introduced>,
+    introductions: Introductions,
     adopter: u32,
     start: Nanos,
     rhythm: Rhythm,
@@ -116,11 +104,13 @@ impl Eyes {
             scales: Scales::new(Root::default()),
             gpus: Gpus::open(),
             reaped: Reaped::default(),
+            glance: Glance::default(),
+            glanced: Vec::new(),
             paging: None,
             command: command_line(&options.command),
             root: task.pid(),
             root_end: None,
-            introduced: HashMap::new(),
+            introductions: Introductions::default(),
             adopter: task.adopter(),
             start: facts.start,
             rhythm: Rhythm::new(facts.start, options.interval),
@@ -189,6 +179,7 @@ impl Eyes {
         self.listen(facts);
         self.count_the_dead(now);
         if now < self.rhythm.next() {
+            self.glance(now);
             return;
         }
         let old = now.since(self.read_at) >= REPEATED_MAX;
@@ -196,6 +187,18 @@ impl Eyes {
             self.pass(now, task, hold, facts);
         } else {
             self.repeat(now, hold);
+        }
+    }
+
+    /// Looks at the largest processes alone, if that is due.
+    fn glance(&mut self, now: Nanos) {
+        if let Some(whom) = self.glance.due(now) {
+            let begun = clock::now(Clock::Thread);
+            self.reader.glance(whom, &mut self.glanced);
+            self.tree.glance(now, &self.glanced);
+            let cost = clock::now(Clock::Thread).saturating_sub(begun);
+            let rss = self.glanced.iter().map(resident).sum();
+            self.glance.glanced(now, cost, rss);
         }
     }
 
@@ -279,39 +282,7 @@ impl Eyes {
     /// Where no event tells of an exec: reads the command lines of processes that are new or have
     /// another name.
     fn introduce(&mut self, at: Nanos, facts: &mut Facts) {
-        let mut met = Vec::new();
-        for sample in &self.samples {
-            let known = self.introduced.get(&sample.id.pid);
-            let known = known.filter(|known| known.start == sample.id.start_ns);
-            if known.is_none_or(|known| known.name.as_ref() != Some(&sample.comm)) {
-                let readings = known.map_or(0, |known| known.readings);
-                met.push((sample.id, sample.comm.clone(), readings));
-            }
-        }
-        if self.introduced.len() > INTRODUCED_MAX {
-            let living: HashSet<u32> = self.samples.iter().map(|sample| sample.id.pid).collect();
-            self.introduced.retain(|pid, _| living.contains(pid));
-        }
-        for (id, name, readings) in met {
-            // One that ended meanwhile stays without a command line.
-            let command = proc_pid_cmdline::read(&Root::default(), id.pid).unwrap_or_default();
-            let again = command.is_empty() && readings < READINGS_MAX;
-            let introduced = Introduced {
-                start: id.start_ns,
-                name: (!again).then_some(name),
-                readings: if again { readings + 1 } else { 0 },
-            };
-            self.introduced.insert(id.pid, introduced);
-            if again {
-                continue;
-            }
-            let event = Event::Exec {
-                at,
-                pid: id.pid,
-                command,
-                truncated: false,
-                path: None,
-            };
+        for event in self.introductions.read(at, &self.samples) {
             self.take(event, facts);
         }
     }
@@ -349,9 +320,14 @@ impl Eyes {
         let cost = clock::now(Clock::Thread)
             .saturating_sub(begun)
             .saturating_sub(weighing);
-        let resident = |sample: &ProcessSample| sample.memory.rss.map_or(0, |rss| rss.0);
         let rss = self.samples.iter().map(resident).sum();
         self.rhythm.passed(now, cost, rss);
+        // Elsewhere the group, or the last word of each process, tells what it had.
+        let tells = self.notifier.kind().tells_finals() || hold.has_memory();
+        if !tells {
+            let found = self.samples.iter().map(|one| (one.id.pid, resident(one)));
+            self.glance.passed(now, found);
+        }
     }
 
     /// A limit on memory may be broken: a pass, now, that tells shared pages apart; what it cost.
@@ -392,7 +368,8 @@ impl Eyes {
             .period()
             .map(|period| now.plus(period))
             .or(batch);
-        drain.into_iter().chain([self.rhythm.next()]).min()
+        let looks = [Some(self.rhythm.next()), self.glance.next()];
+        drain.into_iter().chain(looks.into_iter().flatten()).min()
     }
 
     /// The descriptor to wait on for events. While they come thick they are taken in batches, not
@@ -454,6 +431,10 @@ impl Eyes {
             }
         }
     }
+}
+
+fn resident(sample: &ProcessSample) -> u64 {
+    sample.memory.rss.map_or(0, |rss| rss.0)
 }
 
 fn count_huge_pages(paging: &mut Option<Paging>, tree: &mut Tree) {

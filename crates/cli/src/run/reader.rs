@@ -109,6 +109,11 @@ impl Reader {
         }
     }
 
+    /// Reads some of the processes between two passes.
+    pub(crate) fn glance(&mut self, pids: &[u32], samples: &mut Vec<ProcessSample>) {
+        self.sampler.glance(pids, samples);
+    }
+
     /// Whether a pass would find what the last one found, as far as a short look tells.
     pub(crate) fn is_still(&mut self) -> bool {
         #[cfg(feature = "bpf")]

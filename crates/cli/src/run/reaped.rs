@@ -2,7 +2,7 @@
 //! waited for them. With it, what died unread long ago is not thought to be there still.
 
 use record::unit::Nanos;
-use reduce::era::Kin;
+use reduce::era::{Faults, Kin};
 use reduce::tree::Tree;
 use source::query::proc_pid_stat::{self, Stat};
 use source::root::Root;
@@ -37,31 +37,35 @@ impl Reaped {
         let begun = clock::now(Clock::Thread);
         tell(tree);
         if let Some(kin) = tree.kin()
-            && let Some((faults, unwaited)) = faults(adopter, kin)
+            && let Some(faults) = faults(adopter, kin)
         {
-            tree.faults_of_the_dead(from, Nanos(clock::boot()), faults, unwaited);
+            tree.family(from, Nanos(clock::boot()), faults);
         }
         let cost = clock::now(Clock::Thread).saturating_sub(begun);
         self.next = Nanos(clock::boot()).plus(Nanos(cost.saturating_mul(COST_SHARE)));
     }
 }
 
-/// The page faults of all that have ended, and who of them was not waited for yet. `None` if
-/// somebody was just being waited for, so that his faults may be in the sum or not.
+/// The page faults of the family. `None` if somebody was just being waited for, so that his faults
+/// may be in the sum or not.
 ///
 /// Parents are read before their children. So nobody who is found alive, or ended and not waited
 /// for, is in what his parent told before.
-fn faults(adopter: u32, kin: Kin) -> Option<(u64, Vec<(u32, Nanos)>)> {
+fn faults(adopter: u32, kin: Kin) -> Option<Faults> {
     let root = Root::default();
     let read = |pid| proc_pid_stat::read(&root, Some(pid), Found::new);
-    let mut unwaited = kin.dead;
-    unwaited.retain(|(pid, _)| process::exists(*pid));
-    let mut sum = 0u64;
-    for pid in [adopter].into_iter().chain(kin.living) {
-        sum = sum.saturating_add(read(pid).ok()?.children);
+    let mut dead = kin.dead;
+    dead.retain(|(pid, _)| process::exists(*pid));
+    let mut faults = Faults {
+        of_the_dead: read(adopter).ok()?.children,
+        ..Faults::default()
+    };
+    for pid in kin.living {
+        let found = read(pid).ok()?;
+        faults.of_the_dead = faults.of_the_dead.saturating_add(found.children);
+        faults.living.push((pid, found.own));
     }
-    let mut there = Vec::with_capacity(unwaited.len());
-    for (pid, start) in unwaited {
+    for (pid, start) in dead {
         let found = read(pid).ok()?;
         if Tree::is_another(start, found.start) {
             continue;
@@ -69,10 +73,11 @@ fn faults(adopter: u32, kin: Kin) -> Option<(u64, Vec<(u32, Nanos)>)> {
         if !found.zombie {
             return None;
         }
-        sum = sum.saturating_add(found.own).saturating_add(found.children);
-        there.push((pid, start));
+        let all = found.own.saturating_add(found.children);
+        faults.of_the_dead = faults.of_the_dead.saturating_add(all);
+        faults.unwaited.push((pid, start));
     }
-    Some((sum, there))
+    Some(faults)
 }
 
 /// What `/proc/PID/stat` tells of this.

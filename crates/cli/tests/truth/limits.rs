@@ -391,7 +391,8 @@ fn a_memory_limit_above_ours() {
     const ABOVE: &str = "\
         d=$(sed -n 's|^[0-9]*:memory:|/sys/fs/cgroup/memory|p' /proc/self/cgroup); \
         f=memory.limit_in_bytes; \
-        [ -n \"$d\" ] || { d=/sys/fs/cgroup; f=memory.max; }; \
+        [ -n \"$d\" ] || { d=/sys/fs/cgroup; f=memory.max; \
+            echo +memory > $d/cgroup.subtree_control; }; \
         g=$d/plimsoll-test-$$; \
         mkdir $g && echo 60M > $g/$f && echo $$ > $g/cgroup.procs || exit 99; \
         \"$@\"; s=$?; echo $$ > $d/cgroup.procs; rmdir $g; exit $s";

@@ -147,12 +147,32 @@ impl Sampler {
     /// new start. Files of processes that are no longer in `pids` are closed.
     pub fn sample(&mut self, pids: &[u32], out: &mut Vec<ProcessSample>) -> SampleCost {
         let begin = Instant::now();
-        let mut cost = SampleCost::default();
-        out.clear();
         self.pass += 1;
+        let known = |pid: &&u32| self.watches.contains_key(pid);
+        let fresh = pids.len() - pids.iter().filter(known).count();
         let stride = self
             .detail_files
             .div_ceil(u64::from(self.settings.detail_files.max(1)));
+        let mut cost = self.read(pids, stride, out);
+        let (met, known) = (out.len(), self.watches.len());
+        self.close_left();
+        self.same = fresh == 0 && met == pids.len() && met == known && met > 0;
+        self.detail_files = self.watches.values().map(Watch::detail_files).sum();
+        cost.files_kept = self.descriptors.kept();
+        cost.elapsed = Nanos(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        cost
+    }
+
+    /// Reads some of the processes between two passes, all details of each.
+    pub fn glance(&mut self, pids: &[u32], out: &mut Vec<ProcessSample>) {
+        self.read(pids, 0, out);
+        // What the last pass found holds no longer.
+        self.same = false;
+    }
+
+    fn read(&mut self, pids: &[u32], stride: u64, out: &mut Vec<ProcessSample>) -> SampleCost {
+        let mut cost = SampleCost::default();
+        out.clear();
         let mut turn = Turn {
             pass: self.pass,
             stride,
@@ -162,8 +182,6 @@ impl Sampler {
             io_wait: self.io_wait,
             io_uring: self.io_uring,
         };
-        let known = |pid: &&u32| self.watches.contains_key(pid);
-        let fresh = pids.len() - pids.iter().filter(known).count();
         for &pid in pids {
             match self.sample_one(pid, &mut turn, &mut cost) {
                 Ok(sample) => out.push(sample),
@@ -171,12 +189,6 @@ impl Sampler {
                 Err(_) => cost.unreadable += 1,
             }
         }
-        let (met, known) = (out.len(), self.watches.len());
-        self.close_left();
-        self.same = fresh == 0 && met == pids.len() && met == known && met > 0;
-        self.detail_files = self.watches.values().map(Watch::detail_files).sum();
-        cost.files_kept = self.descriptors.kept();
-        cost.elapsed = Nanos(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
         cost
     }
 
