@@ -1,6 +1,9 @@
 //! Eras against tasks whose every page is known: the bound holds the truth, and is the tighter for
 //! them.
 
+#![allow(clippy::unwrap_used, reason = "the model knows its own processes")]
+#![allow(clippy::indexing_slicing, reason = "the model knows its own processes")]
+
 mod scene;
 
 use proptest::prelude::*;

@@ -16,7 +16,7 @@ fn root_a_filler_over_the_limit_meets_an_oom_event() {
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
     let counts = watch.read().unwrap();
     assert!(counts.events >= 1 && counts.kills == 1, "{counts:?}");
-    assert_eq!(group.oom_kills().unwrap(), 1);
+    assert_eq!(group.oom_counts().unwrap().kills, 1);
     let dir = &group.memory_part().unwrap().dir;
     for file in ["memory.max_usage_in_bytes", "memory.peak"] {
         let peak = dir
