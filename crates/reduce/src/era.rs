@@ -131,14 +131,24 @@ impl Sweep {
     }
 
     /// The bound, if all that is unread is `unread`, and at most `largest` was held by one process.
-    pub(crate) fn bound(&self, unread: Unread, price: Price, largest: Option<u64>) -> Option<u64> {
+    /// `over`: everybody's end was told by now.
+    pub(crate) fn bound(
+        &self,
+        unread: Unread,
+        price: Price,
+        largest: Option<u64>,
+        over: bool,
+    ) -> Option<u64> {
         let within = |ceiling: &Ceiling, unread| {
             ceiling.bound_within(price.of(unread), price.apiece, largest)
         };
         let whole = within(&self.whole, unread);
         let eras = self.eras.as_ref();
         let eras = eras.filter(|eras| eras.fault == price.fault);
-        let eras = eras.and_then(|eras| within(&eras.ceiling, unread.beyond(eras.base)));
+        let eras = eras.and_then(|eras| {
+            let base = eras.mark.filter(|_| over).map(|mark| mark.unread);
+            within(&eras.ceiling, unread.beyond(base.unwrap_or(eras.base)))
+        });
         whole.into_iter().chain(eras).min()
     }
 }

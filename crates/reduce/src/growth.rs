@@ -347,12 +347,13 @@ impl Growth {
     }
 
     /// The bound, if `living`, with what they inherited, are still to be settled, the task had
-    /// `faults` in all, and no process ever was larger than `largest`.
+    /// `faults` in all, and no process ever was larger than `largest`. `over`: the task has ended.
     pub(crate) fn bound<'a>(
         &self,
         living: impl Iterator<Item = (&'a Life, Option<u64>)>,
         faults: u64,
         largest: Option<u64>,
+        over: bool,
     ) -> Option<u64> {
         let price = self.price().filter(|_| !self.lost)?;
         let (mut sweep, mut read) = (self.sweep.clone(), self.read);
@@ -361,7 +362,7 @@ impl Growth {
             sweep.each(|ceiling| ceiling.settle_above(life.held.settled, base));
             read = read.saturating_add(life.held.faults);
         }
-        sweep.bound(self.unread(faults, read), price, largest)
+        sweep.bound(self.unread(faults, read), price, largest, over)
     }
 }
 

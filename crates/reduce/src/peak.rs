@@ -102,7 +102,8 @@ impl<'a> MemoryPeak<'a> {
                 .living
                 .values()
                 .map(|life| (life, tree.inherited(life)));
-            tree.growth.bound(living, faults, bound)
+            let over = end.main.is_some();
+            tree.growth.bound(living, faults, bound, over)
         });
         // What was written may be shared memory, which came without a fault.
         let faultless = match tree.growth.unseen(chain) {
