@@ -7,7 +7,7 @@
 
 use crate::ceiling::Ceiling;
 use crate::peak::MemoryPeak;
-use crate::settings::{End, Mechanism};
+use crate::settings::End;
 use crate::tree::Tree;
 use record::sample::Memory;
 use record::unit::Nanos;
@@ -196,7 +196,8 @@ pub struct Faults {
 impl Tree {
     /// Someone ended who told nothing of it.
     pub(crate) fn mourn(&mut self, pid: u32, start: Nanos) {
-        if self.settings.mechanism == Mechanism::Connector && self.growth.counts() {
+        let mechanism = self.settings.mechanism;
+        if mechanism.tells_tree() && !mechanism.tells_finals() && self.growth.counts() {
             self.dead_unwaited.push(pid, start);
         }
     }
@@ -241,11 +242,11 @@ impl Tree {
                     .read(from, &mut life.held, Some(own), &unread, Some(0));
             }
         }
+        self.dead_unwaited.listed = faults.unwaited;
         // What the dead had of the living is told by a reading of these.
         if self.living.values().any(|life| life.held.owes()) {
             return;
         }
-        self.dead_unwaited.listed = faults.unwaited;
         self.dead_unwaited.news = false;
         self.growth.cut(from, until, faults.of_the_dead);
     }

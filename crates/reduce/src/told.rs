@@ -112,8 +112,8 @@ impl Tree {
         self.growth.begin(sizes, huge_made);
     }
 
-    /// The machine has made so many huge pages by now: to be told as each pass begins, before its
-    /// processes are read, and at last.
+    /// The machine has made so many huge pages by now: to be told as each pass and each look at
+    /// the dead begins, before anybody is read, and at last.
     pub fn huge_pages(&mut self, made: u64) {
         self.growth.huge_pages(made);
     }

@@ -43,7 +43,7 @@ pub(super) fn exit(
             source: broken.source.to_owned(),
         });
     }
-    let starved = starved(facts, hold);
+    let starved = starved(facts, hold, outcome.end.ending);
     evidence.extend(starved.as_ref().map(Starved::evidence));
     evidence.extend(throttled(hold));
     let cause = enforced
@@ -109,8 +109,12 @@ fn reason_cause(
         (Some(Reason::Descendants | Reason::Limit), None) | (None, None) => None,
         (reason, Some(signal)) => {
             let killed = format!("killed by signal {signal} ({})", name(signal));
-            let starved = starved.filter(|_| signal == SIGKILL && reason.is_none());
-            Some(starved.map_or_else(|| killed.clone(), |why| format!("{killed} {}", why.words())))
+            Some(match starved {
+                Some(why) if signal == SIGKILL && reason.is_none() => {
+                    format!("{killed} {}", why.words())
+                }
+                _ => killed,
+            })
         }
     }
 }
@@ -123,11 +127,12 @@ struct Starved {
 }
 
 /// What the task's own group counted tells of the task alone; without one there is only what was
-/// counted around it.
-fn starved(facts: &Facts, hold: &Hold) -> Option<Starved> {
-    let around = facts.oom.found(&Root::default());
+/// counted around it, which says nothing of a task that ended well.
+fn starved(facts: &Facts, hold: &Hold, ending: Ending) -> Option<Starved> {
+    let around = || facts.oom.found(&Root::default());
     match hold.killed_by_others() {
-        None => around.map(|killed| Starved {
+        None if ending == Ending::Code(0) => None,
+        None => around().map(|killed| Starved {
             killed,
             ours: false,
         }),
@@ -137,7 +142,7 @@ fn starved(facts: &Facts, hold: &Hold) -> Option<Starved> {
                 count,
                 source: "oom_kill of the task's control group".to_owned(),
                 among: None,
-                limit_of: around.and_then(|around| around.limit_of),
+                limit_of: around().and_then(|around| around.limit_of),
             },
             ours: true,
         }),

@@ -31,6 +31,7 @@ use sys::descriptor::{self, Waiting};
 
 /// A task that rests is read whole this often all the same: the kernel may take pages away.
 const REPEATED_MAX: Nanos = Nanos::from_secs(10);
+
 /// Everything that looks at the task.
 pub(crate) struct Eyes {
     notifier: Notifier,

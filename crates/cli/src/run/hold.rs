@@ -348,12 +348,9 @@ impl Hold {
     pub(crate) fn last_look(&mut self, now: Nanos, eyes: &mut Eyes, options: &RunOptions) {
         self.sample(now, &mut eyes.tree);
         self.check_oom(now, eyes, options);
-        let held = self.kernel_memory.is_some();
-        let others = |counts: OomCounts| match counts.events {
-            1.. if held => 0,
-            _ => counts.kills,
-        };
-        self.killed = self.oom_counts().map(others);
+        let counts = self.oom_counts();
+        let ours = |counts: &OomCounts| self.kernel_memory.is_some() && counts.events > 0;
+        self.killed = counts.map(|counts| if ours(&counts) { 0 } else { counts.kills });
         self.folders.last_look(now, &mut eyes.tree);
     }
 

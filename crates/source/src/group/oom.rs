@@ -53,28 +53,27 @@ impl OomKills {
         }
     }
 
-    /// What was counted since: of the group if it tells, else of the machine.
+    /// What was counted since: of the group, or of the machine where no group tells.
     pub fn found(&self, root: &Root) -> Option<Killed> {
         let limit_of = self.levels.iter().find_map(|(dir, before)| {
             let now = count(dir, V2_LOCAL, "oom")?;
             (now > *before).then(|| dir.path().to_owned())
         });
-        if let Some((dir, file, before)) = &self.group
-            && let Some(now) = count(dir, file, "oom_kill")
-            && now > *before
-        {
-            return Some(Killed {
-                count: now - before,
-                source: dir.path().join(file).display().to_string(),
-                among: Some(dir.path().to_owned()),
-                limit_of,
-            });
-        }
-        let killed = machine(root)?.checked_sub(self.machine?)?;
-        (killed > 0).then(|| Killed {
-            count: killed,
-            source: "/proc/vmstat oom_kill".to_owned(),
-            among: None,
+        let (now, before, source, among) = match &self.group {
+            Some((dir, file, before)) => {
+                let source = dir.path().join(file).display().to_string();
+                let now = count(dir, file, "oom_kill")?;
+                (now, *before, source, Some(dir.path().to_owned()))
+            }
+            None => {
+                let source = "/proc/vmstat oom_kill".to_owned();
+                (machine(root)?, self.machine?, source, None)
+            }
+        };
+        (now > before).then(|| Killed {
+            count: now - before,
+            source,
+            among,
             limit_of,
         })
     }
@@ -125,6 +124,10 @@ mod tests {
             fs::write(self.0.path().join(file), text).unwrap();
         }
 
+        fn without_groups(&self) -> OomKills {
+            OomKills::begin(&self.root(), &Places::default())
+        }
+
         fn begin(&self) -> OomKills {
             let place = Place {
                 top: self.0.path().join("cgroup"),
@@ -156,10 +159,11 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_anywhere_on_the_machine_is_told_as_that() {
+    fn a_kill_anywhere_on_the_machine_is_told_where_no_group_tells() {
         let machine = Machine::new();
-        let kills = machine.begin();
+        let (within, kills) = (machine.begin(), machine.without_groups());
         machine.write("proc/vmstat", "oom_kill 9\n");
+        assert_eq!(within.found(&machine.root()), None, "of others");
         let found = kills.found(&machine.root()).unwrap();
         assert_eq!((found.count, found.among), (2, None));
         // A kernel that does not count them tells nothing.
