@@ -11,6 +11,7 @@ pub mod era;
 mod fold;
 mod gpu;
 mod growth;
+mod image;
 mod life;
 pub mod limit;
 pub mod live;

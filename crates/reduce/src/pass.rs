@@ -4,7 +4,6 @@ use crate::counters;
 use crate::life::{Life, Mix};
 use record::sample::{Counters, Memory, ProcessSample};
 use record::unit::Nanos;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The highest value of something and when it was reached.
@@ -43,6 +42,15 @@ impl Biggest {
     }
 }
 
+/// Anonymous memory of a process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// The program that it runs.
+    pub(crate) image: u64,
+    pub(crate) pid: u32,
+    pub(crate) anon: u64,
+}
+
 /// The sums of one pass. A sum is absent if no process told its part.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pass {
@@ -59,9 +67,8 @@ pub(crate) struct Pass {
     pub(crate) pss: Option<u64>,
     /// Resident sets of the processes that did not tell their share.
     pub(crate) rss_without_pss: u64,
-    /// Anonymous memory of each program: the most that one of its processes has. Those that it
-    /// forked may share it, other programs share none.
-    images: HashMap<u64, u64>,
+    /// Anonymous memory of each process of which the program is known.
+    pub(crate) images: Vec<Part>,
     /// By processes alive, their waited-for children included.
     pub(crate) with_children: Counters,
     /// By processes alive, children out.
@@ -105,16 +112,13 @@ impl Pass {
         if !borrows {
             self.add_memory(&sample.memory, life);
             if let (Some(image), Some(anon)) = (life.image, sample.memory.rss_anon) {
-                let most = self.images.entry(image).or_default();
-                *most = anon.0.max(*most);
+                self.images.push(Part {
+                    image,
+                    pid: life.pid,
+                    anon: anon.0,
+                });
             }
         }
-    }
-
-    /// What the programs have of their own, together.
-    fn of_images(&self) -> Option<u64> {
-        let sum = self.images.values().copied().reduce(u64::saturating_add);
-        sum.filter(|sum| *sum > 0)
     }
 
     fn add_memory(&mut self, memory: &Memory, life: &Life) {
@@ -178,8 +182,9 @@ pub(crate) struct Peaks {
 }
 
 impl Peaks {
-    /// Takes the sums of a pass into account.
-    pub(crate) fn pass(&mut self, pass: &Pass) {
+    /// Takes the sums of a pass into account. `images` is the sum of what the programs have of
+    /// their own.
+    pub(crate) fn pass(&mut self, pass: &Pass, images: Option<u64>) {
         if self.rss.raise(pass.rss, pass.at) {
             self.rss_anon = pass.rss_anon;
             self.rss_file = pass.rss_file;
@@ -190,12 +195,7 @@ impl Peaks {
         self.threads.raise(pass.threads, pass.at);
         self.processes.raise(Some(pass.processes), pass.at);
         self.pss.raise(pass.pss, pass.at);
-        self.glance(pass);
-    }
-
-    /// Takes what some of the processes have into account.
-    pub(crate) fn glance(&mut self, pass: &Pass) {
-        self.images.raise(pass.of_images(), pass.at);
+        self.images.raise(images, pass.at);
     }
 
     /// Takes what is known of one process at `at` into account.

@@ -251,6 +251,7 @@ impl<'a> MemoryPeak<'a> {
         } else if self.chain_grew_by_itself() {
             bounds.infer(chain);
         }
+        bounds.sampled |= self.samples_saw(bounds.lower);
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
         let lower = bounds.lower;
         let holds = |upper: &u64| Some(*upper) >= lower;
@@ -263,6 +264,17 @@ impl<'a> MemoryPeak<'a> {
             bounds.cap(own_upper.filter(holds));
         }
         bounds
+    }
+
+    /// Whether what several processes had together was seen in samples to be about `lower`: then
+    /// that is what is known, where no bound says more.
+    fn samples_saw(&self, lower: Option<u64>) -> bool {
+        let peaks = &self.tree.peaks;
+        let several = self.tree.alive_peak.value > Some(1);
+        let seen = [peaks.pss, peaks.images, peaks.unreclaimable_process];
+        let seen = seen.iter().filter_map(|peak| peak.value).max();
+        let near = |(seen, lower): (u64, u64)| seen >= lower - lower / 10;
+        several && seen.zip(lower).is_some_and(near)
     }
 
     /// The largest process of the chain less the most file pages seen in any, and whether a process

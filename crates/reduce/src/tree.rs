@@ -130,7 +130,7 @@ impl Tree {
         }
         self.miss(at);
         self.passes += 1;
-        self.peaks.pass(&pass);
+        self.peaks.pass(&pass, self.of_images(&pass.images));
         self.pass = Some(pass);
         self.advance(at);
         self.record(at);
@@ -142,7 +142,7 @@ impl Tree {
         for sample in processes {
             self.take(at, sample, &mut some);
         }
-        self.peaks.glance(&some);
+        self.peaks.images.raise(self.of_images(&some.images), at);
     }
 
     fn take(&mut self, at: Nanos, sample: &ProcessSample, pass: &mut Pass) {

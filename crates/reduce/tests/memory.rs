@@ -192,10 +192,11 @@ fn one_process_that_nobody_sampled_is_exact_by_the_chain() {
     assert_eq!(method(&usage, "rss_peak"), Method::Exact);
 }
 
-/// Eight processes over one mapping of 512 MiB.
+/// Eight processes over one mapping of 512 MiB: one has made it and forked the others.
 fn eight(task: &mut reduce::tree::Tree, pss: Option<u64>) {
-    for pid in 2..10 {
-        fork(task, 5, 1, pid);
+    fork(task, 5, 1, 2);
+    for pid in 3..10 {
+        fork(task, 5, 2, pid);
     }
     let one = Used {
         pss,
@@ -254,6 +255,37 @@ fn a_group_that_processes_left_bounds_nothing_from_above() {
     assert!(whole(&usage, "memory_peak") >= 120 * MIB);
     assert_eq!(whole(&usage, "cgroup_peak"), 9 * MIB);
     assert_eq!(method(&usage, "cgroup_peak"), LOWER);
+}
+
+#[test]
+fn workers_that_a_small_process_forked_have_what_they_have_by_themselves() {
+    let mut task = tree(Connector);
+    let workers = 2..6;
+    for pid in workers.clone() {
+        fork(&mut task, 5, 1, pid);
+    }
+    let (small, large) = (memory(9 * MIB, 5 * MIB), memory(49 * MIB, 45 * MIB));
+    let mut pass: Vec<_> = workers.map(|pid| sample(pid, 5, large, large)).collect();
+    pass.push(sample(1, 0, small, small));
+    task.sample(ms(100), &pass);
+    let usage = task.finish(&end(200, None)).usage;
+    // Each may have inherited all that was ever resident of the parent.
+    assert_eq!(whole(&usage, "memory_peak"), (5 + 4 * 36) * MIB);
+    assert_eq!(method(&usage, "memory_peak"), SAMPLED);
+}
+
+/// A bound eight times the value would say nothing.
+#[test]
+fn what_samples_saw_of_several_processes_is_said_to_be_sampled_where_bounds_are_wide() {
+    let mut task = tree(Bpf);
+    eight(&mut task, None);
+    for pid in 2..10 {
+        exit(&mut task, 900, pid, memory(512 * MIB, 512 * MIB));
+    }
+    exit(&mut task, 901, 1, shell());
+    let usage = task.finish(&end(901, None)).usage;
+    assert!(near(whole(&usage, "memory_peak"), 512 * MIB));
+    assert_eq!(method(&usage, "memory_peak"), SAMPLED);
 }
 
 #[test]

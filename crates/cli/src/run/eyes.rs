@@ -206,6 +206,10 @@ impl Eyes {
     /// A pass over a task that has not run since the last one: the same values hold now.
     fn repeat(&mut self, now: Nanos, hold: &mut Hold) {
         hold.repeat(now, &mut self.tree);
+        if !hold.has_memory() {
+            // Pages are told apart best while nobody moves.
+            self.scales.weigh(&mut self.samples, now.since(self.start));
+        }
         self.tree.sample(now, &self.samples);
         self.gpus.collect(&mut self.tree);
         self.rhythm.repeated(now);

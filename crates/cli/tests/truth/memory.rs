@@ -62,9 +62,7 @@ fn eight(mechanism: Mechanism, how: &str) {
     // Long enough for a pass while all of them are there.
     let hold = (2000 * slowness().min(5)).to_string();
     let command = words![program("share.static"), "512", "8", how, hold];
-    let done = Run::watched(mechanism, command)
-        .options(["--interval", "100ms"])
-        .finish();
+    let done = Run::watched(mechanism, command).finish();
     done.expect_status(0);
     let group = field(&done, "cgroup_peak").value().is_some();
     let once = if group { Rigour::Near } else { Rigour::Sampled };

@@ -23,8 +23,11 @@ const PROCESS_MAX: Bytes = Bytes(4 << 30);
 /// A new reading is worth it when the sum of resident sets has grown by this, in percent.
 const GROWTH_PERCENT: u64 = 10;
 
-/// A reading during which the sum of resident sets changed by more than this, in percent, is none.
+/// A reading during which the sum of resident sets changed by more than this, in percent, is none;
+/// one is not begun while the sum changes by more from pass to pass, unless it does so for long.
 const CHANGE_PERCENT: u64 = 3;
+/// A reading is put off until the task is older by one part in this.
+const PATIENCE: u64 = 2;
 
 /// The budget and what was spent of it.
 #[derive(Debug, Default)]
@@ -33,6 +36,10 @@ pub struct Scales {
     spent_ns: u64,
     readings: u64,
     heaviest: u64,
+    /// The sum of resident sets in the pass before.
+    before: u64,
+    /// How old the task was when a reading was put off.
+    put_off: Option<Nanos>,
     forced: bool,
 }
 
@@ -61,17 +68,20 @@ impl Scales {
         let sum: u64 = samples.iter().map(resident).sum();
         let several = samples.iter().filter(|sample| resident(sample) > 0).count() > 1;
         let grown = sum.saturating_mul(100) > self.heaviest.saturating_mul(100 + GROWTH_PERCENT);
+        let before = std::mem::replace(&mut self.before, sum);
         let worth = several && grown && self.affords(sum, samples.len() as u64, age);
-        if !forced && !worth {
+        let now = worth && (!changed(before, sum) || self.is_overdue(age));
+        if !forced && !now {
             return;
         }
+        self.put_off = None;
         self.readings += 1;
         let begun = Instant::now();
         let weights = self.read(samples, forced);
         let after: u64 = samples.iter().map(|sample| self.resident_now(sample)).sum();
         let spent = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.spent_ns = self.spent_ns.saturating_add(spent);
-        let moved = sum.abs_diff(after).saturating_mul(100) > sum.saturating_mul(CHANGE_PERCENT);
+        let moved = changed(sum, after);
         if moved && !forced {
             return;
         }
@@ -110,11 +120,22 @@ impl Scales {
             .map_or(0, |rss| rss.0)
     }
 
+    /// Whether waiting for the task to hold still has lasted long enough.
+    fn is_overdue(&mut self, age: Nanos) -> bool {
+        let since = *self.put_off.get_or_insert(age);
+        age.since(since).0 > since.0 / PATIENCE
+    }
+
     fn affords(&self, sum: u64, processes: u64, age: Nanos) -> bool {
         let cost = (sum >> 20) * NS_PER_MIB + processes * NS_PER_PROCESS;
         let first = self.readings == 0 && age >= FIRST_AGE && cost <= FIRST_MAX;
         first || cost <= (age.0 / SHARE).saturating_sub(self.spent_ns)
     }
+}
+
+fn changed(before: u64, sum: u64) -> bool {
+    let difference = before.abs_diff(sum).saturating_mul(100);
+    difference > before.max(sum).saturating_mul(CHANGE_PERCENT)
 }
 
 /// Takes `bytes` off the weights, from the first on.
@@ -149,6 +170,15 @@ mod tests {
         assert!(scales.affords(4 * gib, 8, Nanos::from_secs(3)));
         scales.spent_ns = 50_000_000;
         assert!(!scales.affords(4 * gib, 8, Nanos::from_secs(3)));
+    }
+
+    #[test]
+    fn a_task_that_moves_is_weighed_later_but_is_weighed() {
+        let mut scales = Scales::default();
+        assert!(changed(0, 100) && changed(100, 96) && !changed(100, 98) && !changed(0, 0));
+        assert!(!scales.is_overdue(Nanos::from_millis(200)));
+        assert!(!scales.is_overdue(Nanos::from_millis(300)));
+        assert!(scales.is_overdue(Nanos::from_millis(301)));
     }
 
     #[test]
