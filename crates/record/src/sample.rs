@@ -159,4 +159,6 @@ pub struct MainEnd {
     pub at: Nanos,
     /// How.
     pub ending: Ending,
+    /// Its own page faults, its children's left out, if they were read after its end.
+    pub faults: Option<u64>,
 }

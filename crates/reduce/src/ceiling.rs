@@ -92,6 +92,16 @@ impl Ceiling {
         self.forget(from);
     }
 
+    /// What was opened at `from` held at most `base` until `until`, and something unknown more
+    /// unless it is `known` to be all.
+    pub(crate) fn settle_between(&mut self, from: Nanos, until: Nanos, base: u64, known: bool) {
+        self.add(from, until, Some(base));
+        if !known {
+            self.add(from, until, None);
+        }
+        self.forget(from);
+    }
+
     fn add(&mut self, from: Nanos, until: Nanos, peak: Option<u64>) {
         for segment in self.segments.iter_mut().rev() {
             if segment.start < from {

@@ -90,7 +90,7 @@ impl Tree {
         let mut life = Life::new(pid, parent, start, command);
         life.announced = announced;
         life.image = image;
-        self.rss.open(start);
+        life.resident = self.resident.open(start);
         self.virtual_size.open(start);
         life.held = self.growth.open(start);
         self.living.insert(pid, life);
@@ -108,16 +108,15 @@ impl Tree {
         let at = at.max(self.start);
         if life.execs == 0 {
             // Until its first exec a child borrows the pages of its parent.
-            self.rss.forget(life.settled_rss);
             self.virtual_size.forget(life.settled_virtual);
+            self.resident.begin(at, &mut life.resident, &self.growth);
         } else {
-            self.rss.settle(life.settled_rss, None);
             self.virtual_size.settle(life.settled_virtual, None);
+            self.resident.renew(at, &mut life.resident, &self.growth);
         }
-        self.rss.open(at);
         self.virtual_size.open(at);
-        (life.settled_rss, life.settled_virtual) = (at, at);
-        self.growth.exec(at, &mut life.held, life.execs == 0);
+        life.settled_virtual = at;
+        self.growth.exec(at, &mut life.held);
         self.images += 1;
         life.image = Some(self.images);
         life.exec(command, path);
@@ -163,12 +162,16 @@ impl Tree {
         life.finals = own.map(|own| Box::new(*own));
         life.peaks = peaks.unwrap_or_default();
         let rss = life.peaks.rss.map(|b| b.0);
-        self.rss.settle(life.settled_rss, rss);
+        if life.held.is_unseen() {
+            self.resident.ended_unseen(at);
+        }
+        let is_root = pid == self.root;
+        self.resident.end(at, &life.resident, rss, is_root);
         let size = life.peaks.virtual_size.map(|b| b.0);
         self.virtual_size.settle(life.settled_virtual, size);
         let inherited = self.inherited(&life);
         self.bequeath(&life);
-        self.growth.end(at, &life.held, own, rss, inherited);
+        self.growth.end(at, &mut life.held, own, rss, inherited);
         self.mourn(life.pid, life.start);
         self.peaks.process(&life, at);
         if self.awaits_cpu(&life) {

@@ -235,9 +235,14 @@ impl Tree {
     /// taken, and ended at `until`.
     pub fn family(&mut self, from: Nanos, until: Nanos, faults: Faults) {
         for (pid, own) in faults.living {
-            let life = self.living.get_mut(&pid);
-            if let Some(life) = life.filter(|life| life.held.is_told_by(own)) {
+            let Some(life) = self.living.get_mut(&pid) else {
+                continue;
+            };
+            self.growth.settle_before(&mut life.held, Some(own));
+            if life.held.is_told_by(own) {
                 let unread = Memory::default();
+                self.resident
+                    .read(from, &mut life.resident, None, Some(own), &self.growth);
                 self.growth
                     .read(from, &mut life.held, Some(own), &unread, Some(0));
             }
@@ -248,7 +253,11 @@ impl Tree {
             return;
         }
         self.dead_unwaited.news = false;
-        self.growth.cut(from, until, faults.of_the_dead);
+        let unread = self.growth.unread_of_the_dead(faults.of_the_dead);
+        if let Some(price) = self.growth.mapping_price() {
+            self.resident.cut(from, until, unread, price);
+        }
+        self.growth.cut(from, until, unread);
     }
 
     /// The most memory of its own that the task can have held by `end`, by page faults alone;

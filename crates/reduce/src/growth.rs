@@ -35,9 +35,25 @@ pub(crate) struct Held {
     guessed: u64,
     /// Huge pages of the machine by then.
     huge: u64,
-    /// Some of the faults until the next reading are of pages that it has no longer then: it was
-    /// another program, or a child that ended unread has them.
+    /// Some of the faults until the next reading are of pages that it has no longer then: a child
+    /// that ended unread has them.
     owes: bool,
+    /// The resident set was read, of this program.
+    met: bool,
+    /// What it held before its last exec is not settled yet.
+    before: Option<Before>,
+}
+
+/// A process as another program, or before its first one: what it held then becomes known by its
+/// faults at the next reading.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    from: Nanos,
+    until: Nanos,
+    /// Its own pages at `from`, bytes, and its faults and the machine's huge pages by then.
+    own: u64,
+    faults: u64,
+    huge: u64,
 }
 
 impl Held {
@@ -57,6 +73,11 @@ impl Held {
     /// Whether its faults until its next reading may be of pages that others have.
     pub(crate) fn owes(&self) -> bool {
         self.owes
+    }
+
+    /// Whether nobody ever read its faults.
+    pub(crate) fn is_unseen(&self) -> bool {
+        self.faults == 0
     }
 
     /// What it may hold still, where `inherited` is what it had of its parent before it was read.
@@ -151,23 +172,59 @@ impl Growth {
         }
     }
 
-    /// It executes a program: the first one, or another one.
-    pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held, first: bool) {
-        if first {
-            // Until then it shares the pages of its parent.
-            self.sweep.each(|ceiling| ceiling.forget(held.settled));
-        } else {
-            self.end_unread(held, 0);
-        }
+    /// It executes a program. A child has what it got since its fork until then; the rest it shares
+    /// with its parent.
+    pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held) {
+        let before = match held.before {
+            // Nobody read it in between.
+            Some(before) => {
+                self.sweep.each(|ceiling| ceiling.forget(held.settled));
+                Some(Before {
+                    until: at,
+                    ..before
+                })
+            }
+            None if at > held.settled => Some(Before {
+                from: held.settled,
+                until: at,
+                own: held.own.unwrap_or(0),
+                faults: held.faults,
+                huge: held.huge,
+            }),
+            None => {
+                self.sweep.each(|ceiling| ceiling.forget(held.settled));
+                None
+            }
+        };
         self.sweep.each(|ceiling| ceiling.open(at));
         *held = Held {
             settled: at,
             own: Some(0),
             faults: held.faults,
             huge: self.huge,
-            owes: !first || held.owes,
+            owes: held.owes,
+            before,
             ..Held::default()
         };
+    }
+
+    /// What it held before its exec, if it had so many `faults` by some time after it; unknown if
+    /// nobody knows.
+    pub(crate) fn settle_before(&mut self, held: &mut Held, faults: Option<u64>) {
+        let Some(before) = held.before.take() else {
+            return;
+        };
+        let most = faults.and_then(|faults| {
+            let (own, since) = (before.own, faults.saturating_sub(before.faults));
+            self.got(own, since, before.huge)
+        });
+        let base = most.unwrap_or(before.own);
+        self.sweep.each(|ceiling| {
+            ceiling.settle_between(before.from, before.until, base, most.is_some());
+        });
+        if most.is_none() {
+            self.unread_since(before.huge);
+        }
     }
 
     /// It was read in a pass that began at `at`, and had so many faults. `inherited`: see
@@ -194,16 +251,19 @@ impl Growth {
         let shared = memory.rss_shmem.map_or(0, |shared| shared.0);
         let own = memory.rss_anon.filter(|_| split);
         let own = own.map(|anon| anon.0.saturating_add(shared));
-        let cap = mark.or(rss);
         self.shared |= shared > 0;
-        let inherited = self.known(inherited);
-        let grown = self.grown(held, inherited, faults);
+        self.lost |= inherited.is_none();
+        let grown = inherited.and_then(|inherited| self.grown(held, inherited, faults));
+        // The first reading may be of what it is about to become: the memory of an exec is there
+        // before it is told.
+        let cap = mark.or(rss).filter(|_| held.met || grown.is_none());
         let Some(most) = grown.into_iter().chain(cap).min().max(own) else {
             return;
         };
         if at <= held.settled {
             return;
         }
+        self.settle_before(held, Some(faults));
         self.sweep
             .each(|ceiling| ceiling.settle_until(held.settled, at, most));
         if held.owes {
@@ -219,6 +279,8 @@ impl Growth {
             guessed: if rss.is_some() { 0 } else { guessed },
             huge: self.huge,
             owes: false,
+            met: held.met || rss.is_some(),
+            before: None,
         };
     }
 
@@ -228,16 +290,17 @@ impl Growth {
     pub(crate) fn end(
         &mut self,
         at: Nanos,
-        held: &Held,
+        held: &mut Held,
         own: Option<&Counters>,
         mark: Option<u64>,
         inherited: Option<u64>,
     ) {
-        if held.faults == 0 {
+        if held.is_unseen() {
             self.sweep.ended_unseen(at);
         }
         let inherited = self.known(inherited);
         let last = own.and_then(faults);
+        self.settle_before(held, last);
         let read = if held.owes { None } else { last };
         let read = read.unwrap_or(0).max(held.faults);
         self.read = self.read.saturating_add(read);
@@ -274,6 +337,7 @@ impl Growth {
     }
 
     fn unread_since(&mut self, made: u64) {
+        let made = made.max(self.huge_before);
         self.unread = Some(self.unread.map_or(made, |before| before.min(made)));
     }
 
@@ -282,10 +346,9 @@ impl Growth {
         self.sizes.is_some()
     }
 
-    /// The dead had `faults`: see [`Tree::faults_of_the_dead`](crate::tree::Tree).
-    pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, faults: u64) {
+    /// So much is unread of the dead: see [`Sweep::cut`].
+    pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, unread: Unread) {
         if let Some(price) = self.price() {
-            let unread = self.unread(faults, self.read);
             self.sweep.cut(from, until, unread, price);
         }
     }
@@ -321,15 +384,55 @@ impl Growth {
     }
 
     fn grown(&self, held: &Held, inherited: u64, faults: u64) -> Option<u64> {
+        let own = held.own.unwrap_or(inherited);
+        self.got(own, faults.saturating_sub(held.faults), held.huge)
+    }
+
+    /// The most that can be resident of `mark` bytes after so many `faults` more, when the machine
+    /// had made `huge` huge pages before them: each may map the pages around it.
+    pub(crate) fn mapped(&self, mark: u64, faults: u64, huge: u64) -> Option<u64> {
+        let around = faults.saturating_mul(PAGES_AROUND - 1);
+        let around = around.saturating_mul(self.sizes?.page.0);
+        let most = self.got(mark, faults, huge)?;
+        Some(most.saturating_add(around))
+    }
+
+    /// Huge pages of the machine, as last told.
+    pub(crate) fn huge_now(&self) -> u64 {
+        self.huge
+    }
+
+    /// What a fault can map.
+    pub(crate) fn mapping_price(&self) -> Option<Price> {
+        let fault = self.sizes?.page.0.saturating_mul(PAGES_AROUND);
+        self.price().map(|price| Price { fault, ..price })
+    }
+
+    /// What nobody saw of the dead, who had `faults` in all.
+    pub(crate) fn unread_of_the_dead(&self, faults: u64) -> Unread {
+        self.unread(faults, self.read)
+    }
+
+    /// What nobody saw of all, who had `faults`: the dead, and `living` since they were read.
+    pub(crate) fn unread_of_all<'a>(
+        &self,
+        living: impl Iterator<Item = &'a Held>,
+        faults: u64,
+    ) -> Unread {
+        let read = living.fold(self.read, |read, held| read.saturating_add(held.faults));
+        self.unread(faults, read)
+    }
+
+    /// The most that there can be of `own` bytes after so many `faults`, when the machine had made
+    /// `huge` huge pages before them.
+    fn got(&self, own: u64, faults: u64, huge: u64) -> Option<u64> {
         let sizes = self.sizes?;
-        let pages = faults
-            .saturating_sub(held.faults)
-            .saturating_mul(self.bytes_a_fault(sizes));
-        let made = self.huge.saturating_sub(held.huge);
-        let huge = made
+        let pages = faults.saturating_mul(self.bytes_a_fault(sizes));
+        let huge = self
+            .huge
+            .saturating_sub(huge.max(self.huge_before))
             .saturating_add(self.in_the_making())
             .saturating_mul(sizes.huge.map_or(0, |huge| huge.0));
-        let own = held.own.unwrap_or(inherited);
         Some(own.saturating_add(pages).saturating_add(huge))
     }
 
@@ -359,6 +462,10 @@ impl Growth {
         let (mut sweep, mut read) = (self.sweep.clone(), self.read);
         for (life, inherited) in living {
             let base = life.held.base(inherited?);
+            if let Some(before) = life.held.before {
+                let (from, until) = (before.from, before.until);
+                sweep.each(|ceiling| ceiling.settle_between(from, until, before.own, false));
+            }
             sweep.each(|ceiling| ceiling.settle_above(life.held.settled, base));
             read = read.saturating_add(life.held.faults);
         }

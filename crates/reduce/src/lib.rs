@@ -18,6 +18,7 @@ pub mod live;
 pub mod metric;
 mod pass;
 mod peak;
+mod resident;
 pub mod series;
 pub mod settings;
 mod spent;

@@ -2,6 +2,7 @@
 
 use crate::counters::{self, FIELDS};
 use crate::growth::Held;
+use crate::resident::Seen;
 use crate::spent::{Highest, Spent};
 use record::identity::Ending;
 use record::report::Process;
@@ -66,13 +67,16 @@ pub(crate) struct Life {
     pub(crate) cpu_final: Option<Nanos>,
     pub(crate) rss_seen: Option<u64>,
     pub(crate) virtual_seen: Option<u64>,
+    /// The largest address space seen since the last exec.
+    size_seen: Option<u64>,
     pub(crate) threads_seen: Option<u64>,
     /// Most file pages seen since the last exec.
     pub(crate) file_seen: Option<u64>,
     /// Its memory when it was last read alive.
     pub(crate) mix_seen: Option<Mix>,
-    /// Up to when the ceilings know what it held.
-    pub(crate) settled_rss: Nanos,
+    /// Its resident set, as far as it was seen.
+    pub(crate) resident: Seen,
+    /// Up to when the ceiling knows its address space.
     pub(crate) settled_virtual: Nanos,
     /// What it held of its own when it was last read.
     pub(crate) held: Held,
@@ -113,10 +117,11 @@ impl Life {
             cpu_final: None,
             rss_seen: None,
             virtual_seen: None,
+            size_seen: None,
             threads_seen: None,
             file_seen: None,
             mix_seen: None,
-            settled_rss: start,
+            resident: Seen::default(),
             settled_virtual: start,
             held: Held::default(),
             missed: 0,
@@ -155,6 +160,17 @@ impl Life {
         self.command = Arc::from(told.unwrap_or_default());
         self.file_seen = None;
         self.mix_seen = None;
+        self.size_seen = None;
+    }
+
+    /// Whether `memory` is that of another program than what was seen before: the kernel's mark of
+    /// an address space never falls. While an exec gives a large memory back, which takes
+    /// milliseconds, the new one is there and not told yet.
+    pub(crate) fn is_renewed(&mut self, memory: &Memory) -> bool {
+        let size = memory.virtual_peak.map(|size| size.0);
+        let renewed = size.is_some() && size < self.size_seen;
+        self.size_seen = size.or(self.size_seen);
+        renewed
     }
 
     /// It was read.

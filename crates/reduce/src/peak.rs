@@ -1,9 +1,9 @@
 //! The peaks of memory: what is proven from below and from above, and what may be said of it.
 
-use crate::ceiling::Ceiling;
 use crate::growth;
 use crate::life::Life;
 use crate::pass::Peak;
+use crate::resident::Known;
 use crate::settings::End;
 use crate::tree::Tree;
 use record::sample::Counters;
@@ -81,17 +81,15 @@ impl<'a> MemoryPeak<'a> {
         let survivors = tree.outliving(end);
         let living_read = survivors.values().all(|life| read(life));
         let all_told = survivors.len() == tree.living.len();
-        let (mut rss, mut size) = (tree.rss.clone(), tree.virtual_size.clone());
-        for life in tree.living.values() {
-            if !read(life) || !survivors.contains_key(&life.pid) {
-                rss.settle(life.settled_rss, None);
-                size.settle(life.settled_virtual, None);
-            }
+        let unsettled = |life: &&Life| !read(life) || !survivors.contains_key(&life.pid);
+        let mut size = tree.virtual_size.clone();
+        for life in tree.living.values().filter(unsettled) {
+            size.settle(life.settled_virtual, None);
         }
         // The chain bounds who was waited for, not who lives and was not read.
         let bound = chain.filter(|_| living_read && !tree.auto_reaped);
-        let known = |ceiling: &Ceiling, unknown| {
-            let upper = ceiling.bound(unknown).filter(|upper| *upper > 0);
+        let proven = |upper: Option<u64>| {
+            let upper = upper.filter(|upper| *upper > 0);
             upper.filter(|_| tree.knows_tree())
         };
         let ended = tree.ended_so_far();
@@ -105,6 +103,16 @@ impl<'a> MemoryPeak<'a> {
             let over = end.main.is_some();
             tree.growth.bound(living, faults, bound, over)
         });
+        let held = tree.living.values().map(|life| &life.held);
+        let known = Known {
+            largest: bound,
+            faults_of_root: end.main.and_then(|main| main.faults),
+            unread: faults.map(|faults| tree.growth.unread_of_all(held, faults)),
+            over: end.main.is_some(),
+        };
+        let living = tree.living.values().filter(unsettled);
+        let seen = living.map(|life| &life.resident);
+        let rss = tree.resident.bound(seen, known, &tree.growth);
         // What was written may be shared memory, which came without a fault.
         let faultless = match tree.growth.unseen(chain) {
             0 => Some(0),
@@ -114,8 +122,8 @@ impl<'a> MemoryPeak<'a> {
         Self {
             tree,
             chain,
-            rss_upper: known(&rss, bound),
-            virtual_upper: known(&size, None),
+            rss_upper: proven(rss),
+            virtual_upper: proven(size.bound(None)),
             own_upper: own.filter(|own| *own > 0),
             most: faults.and_then(|faults| tree.growth.most(faults)),
             faultless: faultless.filter(|_| living_read),

@@ -9,6 +9,7 @@ use crate::gpu::Gpus;
 use crate::growth::{self, Growth};
 use crate::life::{Life, resident_peak};
 use crate::pass::{Pass, Peak, Peaks};
+use crate::resident::Resident;
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
 use crate::settings::{End, KernelCounts, SeriesKind, Settings};
 use crate::spent::Spent;
@@ -41,7 +42,7 @@ pub struct Tree {
     pub(crate) ended: Spent,
     pub(crate) table: Table,
     pub(crate) top: Top,
-    pub(crate) rss: Ceiling,
+    pub(crate) resident: Resident,
     pub(crate) virtual_size: Ceiling,
     pub(crate) growth: Growth,
     pub(crate) dead_unwaited: Dead,
@@ -92,7 +93,7 @@ impl Tree {
             ended: Spent::default(),
             table: Table::new(settings.max_processes, root_pid),
             top: Top::default(),
-            rss: Ceiling::new(start),
+            resident: Resident::new(start),
             virtual_size: Ceiling::new(start),
             growth: Growth::new(start),
             dead_unwaited: Dead::default(),
@@ -164,6 +165,13 @@ impl Tree {
             return;
         };
         let borrows = life.borrows(at, as_parent);
+        if !borrows && life.is_renewed(&sample.memory) {
+            self.virtual_size.settle(life.settled_virtual, None);
+            self.virtual_size.open(at);
+            life.settled_virtual = at;
+            self.resident.renew(at, &mut life.resident, &self.growth);
+            self.growth.exec(at, &mut life.held);
+        }
         life.read(at, sample);
         self.read_any = true;
         self.auto_reaped |= life.sigchld_ignored && life.children > 0;
@@ -172,14 +180,16 @@ impl Tree {
         }
         if !life.zombie && !borrows {
             let size = sample.memory.virtual_peak.max(sample.memory.virtual_size);
-            let rss = resident_peak(&sample.memory).filter(|_| sample.memory.rss_peak.is_some());
-            settle(&mut self.rss, &mut life.settled_rss, rss, at);
             let size = size.filter(|_| sample.memory.virtual_peak.is_some());
             let size = size.map(|b| b.0);
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
         if !borrows {
             let faults = growth::faults(&sample.own);
+            let mark = sample.memory.rss_peak.and(resident_peak(&sample.memory));
+            let mark = mark.filter(|_| !life.zombie);
+            self.resident
+                .read(at, &mut life.resident, mark, faults, &self.growth);
             self.growth
                 .read(at, &mut life.held, faults, &sample.memory, inherited);
         }

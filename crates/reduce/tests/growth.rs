@@ -201,3 +201,34 @@ fn what_grew_without_faults_of_its_own_was_a_file() {
     let usage = task.finish(&end(60, Some(all))).usage;
     assert!(whole(&usage, "memory_peak") <= 4 * MIB);
 }
+
+/// Fills the rest unread, executes another program, and is read again.
+#[test]
+fn what_came_before_an_exec_was_held_though_the_program_after_it_is_small() {
+    for read_after in [false, true] {
+        let mut task = counted(None);
+        let large = held(373 * MIB, 370 * MIB, 95_000);
+        task.sample(ms(100), &[sample(1, 0, large, large)]);
+        exec(&mut task, 110, 1, "true");
+        if read_after {
+            let small = held(MIB, MIB / 8, 102_500);
+            task.sample(ms(111), &[sample(1, 0, small, small)]);
+        }
+        gone(&mut task, 112, 1);
+        let all = held(403 * MIB, 0, 102_510);
+        let bound = upper(task, 112, all).unwrap();
+        assert!(bound >= 399 * MIB, "{read_after} {bound}");
+    }
+}
+
+/// The first process is known before the machine's huge pages are.
+#[test]
+fn huge_pages_from_before_the_task_are_nobodys() {
+    let mut task = counted(Some(2 * MIB));
+    exec(&mut task, 1, 1, "sh");
+    let small = held(3 * MIB, MIB, 400);
+    task.sample(ms(20), &[sample(1, 0, small, small)]);
+    gone(&mut task, 42, 1);
+    let bound = upper(task, 42, held(3 * MIB, 0, 500)).unwrap();
+    assert!(bound <= 3 * MIB, "{bound}");
+}

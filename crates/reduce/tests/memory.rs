@@ -2,7 +2,7 @@
 
 mod scene;
 
-use record::sample::GroupSample;
+use record::sample::{GroupSample, PageSizes};
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Method};
 use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
@@ -467,4 +467,46 @@ fn programs_share_nothing_and_children_may_share_all() {
     assert_eq!(at_least(false, Connector), 50 * MIB);
     // What looks like an exec may be the first sight of a child.
     assert_eq!(at_least(true, Procfs), 50 * MIB);
+}
+
+/// A shell whose child was the task: what it was after its last reading is known by its faults.
+#[test]
+fn a_shell_that_ended_unread_is_no_second_giant() {
+    let bound = |faults| {
+        let mut task = tree(Connector);
+        let sizes = PageSizes {
+            page: Bytes(4096),
+            huge: None,
+        };
+        task.paging(sizes, 0);
+        exec(&mut task, 1, 1, "sh");
+        fork(&mut task, 3, 1, 2);
+        exec(&mut task, 4, 2, "fill");
+        let shell = Used {
+            faults: Some(60),
+            ..memory(2 * MIB, MIB / 4)
+        };
+        let child = Used {
+            faults: Some(20_000),
+            ..memory(81 * MIB, 80 * MIB)
+        };
+        let pass = [sample(1, 0, shell, shell), sample(2, 3, child, child)];
+        task.sample(ms(20), &pass);
+        gone(&mut task, 90, 2);
+        gone(&mut task, 91, 1);
+        let all = Used {
+            faults: Some(75_000),
+            ..memory(300 * MIB, 0)
+        };
+        let mut end = end(91, Some(chain(all)));
+        end.main.as_mut().unwrap().faults = faults;
+        let usage = task.finish(&end).usage;
+        (method(&usage, "rss_peak"), whole(&usage, "rss_peak"))
+    };
+    let (told, value) = bound(Some(68));
+    assert_eq!(told, Method::Exact);
+    // 8 faults more, of at most 16 pages each.
+    assert_eq!(value, 302 * MIB + 8 * 16 * 4096);
+    let upper = Some(600 * MIB);
+    assert_eq!(bound(None).0, Method::LowerBound { upper });
 }

@@ -19,7 +19,7 @@ static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
 /// The flag that stands below those of [`crate::start::facts`], which are passed on as they are.
 const FLAG_LEAVE: u32 = 1;
 /// `sizeof(struct message)`.
-const MESSAGE_BYTES: usize = 376;
+const MESSAGE_BYTES: usize = 384;
 
 /// What to launch, and what it inherits.
 #[derive(Debug)]
@@ -60,6 +60,8 @@ pub enum Message {
     Ended {
         /// Its wait status.
         status: u32,
+        /// Page faults of its own process, as that ended; `None` if they could not be read.
+        faults: Option<u64>,
         /// When (`CLOCK_BOOTTIME`), and all that was waited for so far.
         totals: Box<Totals>,
     },
@@ -301,6 +303,7 @@ fn decode(bytes: &[u8; MESSAGE_BYTES], count: usize) -> Result<Message, Error> {
         3 => Ok(Message::Continued),
         4 => Ok(Message::Ended {
             status,
+            faults: Some(word(376)).filter(|faults| *faults != u64::MAX),
             totals: totals(),
         }),
         5 => Ok(Message::Totals {
@@ -336,7 +339,7 @@ mod tests {
 
     fn end(launcher: &Launcher) -> (u32, Box<Totals>) {
         match launcher.message(true).unwrap() {
-            Some(Message::Ended { status, totals }) => (status, totals),
+            Some(Message::Ended { status, totals, .. }) => (status, totals),
             other => panic!("{other:?} instead of Ended"),
         }
     }
@@ -378,6 +381,18 @@ mod tests {
             launcher.message(true).unwrap(),
             Some(Message::Empty(_))
         ));
+        reap(launcher);
+    }
+
+    #[test]
+    fn faults_of_the_command_itself_are_told_apart_from_its_childrens() {
+        let (mut launcher, _) = run(&["/bin/sh", "-c", "head -c 9 /dev/zero >/dev/null; exit 0"]);
+        launcher.go().unwrap();
+        let Some(Message::Ended { faults, totals, .. }) = launcher.message(true).unwrap() else {
+            panic!()
+        };
+        let (own, all) = (faults.unwrap(), totals.children.faults_minor_total);
+        assert!(own > 20 && own + 20 < all, "{own} of {all}");
         reap(launcher);
     }
 

@@ -5,12 +5,16 @@ use super::ending::Reason;
 use super::facts::{Facts, in_unit};
 use super::hold::{Broken, Hold};
 use crate::cmd::Status;
+use crate::view::style;
 use record::identity::Ending;
 use record::limit::Resource;
 use record::quantity;
 use record::report::{Evidence, Exit, ExitType, serde_free::Scalar};
 use source::group::Killed;
 use source::root::Root;
+
+/// Characters of a command line in a sentence.
+const COMMAND_WIDTH: usize = 120;
 
 /// The number of the signal that the OOM killer sends.
 const SIGKILL: i32 = 9;
@@ -77,7 +81,7 @@ fn limit_cause(broken: &Broken) -> String {
     let verdict = &broken.verdict;
     let (limit, unit) = in_unit(&verdict.limit);
     let who = match (&verdict.process, verdict.pid) {
-        (Some(name), Some(pid)) => format!(", most of it by {name} (pid {pid})"),
+        (Some(name), Some(pid)) => format!(", most of it by {} (pid {pid})", short(name)),
         _ => String::new(),
     };
     let over = verdict.value - limit.as_f64();
@@ -91,6 +95,12 @@ fn limit_cause(broken: &Broken) -> String {
         verdict.limit.resource.name(),
         quantity::show(limit.as_f64(), unit),
     )
+}
+
+/// A command line for a sentence: on one line, and not for ever.
+fn short(command: &str) -> String {
+    let words: Vec<_> = command.split_whitespace().collect();
+    style::cut(&words.join(" "), COMMAND_WIDTH)
 }
 
 fn reason_cause(
@@ -176,5 +186,19 @@ impl Starved {
             format!(", at the limit of {}", dir.display())
         });
         format!("while the kernel ended {many} {whose} for want of memory{limit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_command_of_many_lines_is_a_few_words_of_one() {
+        assert_eq!(
+            short("python3 -c import time\n\tx=1\n"),
+            "python3 -c import time x=1"
+        );
+        assert_eq!(short(&"word ".repeat(100)).chars().count(), 120);
     }
 }

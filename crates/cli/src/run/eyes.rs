@@ -249,6 +249,7 @@ impl Eyes {
                 self.root_end = Some(MainEnd {
                     at: *at,
                     ending: *ending,
+                    faults: None,
                 });
             }
             _ => {}

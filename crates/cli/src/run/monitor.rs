@@ -385,6 +385,7 @@ impl<'a> Monitor<'a> {
         let end = self.main_end.unwrap_or(MainEnd {
             at: now,
             ending: HowEnded::Code(125),
+            faults: None,
         });
         let (waited, survivors) = self.last_totals();
         self.eyes

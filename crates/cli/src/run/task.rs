@@ -129,13 +129,18 @@ impl Task {
         match message {
             Message::Stopped(signal) => Some(Happened::Stopped(signal)),
             Message::Continued => Some(Happened::Continued),
-            Message::Ended { status, totals } => {
+            Message::Ended {
+                status,
+                faults,
+                totals,
+            } => {
                 self.ended = true;
                 self.totals = *totals;
                 let ending = Ending::from_wait_status(status);
                 Some(Happened::Ended(MainEnd {
                     at: Nanos(totals.at_ns),
                     ending,
+                    faults,
                 }))
             }
             Message::Empty(totals) => {
@@ -172,6 +177,7 @@ impl Task {
                     return Some(Happened::Ended(MainEnd {
                         at: Nanos(sys::clock::boot()),
                         ending,
+                        faults: None,
                     }));
                 }
             }

@@ -80,10 +80,14 @@ pub fn environment_allows_color() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// `text` without control characters, which could drive the terminal.
+/// `text` on one line, without control characters, which could drive the terminal.
 pub fn printable(text: &str) -> String {
     text.chars()
-        .map(|c| if is_hostile(c) { '?' } else { c })
+        .map(|c| match c {
+            '\n' | '\t' => ' ',
+            c if is_hostile(c) => '?',
+            c => c,
+        })
         .collect()
 }
 
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_drives_a_terminal_is_replaced() {
-        assert_eq!(printable("a\x1b[2Jb\nc\u{202e}d\u{e4}"), "a?[2Jb?c?d\u{e4}");
+        assert_eq!(printable("a\x1b[2Jb\nc\u{202e}d\u{e4}"), "a?[2Jb c?d\u{e4}");
     }
 
     #[test]

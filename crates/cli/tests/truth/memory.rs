@@ -14,6 +14,8 @@ each_mechanism!(
     fill_and_exit_static,
     fill_as_grandchild_of_sh,
     fill_and_die_of_sigkill,
+    fill_and_become_another_program,
+    fill_in_a_child_that_becomes_another_program,
     shared_mapping_of_eight,
     copy_on_write_of_eight,
     large_parent_inside,
@@ -53,6 +55,20 @@ fn fill_and_die_of_sigkill(mechanism: Mechanism) {
         mechanism,
         words![program("fill"), "300", "kill"],
         128 + 9,
+        300,
+    );
+}
+
+/// The memory of a program is gone when it executes another one: what is read then is small.
+fn fill_and_become_another_program(mechanism: Mechanism) {
+    fills(mechanism, words![program("fill"), "300", "exec"], 0, 300);
+}
+
+fn fill_in_a_child_that_becomes_another_program(mechanism: Mechanism) {
+    fills(
+        mechanism,
+        words![program("fill.static"), "300", "child"],
+        0,
         300,
     );
 }

@@ -179,6 +179,7 @@ pub(crate) fn end(at: u64, waited: Option<WaitTotals>) -> End {
         main: Some(MainEnd {
             at: ms(at),
             ending: Ending::Code(0),
+            faults: None,
         }),
         waited,
         survivors: Vec::new(),

@@ -9,6 +9,7 @@
 #define NR_execve 221
 #define NR_exit_group 94
 #define NR_wait4 260
+#define NR_waitid 95
 #define NR_kill 129
 #define NR_getrusage 165
 #define NR_clone 220

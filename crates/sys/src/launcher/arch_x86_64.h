@@ -9,6 +9,7 @@
 #define NR_execve 59
 #define NR_exit_group 231
 #define NR_wait4 61
+#define NR_waitid 247
 #define NR_kill 62
 #define NR_getrusage 98
 #define NR_clone 56

@@ -49,8 +49,9 @@ struct message {
 	u64 io[7];
 	struct rusage_words children; /* RUSAGE_CHILDREN */
 	struct rusage_words self;     /* RUSAGE_SELF: the launcher's own cost */
+	u64 main_faults;     /* SAYS_ENDED: page faults of COMMAND's process itself; all ones: unknown */
 };
 
-_Static_assert(sizeof(struct message) == 376, "launcher.rs decodes 376 bytes");
+_Static_assert(sizeof(struct message) == 384, "launcher.rs decodes 384 bytes");
 
 #endif

@@ -119,7 +119,9 @@ fn judge(value: &Value, truth: Truth, rigour: Rigour) -> Result<(), String> {
             Err("the upper bound is below the truth".to_owned())
         }
         // However near its low end is: it says too little.
-        Method::LowerBound { upper: Some(upper) } if *upper as f64 > number * BOUND_RATIO_MAX => {
+        Method::LowerBound { upper: Some(upper) }
+            if *upper as f64 > truth.high.max(number * BOUND_RATIO_MAX) =>
+        {
             Err(format!(
                 "the bounds are {:.2} apart",
                 *upper as f64 / number

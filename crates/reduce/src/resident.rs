@@ -1,0 +1,193 @@
+//! The highest that the sum of resident sets can have been: shared pages count in each process.
+//!
+//! A process that ended unread had at most what the largest one ever had, and at most what it had
+//! when it was read and what its page faults can have mapped since. The first is known of each, the
+//! second of all together; the lower of the two sums holds.
+
+use crate::ceiling::Ceiling;
+use crate::era::{Price, Sweep, Unread};
+use crate::growth::Growth;
+use record::unit::Nanos;
+
+/// What was seen of the resident set of one process.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    /// Up to when the two ceilings know what it held.
+    settled: Nanos,
+    settled_by_faults: Nanos,
+    /// Its high-water mark, bytes, and its faults and the machine's huge pages by then; nothing
+    /// until it was read, or began as a program.
+    mark: Option<(u64, u64, u64)>,
+}
+
+/// The main process between its last reading and its end. What it had then is not known before its
+/// faults are, which the launcher tells.
+#[derive(Debug, Clone, Copy)]
+struct LastOfRoot {
+    seen: Seen,
+    until: Nanos,
+}
+
+/// What is known of it all at the end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    /// The largest process, if it was one of those that nobody read.
+    pub(crate) largest: Option<u64>,
+    /// The faults of the main process.
+    pub(crate) faults_of_root: Option<u64>,
+    /// What nobody saw of all.
+    pub(crate) unread: Option<Unread>,
+    /// Whether everybody's end was told.
+    pub(crate) over: bool,
+}
+
+/// The sum of resident sets from above.
+#[derive(Debug, Clone)]
+pub(crate) struct Resident {
+    ceiling: Ceiling,
+    by_faults: Sweep,
+    /// Somebody had pages, unread, that did not come by faults which count as unread.
+    beyond_faults: bool,
+    last: Option<LastOfRoot>,
+}
+
+impl Resident {
+    /// Begins at `start`.
+    pub(crate) fn new(start: Nanos) -> Self {
+        Self {
+            ceiling: Ceiling::new(start),
+            by_faults: Sweep::new(start),
+            beyond_faults: false,
+            last: None,
+        }
+    }
+
+    /// A process lives from `at` on.
+    pub(crate) fn open(&mut self, at: Nanos) -> Seen {
+        self.ceiling.open(at);
+        self.by_faults.each(|ceiling| ceiling.open(at));
+        Seen {
+            settled: at,
+            settled_by_faults: at,
+            mark: None,
+        }
+    }
+
+    /// It executes its first program. Until then it borrows the pages of its parent.
+    pub(crate) fn begin(&mut self, at: Nanos, seen: &mut Seen, growth: &Growth) {
+        self.ceiling.forget(seen.settled);
+        let from = seen.settled_by_faults;
+        self.by_faults.each(|ceiling| ceiling.forget(from));
+        *seen = self.open(at);
+        seen.mark = Some((0, 0, growth.huge_now()));
+    }
+
+    /// It has another memory than before, of which nobody saw the end.
+    pub(crate) fn renew(&mut self, at: Nanos, seen: &mut Seen, growth: &Growth) {
+        self.ceiling.settle(seen.settled, None);
+        let from = seen.settled_by_faults;
+        self.by_faults.each(|ceiling| ceiling.settle(from, Some(0)));
+        // The faults of the former program are read with those of this one.
+        self.beyond_faults = true;
+        *seen = self.open(at);
+        seen.mark = Some((0, 0, growth.huge_now()));
+    }
+
+    /// It was read in a pass that began at `at`: its high-water mark, or its faults alone.
+    pub(crate) fn read(
+        &mut self,
+        at: Nanos,
+        seen: &mut Seen,
+        mark: Option<u64>,
+        faults: Option<u64>,
+        growth: &Growth,
+    ) {
+        if let Some(mark) = mark
+            && at > seen.settled
+        {
+            self.ceiling.settle_until(seen.settled, at, mark);
+            seen.settled = at;
+        }
+        let grown = faults.and_then(|faults| seen.grown(faults, growth));
+        if let Some(most) = mark.or(grown)
+            && at > seen.settled_by_faults
+        {
+            let from = seen.settled_by_faults;
+            self.by_faults
+                .each(|ceiling| ceiling.settle_until(from, at, most));
+            seen.settled_by_faults = at;
+            seen.mark = Some((most, faults.unwrap_or(0), growth.huge_now()));
+        } else if faults.is_some() {
+            self.beyond_faults |= mark.or(grown).is_none();
+        }
+    }
+
+    /// It ended at `at`; `mark` is its own last word.
+    pub(crate) fn end(&mut self, at: Nanos, seen: &Seen, mark: Option<u64>, is_root: bool) {
+        if mark.is_none() && is_root && at > seen.settled {
+            self.ceiling.open(at);
+            let (seen, until) = (*seen, at);
+            self.last = Some(LastOfRoot { seen, until });
+        } else {
+            self.ceiling.settle(seen.settled, mark);
+        }
+        let from = seen.settled_by_faults;
+        match (mark, seen.mark) {
+            (Some(mark), _) => self.by_faults.each(|one| one.settle(from, Some(mark))),
+            (None, Some((base, _, _))) => self.by_faults.each(|one| one.settle_above(from, base)),
+            (None, None) => {
+                self.by_faults.each(|one| one.settle(from, Some(0)));
+                self.beyond_faults = true;
+            }
+        }
+    }
+
+    /// As [`Sweep::ended_unseen`].
+    pub(crate) fn ended_unseen(&mut self, at: Nanos) {
+        self.by_faults.ended_unseen(at);
+    }
+
+    /// As [`Sweep::cut`].
+    pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, unread: Unread, price: Price) {
+        self.by_faults.cut(from, until, unread, price);
+    }
+
+    /// The bound, if of `unsettled` nothing more is known.
+    pub(crate) fn bound<'a>(
+        &self,
+        unsettled: impl Iterator<Item = &'a Seen>,
+        known: Known,
+        growth: &Growth,
+    ) -> Option<u64> {
+        let mut all = self.clone();
+        for seen in unsettled {
+            all.end(Nanos(0), seen, None, false);
+        }
+        if let Some(LastOfRoot { seen, until }) = self.last {
+            let grown = known
+                .faults_of_root
+                .and_then(|faults| seen.grown(faults, growth));
+            let most = grown.map(|most| most.min(known.largest.unwrap_or(most)));
+            let base = most.unwrap_or(0);
+            all.ceiling
+                .settle_between(seen.settled, until, base, most.is_some());
+            all.ceiling.forget(until);
+        }
+        let by_largest = all.ceiling.bound(known.largest);
+        let by_faults = known.unread.zip(growth.mapping_price());
+        let by_faults = by_faults.filter(|_| !all.beyond_faults);
+        let by_faults = by_faults.and_then(|(unread, price)| {
+            all.by_faults
+                .bound(unread, price, known.largest, known.over)
+        });
+        by_largest.into_iter().chain(by_faults).min()
+    }
+}
+
+impl Seen {
+    /// The most that it can have had when it had so many faults.
+    fn grown(&self, faults: u64, growth: &Growth) -> Option<u64> {
+        let (mark, before, huge) = self.mark?;
+        growth.mapped(mark, faults.saturating_sub(before), huge)
+    }
+}
