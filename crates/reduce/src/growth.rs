@@ -175,27 +175,22 @@ impl Growth {
     /// It executes a program. A child has what it got since its fork until then; the rest it shares
     /// with its parent.
     pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held) {
-        let before = match held.before {
-            // Nobody read it in between.
-            Some(before) => {
-                self.sweep.each(|ceiling| ceiling.forget(held.settled));
-                Some(Before {
-                    until: at,
-                    ..before
-                })
-            }
-            None if at > held.settled => Some(Before {
-                from: held.settled,
-                until: at,
-                own: held.own.unwrap_or(0),
-                faults: held.faults,
-                huge: held.huge,
-            }),
-            None => {
-                self.sweep.each(|ceiling| ceiling.forget(held.settled));
-                None
-            }
+        if !held.met {
+            // The faults until its first reading bound what it was before as well.
+            held.own = Some(0);
+            return;
+        }
+        let before = Before {
+            from: held.settled,
+            until: at,
+            own: held.own.unwrap_or(0),
+            faults: held.faults,
+            huge: held.huge,
         };
+        let before = Some(before).filter(|before| before.until > before.from);
+        if before.is_none() {
+            self.sweep.each(|ceiling| ceiling.forget(held.settled));
+        }
         self.sweep.each(|ceiling| ceiling.open(at));
         *held = Held {
             settled: at,
@@ -395,6 +390,11 @@ impl Growth {
         let around = around.saturating_mul(self.sizes?.page.0);
         let most = self.got(mark, faults, huge)?;
         Some(most.saturating_add(around))
+    }
+
+    /// So many faults, a page each.
+    pub(crate) fn pages(&self, faults: u64) -> Option<u64> {
+        Some(faults.saturating_mul(self.sizes?.page.0))
     }
 
     /// Huge pages of the machine, as last told.

@@ -18,6 +18,8 @@ pub(crate) struct Seen {
     /// Its high-water mark, bytes, and its faults and the machine's huge pages by then; nothing
     /// until it was read, or began as a program.
     mark: Option<(u64, u64, u64)>,
+    /// Its mark was read, of this program.
+    met: bool,
 }
 
 /// The main process between its last reading and its end. What it had then is not known before its
@@ -69,17 +71,18 @@ impl Resident {
         Seen {
             settled: at,
             settled_by_faults: at,
-            mark: None,
+            ..Seen::default()
         }
     }
 
     /// It executes its first program. Until then it borrows the pages of its parent.
     pub(crate) fn begin(&mut self, at: Nanos, seen: &mut Seen, growth: &Growth) {
         self.ceiling.forget(seen.settled);
-        let from = seen.settled_by_faults;
-        self.by_faults.each(|ceiling| ceiling.forget(from));
-        *seen = self.open(at);
+        self.ceiling.open(at);
+        seen.settled = at;
+        // What it borrowed did not come by faults.
         seen.mark = Some((0, 0, growth.huge_now()));
+        seen.met = false;
     }
 
     /// It has another memory than before, of which nobody saw the end.
@@ -89,8 +92,9 @@ impl Resident {
         self.by_faults.each(|ceiling| ceiling.settle(from, Some(0)));
         // The faults of the former program are read with those of this one.
         self.beyond_faults = true;
+        let faults = seen.mark.map_or(0, |mark| mark.1);
         *seen = self.open(at);
-        seen.mark = Some((0, 0, growth.huge_now()));
+        seen.mark = Some((0, faults, growth.huge_now()));
     }
 
     /// It was read in a pass that began at `at`: its high-water mark, or its faults alone.
@@ -102,23 +106,38 @@ impl Resident {
         faults: Option<u64>,
         growth: &Growth,
     ) {
+        // The memory of an exec is there before it is told: a first reading may be of the next
+        // program, which cannot have had all those faults.
+        let before = seen.mark.map_or(0, |mark| mark.1);
+        let pages = faults.and_then(|faults| growth.pages(faults.saturating_sub(before)));
+        let of_another = !seen.met && pages > mark;
         if let Some(mark) = mark
             && at > seen.settled
         {
-            self.ceiling.settle_until(seen.settled, at, mark);
+            if of_another {
+                self.ceiling.settle(seen.settled, None);
+                self.ceiling.open(at);
+            } else {
+                self.ceiling.settle_until(seen.settled, at, mark);
+            }
             seen.settled = at;
         }
         let grown = faults.and_then(|faults| seen.grown(faults, growth));
-        if let Some(most) = mark.or(grown)
+        let most = match of_another {
+            true => mark.max(grown),
+            false => mark.or(grown),
+        };
+        if let Some(most) = most
             && at > seen.settled_by_faults
         {
+            seen.met |= mark.is_some();
             let from = seen.settled_by_faults;
             self.by_faults
                 .each(|ceiling| ceiling.settle_until(from, at, most));
             seen.settled_by_faults = at;
             seen.mark = Some((most, faults.unwrap_or(0), growth.huge_now()));
         } else if faults.is_some() {
-            self.beyond_faults |= mark.or(grown).is_none();
+            self.beyond_faults |= most.is_none();
         }
     }
 
