@@ -254,7 +254,8 @@ impl Tree {
         }
         self.dead_unwaited.news = false;
         let unread = self.growth.unread_of_the_dead(faults.of_the_dead);
-        if let Some(price) = self.growth.mapping_price() {
+        let owes = self.living.values().any(|life| life.resident.owes());
+        if let Some(price) = self.growth.mapping_price().filter(|_| !owes) {
             self.resident.cut(from, until, unread, price);
         }
         self.growth.cut(from, until, unread);

@@ -20,6 +20,8 @@ pub(crate) struct Seen {
     mark: Option<(u64, u64, u64)>,
     /// Its mark was read, of this program.
     met: bool,
+    /// Some of its faults until the next reading are of the program before.
+    owes: bool,
 }
 
 /// The main process between its last reading and its end. What it had then is not known before its
@@ -50,6 +52,8 @@ pub(crate) struct Resident {
     by_faults: Sweep,
     /// Somebody had pages, unread, that did not come by faults which count as unread.
     beyond_faults: bool,
+    /// Faults that were read, but count as unread: see [`Seen::owes`].
+    owed: u64,
     last: Option<LastOfRoot>,
 }
 
@@ -60,6 +64,7 @@ impl Resident {
             ceiling: Ceiling::new(start),
             by_faults: Sweep::new(start),
             beyond_faults: false,
+            owed: 0,
             last: None,
         }
     }
@@ -87,14 +92,15 @@ impl Resident {
 
     /// It has another memory than before, of which nobody saw the end.
     pub(crate) fn renew(&mut self, at: Nanos, seen: &mut Seen, growth: &Growth) {
-        self.ceiling.settle(seen.settled, None);
-        let from = seen.settled_by_faults;
-        self.by_faults.each(|ceiling| ceiling.settle(from, Some(0)));
-        // The faults of the former program are read with those of this one.
-        self.beyond_faults = true;
-        let faults = seen.mark.map_or(0, |mark| mark.1);
+        let (former, (base, faults, _)) = (*seen, seen.mark.unwrap_or_default());
         *seen = self.open(at);
+        self.ceiling.settle_between(former.settled, at, 0, false);
+        let from = former.settled_by_faults;
+        self.by_faults
+            .each(|one| one.settle_between(from, at, base, false));
+        self.beyond_faults |= former.mark.is_none();
         seen.mark = Some((0, faults, growth.huge_now()));
+        seen.owes = true;
     }
 
     /// It was read in a pass that began at `at`: its high-water mark, or its faults alone.
@@ -115,8 +121,8 @@ impl Resident {
             && at > seen.settled
         {
             if of_another {
-                self.ceiling.settle(seen.settled, None);
                 self.ceiling.open(at);
+                self.ceiling.settle_between(seen.settled, at, 0, false);
             } else {
                 self.ceiling.settle_until(seen.settled, at, mark);
             }
@@ -131,6 +137,10 @@ impl Resident {
             && at > seen.settled_by_faults
         {
             seen.met |= mark.is_some();
+            if std::mem::take(&mut seen.owes) {
+                let owed = faults.unwrap_or(before).saturating_sub(before);
+                self.owed = self.owed.saturating_add(owed);
+            }
             let from = seen.settled_by_faults;
             self.by_faults
                 .each(|ceiling| ceiling.settle_until(from, at, most));
@@ -161,6 +171,13 @@ impl Resident {
         }
     }
 
+    fn with_owed(&self, unread: Unread) -> Unread {
+        Unread {
+            faults: unread.faults.saturating_add(self.owed),
+            ..unread
+        }
+    }
+
     /// As [`Sweep::ended_unseen`].
     pub(crate) fn ended_unseen(&mut self, at: Nanos) {
         self.by_faults.ended_unseen(at);
@@ -168,7 +185,8 @@ impl Resident {
 
     /// As [`Sweep::cut`].
     pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, unread: Unread, price: Price) {
-        self.by_faults.cut(from, until, unread, price);
+        self.by_faults
+            .cut(from, until, self.with_owed(unread), price);
     }
 
     /// The bound, if of `unsettled` nothing more is known.
@@ -196,6 +214,7 @@ impl Resident {
         let by_faults = known.unread.zip(growth.mapping_price());
         let by_faults = by_faults.filter(|_| !all.beyond_faults);
         let by_faults = by_faults.and_then(|(unread, price)| {
+            let unread = all.with_owed(unread);
             all.by_faults
                 .bound(unread, price, known.largest, known.over)
         });
@@ -204,6 +223,11 @@ impl Resident {
 }
 
 impl Seen {
+    /// Whether its faults until its next reading may be of the program before.
+    pub(crate) fn owes(&self) -> bool {
+        self.owes
+    }
+
     /// The most that it can have had when it had so many faults.
     fn grown(&self, faults: u64, growth: &Growth) -> Option<u64> {
         let (mark, before, huge) = self.mark?;
