@@ -109,14 +109,14 @@ impl Tree {
         if life.execs == 0 {
             // Until its first exec a child borrows the pages of its parent.
             self.virtual_size.forget(life.settled_virtual);
+            self.virtual_size.open(at);
+            life.settled_virtual = at;
             self.resident.begin(at, &mut life.resident, &self.growth);
+            self.growth.exec(at, &mut life.held);
         } else {
-            self.virtual_size.settle(life.settled_virtual, None);
-            self.resident.renew(at, &mut life.resident, &self.growth);
+            let (size, resident) = (&mut self.virtual_size, &mut self.resident);
+            life.renew(at, size, resident, &mut self.growth);
         }
-        self.virtual_size.open(at);
-        life.settled_virtual = at;
-        self.growth.exec(at, &mut life.held);
         self.images += 1;
         life.image = Some(self.images);
         life.exec(command, path);

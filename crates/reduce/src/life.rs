@@ -1,8 +1,9 @@
 //! One process from its fork to its end, as far as it was seen.
 
+use crate::ceiling::Ceiling;
 use crate::counters::{self, FIELDS};
-use crate::growth::Held;
-use crate::resident::Seen;
+use crate::growth::{Growth, Held};
+use crate::resident::{Resident, Seen};
 use crate::spent::{Highest, Spent};
 use record::identity::Ending;
 use record::report::Process;
@@ -171,6 +172,21 @@ impl Life {
         let renewed = size.is_some() && size < self.size_seen;
         self.size_seen = size.or(self.size_seen);
         renewed
+    }
+
+    /// It has another memory from `at` on; nobody saw the most that it had of the one before.
+    pub(crate) fn renew(
+        &mut self,
+        at: Nanos,
+        size: &mut Ceiling,
+        resident: &mut Resident,
+        growth: &mut Growth,
+    ) {
+        size.settle(self.settled_virtual, None);
+        size.open(at);
+        self.settled_virtual = at;
+        resident.renew(at, &mut self.resident, growth);
+        growth.exec(at, &mut self.held);
     }
 
     /// It was read.

@@ -166,11 +166,8 @@ impl Tree {
         };
         let borrows = life.borrows(at, as_parent);
         if !borrows && life.is_renewed(&sample.memory) {
-            self.virtual_size.settle(life.settled_virtual, None);
-            self.virtual_size.open(at);
-            life.settled_virtual = at;
-            self.resident.renew(at, &mut life.resident, &self.growth);
-            self.growth.exec(at, &mut life.held);
+            let (size, resident) = (&mut self.virtual_size, &mut self.resident);
+            life.renew(at, size, resident, &mut self.growth);
         }
         life.read(at, sample);
         self.read_any = true;
