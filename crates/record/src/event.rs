@@ -2,7 +2,16 @@
 
 use crate::identity::Ending;
 use crate::sample::{Counters, MemoryPeaks};
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
+
+/// What a process was until it became another program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Former {
+    /// No program that it was had more resident, its parent's memory at the fork included.
+    pub rss_most: Bytes,
+    /// Its page faults so far.
+    pub faults: u64,
+}
 
 /// One thing that happened to a task's processes. Times are `CLOCK_BOOTTIME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +39,8 @@ pub enum Event {
         truncated: bool,
         /// The path of the program, if known.
         path: Option<Vec<u8>>,
+        /// What it was until then, if the source tells.
+        former: Option<Former>,
     },
     /// A process (all its threads) ended. CPU time may be corrected by a later [`Event::Final`].
     Exit {

@@ -6,7 +6,7 @@ use crate::settings::Mechanism;
 use crate::spent::Spent;
 use crate::top::Candidate;
 use crate::tree::Tree;
-use record::event::Event;
+use record::event::{Event, Former};
 use record::identity::{Ending, ProcessId};
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::Nanos;
@@ -39,8 +39,9 @@ impl Tree {
                 pid,
                 command,
                 path,
+                former,
                 ..
-            } => self.exec(*at, *pid, command, path.as_deref()),
+            } => self.exec(*at, *pid, (command, path.as_deref()), *former),
             Event::Exit {
                 at,
                 pid,
@@ -98,7 +99,13 @@ impl Tree {
         self.alive_peak.raise(Some(self.living.len() as u64), at);
     }
 
-    fn exec(&mut self, at: Nanos, pid: u32, command: &[u8], path: Option<&[u8]>) {
+    fn exec(
+        &mut self,
+        at: Nanos,
+        pid: u32,
+        (command, path): (&[u8], Option<&[u8]>),
+        former: Option<Former>,
+    ) {
         if !self.living.contains_key(&pid) {
             self.born(pid, None, at, at, false);
         }
@@ -111,11 +118,14 @@ impl Tree {
             self.virtual_size.forget(life.settled_virtual);
             self.virtual_size.open(at);
             life.settled_virtual = at;
-            self.resident.begin(at, &mut life.resident, &self.growth);
+            let faults = former.map(|former| former.faults);
+            let (resident, growth) = (&mut self.resident, &self.growth);
+            resident.begin(at, &mut life.resident, faults, growth);
             self.growth.exec(at, &mut life.held);
         } else {
             let (size, resident) = (&mut self.virtual_size, &mut self.resident);
-            life.renew(at, size, resident, &mut self.growth);
+            life.renew(at, former, size, resident, &mut self.growth);
+            life.was(former);
         }
         self.images += 1;
         life.image = Some(self.images);

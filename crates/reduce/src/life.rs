@@ -5,6 +5,7 @@ use crate::counters::{self, FIELDS};
 use crate::growth::{Growth, Held};
 use crate::resident::{Resident, Seen};
 use crate::spent::{Highest, Spent};
+use record::event::Former;
 use record::identity::Ending;
 use record::report::Process;
 use record::sample::{Counters, Memory, MemoryPeaks, ProcessSample};
@@ -68,6 +69,8 @@ pub(crate) struct Life {
     pub(crate) cpu_final: Option<Nanos>,
     pub(crate) rss_seen: Option<u64>,
     pub(crate) virtual_seen: Option<u64>,
+    /// What none of its programs but the last had more of; nothing if nobody knows.
+    former_rss: Option<u64>,
     /// The largest address space seen since the last exec.
     size_seen: Option<u64>,
     pub(crate) threads_seen: Option<u64>,
@@ -118,6 +121,7 @@ impl Life {
             cpu_final: None,
             rss_seen: None,
             virtual_seen: None,
+            former_rss: Some(0),
             size_seen: None,
             threads_seen: None,
             file_seen: None,
@@ -175,9 +179,11 @@ impl Life {
     }
 
     /// It has another memory from `at` on; nobody saw the most that it had of the one before.
+    /// But for what `former` says.
     pub(crate) fn renew(
         &mut self,
         at: Nanos,
+        former: Option<Former>,
         size: &mut Ceiling,
         resident: &mut Resident,
         growth: &mut Growth,
@@ -185,8 +191,14 @@ impl Life {
         size.settle(self.settled_virtual, None);
         size.open(at);
         self.settled_virtual = at;
-        resident.renew(at, &mut self.resident, growth);
+        resident.renew(at, &mut self.resident, former, growth);
         growth.exec(at, &mut self.held);
+    }
+
+    /// It was another program before, of which `former` tells.
+    pub(crate) fn was(&mut self, former: Option<Former>) {
+        let most = former.map(|former| former.rss_most.0);
+        self.former_rss = self.former_rss.zip(most).map(|(all, one)| all.max(one));
     }
 
     /// It was read.
@@ -287,7 +299,11 @@ impl Life {
         let one_image = self.execs <= 1;
         let rough = late_cpu && self.cpu_final.is_none();
         let told = self.peaks.rss.is_some() && !rough;
-        spent.rss = highest(self.rss_peak(), told && one_image);
+        let rss = self.rss_peak();
+        spent.rss = highest(
+            rss,
+            told && self.former_rss.is_some_and(|most| Some(most) <= rss),
+        );
         let size = self.peaks.virtual_size.map(|b| b.0);
         spent.virtual_size = highest(self.virtual_seen.max(size), size.is_some() && one_image);
         spent.threads = highest(self.threads_seen, false);

@@ -7,6 +7,7 @@
 use crate::ceiling::Ceiling;
 use crate::era::{Price, Sweep, Unread};
 use crate::growth::Growth;
+use record::event::Former;
 use record::unit::Nanos;
 
 /// What was seen of the resident set of one process.
@@ -80,27 +81,48 @@ impl Resident {
         }
     }
 
-    /// It executes its first program. Until then it borrows the pages of its parent.
-    pub(crate) fn begin(&mut self, at: Nanos, seen: &mut Seen, growth: &Growth) {
+    /// It executes its first program, after so many `faults` if that is known. Until then it borrows
+    /// the pages of its parent.
+    pub(crate) fn begin(
+        &mut self,
+        at: Nanos,
+        seen: &mut Seen,
+        faults: Option<u64>,
+        growth: &Growth,
+    ) {
         self.ceiling.forget(seen.settled);
         self.ceiling.open(at);
         seen.settled = at;
         // What it borrowed did not come by faults.
-        seen.mark = Some((0, 0, growth.huge_now()));
+        seen.mark = Some((0, faults.unwrap_or(0), growth.huge_now()));
         seen.met = false;
     }
 
-    /// It has another memory than before, of which nobody saw the end.
-    pub(crate) fn renew(&mut self, at: Nanos, seen: &mut Seen, growth: &Growth) {
-        let (former, (base, faults, _)) = (*seen, seen.mark.unwrap_or_default());
+    /// It has another memory than before, of which nobody saw the end; what it was, `former` may
+    /// tell.
+    pub(crate) fn renew(
+        &mut self,
+        at: Nanos,
+        seen: &mut Seen,
+        former: Option<Former>,
+        growth: &Growth,
+    ) {
+        let (past, (base, faults, _)) = (*seen, seen.mark.unwrap_or_default());
         *seen = self.open(at);
-        self.ceiling.settle_between(former.settled, at, 0, false);
-        let from = former.settled_by_faults;
+        let most = former.map(|former| {
+            let grown = past.grown(former.faults, growth);
+            grown.map_or(former.rss_most.0, |grown| grown.min(former.rss_most.0))
+        });
+        let known = most.is_some();
+        self.ceiling
+            .settle_between(past.settled, at, most.unwrap_or(0), known);
+        let from = past.settled_by_faults;
         self.by_faults
-            .each(|one| one.settle_between(from, at, base, false));
-        self.beyond_faults |= former.mark.is_none();
+            .each(|one| one.settle_between(from, at, most.unwrap_or(base), known));
+        self.beyond_faults |= past.mark.is_none() && !known;
+        let faults = former.map_or(faults, |former| former.faults);
         seen.mark = Some((0, faults, growth.huge_now()));
-        seen.owes = true;
+        seen.owes = !known;
     }
 
     /// It was read in a pass that began at `at`: its high-water mark, or its faults alone.

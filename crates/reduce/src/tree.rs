@@ -167,7 +167,7 @@ impl Tree {
         let borrows = life.borrows(at, as_parent);
         if !borrows && life.is_renewed(&sample.memory) {
             let (size, resident) = (&mut self.virtual_size, &mut self.resident);
-            life.renew(at, size, resident, &mut self.growth);
+            life.renew(at, None, size, resident, &mut self.growth);
         }
         life.read(at, sample);
         self.read_any = true;

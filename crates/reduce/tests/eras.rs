@@ -7,6 +7,7 @@
 mod scene;
 
 use proptest::prelude::*;
+use record::event::{Event, Former};
 use record::sample::PageSizes;
 use record::sample::ProcessSample;
 use record::unit::Bytes;
@@ -26,6 +27,8 @@ struct Process {
     start: u64,
     pages: BTreeSet<u64>,
     high: u64,
+    /// The most of all programs before.
+    past: u64,
     faults: u64,
     /// Of those it waited for.
     waited: u64,
@@ -38,6 +41,8 @@ struct Process {
 struct Model {
     tree: Tree,
     eras: bool,
+    /// What a process was is told with its exec.
+    former: bool,
     at: u64,
     next_pid: u32,
     next_page: u64,
@@ -51,7 +56,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(eras: bool) -> Self {
+    fn new(eras: bool, former: bool) -> Self {
         let mut task = tree(Connector);
         let sizes = PageSizes {
             page: Bytes(PAGE),
@@ -66,6 +71,7 @@ impl Model {
         Self {
             tree: task,
             eras,
+            former,
             at: 10,
             next_pid: 2,
             next_page: 0,
@@ -136,14 +142,26 @@ impl Model {
         let one = self.one(pid);
         one.executed = true;
         one.pages.clear();
+        one.past = one.past.max(one.high);
         one.high = 0;
+        let former = Former {
+            rss_most: Bytes(one.past * PAGE),
+            faults: one.faults,
+        };
         if busy {
             one.becoming = true;
             self.glance(pid);
             self.at += 1;
             self.one(pid).becoming = false;
         }
-        exec(&mut self.tree, self.at, pid, "program");
+        self.tree.event(&Event::Exec {
+            at: ms(self.at),
+            pid,
+            command: b"program\0".to_vec(),
+            truncated: false,
+            path: None,
+            former: Some(former).filter(|_| self.former),
+        });
     }
 
     fn touch(&mut self, pid: u32, amount: u64) {
@@ -301,7 +319,8 @@ impl Model {
 }
 
 fn bound(words: &[u64], eras: bool) -> (u64, u64, Option<u64>) {
-    let mut model = Model::new(eras);
+    let former = words.first().is_some_and(|word| word & (1 << 33) != 0);
+    let mut model = Model::new(eras, former);
     for word in words {
         model.step(*word);
     }
@@ -329,7 +348,7 @@ proptest! {
 #[test]
 fn a_storm_beside_a_large_process_is_not_there_all_at_once() {
     let run = |eras| {
-        let mut model = Model::new(eras);
+        let mut model = Model::new(eras, false);
         model.touch(1, 25_600);
         model.read();
         for round in 0..200 {

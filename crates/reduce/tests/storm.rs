@@ -184,6 +184,7 @@ fn apply(task: &mut Tree, at: Nanos, step: &Step) {
             command: vec![*name; usize::from(*name % 3)],
             truncated: false,
             path: None,
+            former: None,
         }),
         Step::Exit(pid, used) => {
             let own = used.map(|(read, _)| {

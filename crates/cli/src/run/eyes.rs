@@ -142,6 +142,7 @@ impl Eyes {
                 command,
                 truncated: false,
                 path: None,
+                former: None,
             };
             self.take(event, facts);
         }

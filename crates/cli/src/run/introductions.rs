@@ -67,6 +67,7 @@ impl Introductions {
             command,
             truncated: false,
             path: None,
+            former: None,
         })
     }
 }

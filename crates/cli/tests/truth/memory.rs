@@ -207,6 +207,22 @@ fn many_small_beside_each_other(mechanism: Mechanism) {
     );
 }
 
+/// A wrapper that executes the next program is small, and known to be, beside a large process.
+#[test]
+fn bpf_root_programs_before_the_last_one_are_known() {
+    if !process::is_root() || Mechanism::Bpf.missing().is_some() {
+        skip!("what a process was is told by BPF alone, to root");
+    }
+    let fill = program("fill.static");
+    let script = format!("env env {} 100 exit | env env cat; exit 3", fill.display());
+    let done = Run::watched(Mechanism::Bpf, words!["/bin/sh", "-c", script]).finish();
+    done.expect_status(3);
+    let all = Truth::between(100 * MIB, 110 * MIB);
+    holds(&done, "rss_peak", all, Rigour::Near);
+    holds(&done, "rss_peak_process", memory(100), Rigour::Near);
+    holds(&done, "memory_peak", memory(100), Rigour::Near);
+}
+
 /// Many processes are read by a walk in the kernel once that is cheaper than `/proc`, and what it
 /// tells is the same.
 #[test]

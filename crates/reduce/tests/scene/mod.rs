@@ -49,6 +49,7 @@ pub(crate) fn exec(tree: &mut Tree, at: u64, pid: u32, command: &str) {
         command: command.replace(' ', "\0").into_bytes(),
         truncated: false,
         path: None,
+        former: None,
     });
 }
 

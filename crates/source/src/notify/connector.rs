@@ -408,6 +408,7 @@ fn tell(
                 truncated: command.len() as u64 == COMMAND_BYTES,
                 command,
                 path: None,
+                former: None,
             })
         }
         What::Exit {

@@ -300,6 +300,7 @@ mod tests {
             command: command.to_vec(),
             truncated: false,
             path: None,
+            former: None,
         };
         let mut events = [exec(7, b""), exec(7, b""), exec(7, b"sh"), exec(9, b"")];
         sums.name(&mut events[..2]);

@@ -28,6 +28,11 @@ pub enum RawEvent<'a> {
         path: &'a [u8],
         /// How long the thread had waited for a CPU up to here; 0 where that is not counted.
         run_delay_ns: u64,
+        /// `signal->maxrss`: the most that any program before had resident, its parent's memory at
+        /// the fork included, as far as the counters of all CPUs were added up.
+        maxrss_bytes: u64,
+        /// `min_flt` and `maj_flt` of the process up to here.
+        faults: u64,
     },
     /// The last thread of a process ended.
     Exit {
@@ -174,7 +179,7 @@ pub(super) fn decode(bytes: &[u8], page_bytes: u64) -> Option<RawEvent<'_>> {
             start_ns: head.start_ns,
             parent: reader.u32()?,
         }),
-        KIND_EXEC => decode_exec(&head, &mut reader),
+        KIND_EXEC => decode_exec(&head, &mut reader, page_bytes),
         KIND_EXIT => decode_exit(&head, &mut reader, page_bytes),
         KIND_FINAL => Some(RawEvent::Final {
             pid: head.pid,
@@ -185,12 +190,14 @@ pub(super) fn decode(bytes: &[u8], page_bytes: u64) -> Option<RawEvent<'_>> {
     }
 }
 
-fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>> {
+fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Option<RawEvent<'a>> {
     let command_bytes = reader.u32()?;
     let full_bytes = reader.u32()?;
     let path_bytes = reader.u32()?;
     reader.u32()?;
     let run_delay_ns = reader.u64()?;
+    let maxrss_bytes = reader.u64()?.saturating_mul(page_bytes);
+    let faults = reader.u64()?;
     Some(RawEvent::Exec {
         at_ns: head.at_ns,
         pid: head.pid,
@@ -198,6 +205,8 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>) -> Option<RawEvent<'a>>
         truncated: full_bytes > command_bytes,
         path: reader.take(usize::try_from(path_bytes).ok()?)?,
         run_delay_ns,
+        maxrss_bytes,
+        faults,
     })
 }
 
@@ -342,7 +351,9 @@ mod tests {
         for number in [u32::MAX, 9, 2, 0] {
             bytes.extend(number.to_ne_bytes());
         }
-        bytes.extend(77u64.to_ne_bytes());
+        for number in [77u64, 3, 55] {
+            bytes.extend(number.to_ne_bytes());
+        }
         bytes.extend(b"a\0b\0/x");
         assert_eq!(decode(&bytes, 4096), None);
         bytes[24..28].copy_from_slice(&4u32.to_ne_bytes());
@@ -353,6 +364,8 @@ mod tests {
             truncated: true,
             path: b"/x",
             run_delay_ns: 77,
+            maxrss_bytes: 3 * 4096,
+            faults: 55,
         };
         assert_eq!(decode(&bytes, 4096), Some(expected));
     }

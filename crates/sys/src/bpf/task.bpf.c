@@ -226,6 +226,7 @@ int on_exec(__u64 *ctx)
 	struct process_key *key = key_of(task);
 	struct process *process;
 	struct event_exec *event;
+	struct signal_struct *signal;
 	struct mm_struct *mm;
 	unsigned long start;
 	__u32 zero = 0, size;
@@ -238,7 +239,8 @@ int on_exec(__u64 *ctx)
 	event = bpf_map_lookup_elem(&scratch, &zero);
 	if (!process || !event)
 		return 0;
-	process->maxrss_at_exec_pages = BPF_CORE_READ(task, signal, maxrss);
+	signal = BPF_CORE_READ(task, signal);
+	process->maxrss_at_exec_pages = BPF_CORE_READ(signal, maxrss);
 	event->head.kind = EVENT_EXEC;
 	event->head.pid = task->tgid;
 	event->head.at_ns = bpf_ktime_get_boot_ns();
@@ -247,6 +249,10 @@ int on_exec(__u64 *ctx)
 	event->run_delay_ns = 0;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		event->run_delay_ns = task->sched_info.run_delay;
+	event->maxrss_pages = process->maxrss_at_exec_pages;
+	/* No other thread is left: the dead ones are in the sum. */
+	event->faults = task->min_flt + task->maj_flt + BPF_CORE_READ(signal, min_flt) +
+			BPF_CORE_READ(signal, maj_flt);
 	mm = BPF_CORE_READ(task, mm);
 	start = BPF_CORE_READ(mm, arg_start);
 	event->command_full_bytes = BPF_CORE_READ(mm, arg_end) - start;

@@ -96,6 +96,8 @@ struct event_exec {
 	__u32 path_bytes;	  /* in text, behind the command; no NUL */
 	__u32 unused;
 	__u64 run_delay_ns; /* of the thread up to here */
+	__u64 maxrss_pages; /* signal->maxrss: of all programs before */
+	__u64 faults;	    /* of the process up to here */
 	char text[COMMAND_BYTES_MAX + PATH_BYTES_MAX];
 };
 

@@ -3,7 +3,9 @@
 use super::{NAME, unusable};
 use crate::error::Error;
 use crate::follow::tree::Counts;
-use record::event::Event;
+use crate::query::{proc_self_auxv, sys_cpu};
+use crate::root::Root;
+use record::event::{Event, Former};
 use record::identity::Ending;
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
@@ -27,6 +29,8 @@ pub struct Bpf {
     processes: (u64, Nanos),
     /// Readings in a row that found no event.
     quiet: u32,
+    /// What may be missing in a resident set that the kernel noted, bytes.
+    held_back: Option<u64>,
 }
 
 impl Bpf {
@@ -51,6 +55,7 @@ impl Bpf {
             threads: (0, Nanos(0)),
             processes: (0, Nanos(0)),
             quiet: 0,
+            held_back: held_back(&Root::default()),
         })
     }
 
@@ -76,6 +81,7 @@ impl Bpf {
         let before_all = sink.len();
         sink.extend(self.root.take());
         let (root, before) = (self.root_pid, &mut self.waited_before);
+        let held_back = self.held_back;
         self.run.drain(&mut |event| {
             if let RawEvent::Exec {
                 pid, run_delay_ns, ..
@@ -84,7 +90,7 @@ impl Bpf {
             {
                 before.get_or_insert(Nanos(run_delay_ns));
             }
-            let mut event = record_of(event);
+            let mut event = record_of(event, held_back);
             leave_out(&mut event, root, before.unwrap_or_default());
             sink.push(event);
         });
@@ -169,8 +175,17 @@ fn broken(source: sys::Error) -> Error {
     }
 }
 
+/// Each CPU holds pages back, up to a batch of each of three kinds, before it adds them to a memory's
+/// counters; those are added up for a reader, but not for `signal->maxrss` (lib/percpu_counter.c).
+fn held_back(root: &Root) -> Option<u64> {
+    let page_bytes = proc_self_auxv::read(root).ok()?;
+    let cpus = sys_cpu::read_online(root).ok()?;
+    let batch = cpus.saturating_mul(2).max(32);
+    Some(cpus.saturating_mul(batch).saturating_mul(3 * page_bytes))
+}
+
 /// The record of one raw event.
-fn record_of(event: RawEvent<'_>) -> Event {
+fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Event {
     match event {
         RawEvent::Fork {
             at_ns,
@@ -189,6 +204,8 @@ fn record_of(event: RawEvent<'_>) -> Event {
             command,
             truncated,
             path,
+            maxrss_bytes,
+            faults,
             ..
         } => Event::Exec {
             at: Nanos(at_ns),
@@ -196,6 +213,10 @@ fn record_of(event: RawEvent<'_>) -> Event {
             command: command.to_vec(),
             truncated,
             path: (!path.is_empty()).then(|| path.to_vec()),
+            former: held_back.map(|more| Former {
+                rss_most: Bytes(maxrss_bytes.saturating_add(more)),
+                faults,
+            }),
         },
         RawEvent::Exit {
             at_ns,
@@ -286,7 +307,7 @@ mod tests {
         };
         let Event::Exit {
             own, peaks, ending, ..
-        } = record_of(event)
+        } = record_of(event, None)
         else {
             panic!("no exit");
         };

@@ -250,6 +250,7 @@ impl Trace {
             command,
             truncated,
             path: path.map(|path| path.into_os_string().into_encoded_bytes()),
+            former: None,
         });
     }
 
