@@ -25,12 +25,17 @@ pub(crate) struct Footprint {
 impl Tree {
     /// The control group of the task at `at`.
     pub fn group(&mut self, at: Nanos, group: &GroupSample) {
-        self.peaks.group.raise(group.unreclaimable.map(|b| b.0), at);
+        self.group_memory(at, group.unreclaimable);
         self.peaks
             .charge
             .raise(group.peak.max(group.current).map(|b| b.0), at);
         self.peaks.swap.raise(group.swap.map(|b| b.0), at);
         self.group = Some(*group);
+    }
+
+    /// The memory of the control group alone, reclaimable page cache left out.
+    pub fn group_memory(&mut self, at: Nanos, memory: Option<Bytes>) {
+        self.peaks.group.raise(memory.map(|b| b.0), at);
     }
 
     /// Processes of the task went to other control groups: what the task's own one holds is a part.

@@ -181,7 +181,7 @@ impl Eyes {
         self.listen(facts);
         self.count_the_dead(now);
         if now < self.rhythm.next() {
-            self.glance(now);
+            self.glance(now, hold);
             return;
         }
         let old = now.since(self.read_at) >= REPEATED_MAX;
@@ -192,16 +192,21 @@ impl Eyes {
         }
     }
 
-    /// Looks at the largest processes alone, if that is due.
-    fn glance(&mut self, now: Nanos) {
-        if let Some(whom) = self.glance.due(now) {
-            let begun = clock::now(Clock::Thread);
+    /// Looks at the largest processes alone, or at the group's memory, if that is due.
+    fn glance(&mut self, now: Nanos, hold: &mut Hold) {
+        let Some(whom) = self.glance.due(now) else {
+            return;
+        };
+        let begun = clock::now(Clock::Thread);
+        let bytes = if hold.has_memory() {
+            hold.glance(now, &mut self.tree).map_or(0, |bytes| bytes.0)
+        } else {
             self.reader.glance(whom, &mut self.glanced);
             self.tree.glance(now, &self.glanced);
-            let cost = clock::now(Clock::Thread).saturating_sub(begun);
-            let rss = self.glanced.iter().map(resident).sum();
-            self.glance.glanced(now, cost, rss);
-        }
+            self.glanced.iter().map(resident).sum()
+        };
+        let cost = clock::now(Clock::Thread).saturating_sub(begun);
+        self.glance.glanced(now, cost, bytes);
     }
 
     /// A pass over a task that has not run since the last one: the same values hold now.
@@ -329,9 +334,10 @@ impl Eyes {
             .saturating_sub(weighing);
         let rss = self.samples.iter().map(resident).sum();
         self.rhythm.passed(now, cost, rss);
-        // Elsewhere the group, or the last word of each process, tells what it had.
-        let tells = self.notifier.kind().tells_finals() || hold.has_memory();
-        if !tells {
+        if hold.has_memory() {
+            self.glance.passed_group(now, hold.memory());
+        } else if !self.notifier.kind().tells_finals() {
+            // Elsewhere the last word of each process tells what it had.
             let found = self.samples.iter().map(|one| (one.id.pid, resident(one)));
             self.glance.passed(now, found);
         }

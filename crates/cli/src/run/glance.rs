@@ -1,7 +1,8 @@
-//! Glances: between two passes the largest processes are read alone, as long as they grow. What a
-//! process gained since it was read last is what a bound of memory is wide by.
+//! Glances: between two passes the largest processes are read alone, as long as they grow, or the
+//! memory of the group that holds them all. What came since it was read last is what a bound of
+//! memory is wide by.
 
-use record::unit::Nanos;
+use record::unit::{Bytes, Nanos};
 use std::cmp::Reverse;
 
 /// Glances take at most this part of the time, the waking apart.
@@ -13,6 +14,8 @@ const WHOM_MAX: usize = 4;
 const PART_OF_LARGEST: u64 = 8;
 /// Less than this is not worth a look, bytes.
 const RSS_MIN: u64 = 1 << 20;
+/// The same for the whole group: what small processes hold together comes and goes all the time.
+const GROUP_MIN: u64 = 4 << 20;
 /// Memory that came or went by less is no change: this part of it, and so many bytes.
 const CHANGE_PART: u64 = 64;
 const CHANGE_MIN: u64 = 128 << 10;
@@ -24,6 +27,8 @@ const QUIET_MAX: u32 = 5;
 #[derive(Debug, Default)]
 pub(crate) struct Glance {
     whom: Vec<u32>,
+    /// Not at processes, but at their group.
+    grouped: bool,
     next: Option<Nanos>,
     /// Glances in a row that found no change.
     quiet: u32,
@@ -50,9 +55,17 @@ impl Glance {
         large.truncate(WHOM_MAX);
         let least = large.first().map_or(0, |(_, rss)| rss / PART_OF_LARGEST);
         large.retain(|(_, rss)| *rss >= least);
+        self.grouped = false;
         self.whom.clear();
         self.whom.extend(large.iter().map(|(pid, _)| pid));
         self.plan(now, large.iter().map(|(_, rss)| rss).sum());
+    }
+
+    /// A pass that began at `now` found so much memory in the group of the task.
+    pub(crate) fn passed_group(&mut self, now: Nanos, memory: Option<Bytes>) {
+        self.whom.clear();
+        self.grouped = memory.is_some_and(|bytes| bytes.0 >= GROUP_MIN);
+        self.plan(now, memory.map_or(0, |bytes| bytes.0));
     }
 
     /// A glance that began at `now` took `cost` nanoseconds of a CPU and found `rss` bytes in sum.
@@ -69,7 +82,8 @@ impl Glance {
             false => (self.quiet + 1).min(QUIET_MAX),
         };
         let pause = PAUSE_MIN.max(Nanos(self.cost.saturating_mul(COST_SHARE)));
-        let wanted = self.quiet < QUIET_MAX && !self.whom.is_empty();
+        let anyone = self.grouped || !self.whom.is_empty();
+        let wanted = self.quiet < QUIET_MAX && anyone;
         self.next = wanted.then(|| now.plus(Nanos(pause.0 << self.quiet)));
     }
 }
@@ -90,6 +104,20 @@ mod tests {
         glance.glanced(next, 1_000_000, 200 * MIB);
         let later = glance.next().unwrap();
         assert_eq!(later.since(next), Nanos::from_millis(200), "its share");
+    }
+
+    #[test]
+    fn a_group_is_looked_at_as_a_whole() {
+        let mut glance = Glance::default();
+        for (memory, next) in [
+            (None, None),
+            (Some(3 * MIB), None),
+            (Some(8 * MIB), Some(5)),
+        ] {
+            glance.passed_group(Nanos(0), memory.map(Bytes));
+            assert_eq!(glance.next(), next.map(Nanos::from_millis));
+        }
+        assert_eq!(glance.due(Nanos::from_millis(5)), Some(&[][..]));
     }
 
     #[test]

@@ -190,6 +190,18 @@ impl Hold {
         self.folders.sample(now, tree);
     }
 
+    /// Reads the memory of the group alone into the reducer, and says it.
+    pub(crate) fn glance(&mut self, now: Nanos, tree: &mut Tree) -> Option<Bytes> {
+        let memory = self.reader.as_mut()?.read_memory();
+        tree.group_memory(now, memory);
+        memory
+    }
+
+    /// The memory of the group as of the last pass.
+    pub(crate) fn memory(&self) -> Option<Bytes> {
+        self.last_group.as_ref()?.unreclaimable
+    }
+
     /// What the group said last holds now too; the folders may have changed.
     pub(crate) fn repeat(&mut self, now: Nanos, tree: &mut Tree) {
         if let Some(sample) = &self.last_group {

@@ -32,6 +32,13 @@ pub(crate) enum Content {
     IoV2,
 }
 
+impl Content {
+    /// Whether it tells memory without the page cache.
+    pub(crate) const fn tells_memory(self) -> bool {
+        matches!(self, Content::StatV1 | Content::StatV2)
+    }
+}
+
 /// A file of a group in the hierarchy of a v1 controller, or of v2 (`None`).
 pub(crate) struct GroupFile {
     pub(crate) controller: Option<Controller>,

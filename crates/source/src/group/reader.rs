@@ -4,6 +4,7 @@
 use super::container::ContainerGroup;
 use super::content::{CONTAINER_FILES, Content, FILES, GroupFile, fold};
 use record::sample::GroupSample;
+use record::unit::Bytes;
 use record::value::Absent;
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -78,8 +79,17 @@ impl GroupReader {
 
     /// What the group uses now. A field is `None` if its file is missing or the group is gone.
     pub fn read(&mut self) -> GroupSample {
+        self.read_some(|_| true)
+    }
+
+    /// The memory of the group now, page cache left out, by one call.
+    pub fn read_memory(&mut self) -> Option<Bytes> {
+        self.read_some(Content::tells_memory).unreclaimable
+    }
+
+    fn read_some(&mut self, wanted: impl Fn(Content) -> bool) -> GroupSample {
         let mut sample = GroupSample::default();
-        for (content, file) in &self.open {
+        for (content, file) in self.open.iter().filter(|(content, _)| wanted(*content)) {
             // An error is that of a group removed meanwhile: there is nothing to read any more.
             let Ok(count) = file.read_at(&mut self.buffer, 0) else {
                 continue;
@@ -101,7 +111,7 @@ fn reason(error: &io::Error) -> Absent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::unit::{Bytes, Nanos};
+    use record::unit::Nanos;
     use std::path::Path;
 
     fn fixture(name: &str) -> ControlDir {
@@ -130,6 +140,9 @@ mod tests {
             throttled_time: Some(Nanos(1_418_072_786)),
         };
         assert_eq!(read("v1-6.18", &all), golden);
+        let dir = fixture("v1-6.18");
+        let mut reader = GroupReader::open(all.iter().map(|which| (*which, &dir)));
+        assert_eq!(reader.read_memory(), golden.unreclaimable);
     }
 
     #[test]
