@@ -130,6 +130,11 @@ fn used_up(error: &io::Error) -> Option<&'static str> {
 
 /// An error without its number: `operation not permitted`.
 pub(super) fn words(error: &io::Error) -> String {
+    // The kernel's own ENOTSUPP, which no user should see and no library has words for.
+    const NOT_SUPPORTED: i32 = 524;
+    if error.raw_os_error() == Some(NOT_SUPPORTED) {
+        return "operation not supported".to_owned();
+    }
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();
@@ -150,6 +155,9 @@ mod tests {
         assert_eq!(missing.reason(), Some(Absent::NoKernelSupport));
         let full = Outcome::of(Err(io::Error::from_raw_os_error(24)));
         assert_eq!(full.reason(), Some(Absent::NoPermission));
+        let unsupported = Outcome::of(Err(io::Error::from_raw_os_error(524)));
+        assert_eq!(unsupported.reason(), Some(Absent::NoKernelSupport));
+        assert_eq!(unsupported.why(), Some("operation not supported"));
     }
 
     #[test]

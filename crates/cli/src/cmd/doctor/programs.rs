@@ -70,7 +70,7 @@ pub(super) const PROBES: &[Probe] = &[
         name: "BPF fentry",
         gives: "functions of the kernel, cheaper than kprobes (not used by run)",
         allow: "a kernel without lockdown, and CAP_BPF and CAP_PERFMON",
-        needs: "Linux 5.5 with BTF and ftrace",
+        needs: "Linux 5.5 with BTF and ftrace; on aarch64 6.4",
         attempt: |ground| typed(ground, probe::fentry),
     },
 ];
