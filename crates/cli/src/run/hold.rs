@@ -94,7 +94,7 @@ impl Hold {
 
     /// Makes the group below ours, else in a scope of systemd's, with the memory limit on it.
     fn make_group(&mut self, options: &RunOptions, facts: &mut Facts, task: &Task) {
-        let group = match own_group() {
+        let group = match own_group(task) {
             Ok(group) if group.memory_refusal().is_none() => Some(group),
             refused => self.group_elsewhere(refused, facts, task),
         };
@@ -378,10 +378,12 @@ impl Hold {
 }
 
 /// A group below the one that we started in, after those of dead monitors were swept.
-fn own_group() -> Result<Group, sys::cgroup::Error> {
+fn own_group(task: &Task) -> Result<Group, sys::cgroup::Error> {
     let places = Places::find()?;
     sys::cgroup::sweep(&places);
-    let ours = [std::process::id(), sys::process::parent()];
+    // The command's process waits and is not the task yet.
+    let (monitor, front) = (std::process::id(), sys::process::parent());
+    let ours = [monitor, front, task.adopter(), task.pid()];
     Group::make(&places, "task", &ours)
 }
 

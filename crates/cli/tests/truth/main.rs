@@ -16,6 +16,7 @@ mod bad_places;
 mod bounds;
 mod cpu;
 mod deaths;
+mod delegated;
 mod elsewhere;
 mod footprint;
 mod gpu;
