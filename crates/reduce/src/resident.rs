@@ -81,8 +81,8 @@ impl Resident {
         }
     }
 
-    /// It executes its first program, after so many `faults` if that is known. Until then it borrows
-    /// the pages of its parent.
+    /// It executes its first program, after so many `faults` if that is known. Until then it
+    /// borrows the pages of its parent.
     pub(crate) fn begin(
         &mut self,
         at: Nanos,

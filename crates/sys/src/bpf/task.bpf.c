@@ -8,8 +8,7 @@
  * the last time after its leader is freed.
  *
  * Pointers are followed with BPF_CORE_READ, not by plain loads: at every plain load of a pointer
- * the
- * verifier searches the kernel's type information from end to end, about 0.5 ms each time.
+ * the verifier searches the kernel's type information from end to end, about 0.5 ms each time.
  *
  * A process that is no member costs one look into its task storage at fork, exec and exit, and one
  * test of its state at a context switch.
@@ -85,8 +84,7 @@ static __always_inline void raise(__s64 *peak, __s64 value)
 
 /*
  * Counts a new thread or process in a run. A global function, which the verifier checks once and
- * not
- * for each place of a process: inline it is 28000 instructions to check, and 60 ms at load.
+ * not for each place of a process: inline it is 28000 instructions to check, and 60 ms at load.
  */
 __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
 {
@@ -228,9 +226,8 @@ int on_exec(__u64 *ctx)
 	struct event_exec *event;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
-	unsigned long start;
 	__u32 zero = 0, size;
-	__u64 total;
+	__u64 total, start;
 	long path_bytes;
 
 	if (!key)
@@ -471,8 +468,7 @@ static __always_inline bool is_dead(struct task_struct *task)
 
 /*
  * (preempt, prev, next, ...). A dead task is switched out once, its CPU time is final then: each
- * thread adds its own, so nothing is taken from the sums in signal_struct and nothing counts
- * twice.
+ * thread adds its own; nothing is taken from the sums in signal_struct, nothing counts twice.
  */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)

@@ -175,8 +175,9 @@ fn broken(source: sys::Error) -> Error {
     }
 }
 
-/// Each CPU holds pages back, up to a batch of each of three kinds, before it adds them to a memory's
-/// counters; those are added up for a reader, but not for `signal->maxrss` (lib/percpu_counter.c).
+/// Each CPU holds pages back, up to a batch of each of three kinds, before it adds them to the
+/// counters of a memory; they are added up for a reader, but not for `signal->maxrss`
+/// (lib/percpu_counter.c).
 fn held_back(root: &Root) -> Option<u64> {
     let page_bytes = proc_self_auxv::read(root).ok()?;
     let cpus = sys_cpu::read_online(root).ok()?;
