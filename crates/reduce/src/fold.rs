@@ -30,7 +30,7 @@ fn ending_key(ending: Option<Ending>) -> (u8, u8) {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fold {
     pid: u32,
     parent: Option<u32>,
@@ -52,7 +52,7 @@ pub(crate) struct Table {
 /// A process with a line of its own.
 #[derive(Debug)]
 struct Row {
-    life: Life,
+    life: Box<Life>,
     parent_command: Arc<[u8]>,
     late_cpu: bool,
 }
@@ -81,7 +81,7 @@ impl Table {
     pub(crate) fn push(&mut self, life: Life, parent_command: Arc<[u8]>, late_cpu: bool) {
         let main = life.pid == self.root;
         let row = Row {
-            life,
+            life: Box::new(life),
             parent_command,
             late_cpu,
         };
@@ -96,7 +96,7 @@ impl Table {
     /// Adds a process that lives on and has no line of its own.
     pub(crate) fn fold_living(&mut self, life: Life, late_cpu: bool) {
         self.fold(Row {
-            life,
+            life: Box::new(life),
             parent_command: Arc::from([].as_slice()),
             late_cpu,
         });
@@ -146,7 +146,7 @@ impl Table {
 
     /// The end of `pid`, if its line is here and lacks one that was told.
     pub(crate) fn tell_end(&mut self, pid: u32, at: Nanos, ending: Ending) {
-        let untold = |life: &&mut Life| life.pid == pid && life.ending.is_none();
+        let untold = |life: &&mut Box<Life>| life.pid == pid && life.ending.is_none();
         let mut lives = self.rows.iter_mut().rev().map(|row| &mut row.life);
         if let Some(life) = lives.find(untold) {
             life.end = Some(at.max(life.start));
@@ -155,21 +155,83 @@ impl Table {
         }
     }
 
-    /// How many processes have no line of their own.
-    pub(crate) fn folded(&self) -> u64 {
-        self.folds.values().map(|fold| fold.spent.count).sum()
+    /// Every line, by start, and one for each of `living`; times counted from `zero` to `now`. The
+    /// table is empty then.
+    pub(crate) fn lines(
+        &mut self,
+        living: Vec<Life>,
+        (zero, now): (Nanos, Nanos),
+        late_cpu: bool,
+    ) -> Lines {
+        self.shrink(self.max.saturating_sub(living.len()));
+        let ended = self.rows.drain(..).map(|row| row.life);
+        let mut lines: Vec<_> = ended
+            .chain(living.into_iter().map(Box::new))
+            .map(Line::One)
+            .collect();
+        let folds = self.folds.drain();
+        lines.extend(folds.map(|fold| Line::Many(Box::new(fold))));
+        lines.sort_by_key(Line::place);
+        Lines {
+            lines,
+            zero,
+            now,
+            late_cpu,
+        }
+    }
+}
+
+/// The lines of the process table. Each is made when it is asked for: it is many times as large as
+/// what it is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Lines {
+    lines: Vec<Line>,
+    zero: Nanos,
+    now: Nanos,
+    late_cpu: bool,
+}
+
+impl Lines {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lines.len()
     }
 
-    /// Every line, by start; times counted from `zero`; `taken` lines are used elsewhere.
-    pub(crate) fn lines(&mut self, zero: Nanos, late_cpu: bool, taken: usize) -> Vec<Process> {
-        self.shrink(self.max.saturating_sub(taken));
-        let rows = self.rows.iter();
-        let mut lines: Vec<_> = rows
-            .map(|row| row.life.process(zero, zero, late_cpu))
-            .collect();
-        lines.extend(self.folds.iter().map(|(key, fold)| fold.line(key, zero)));
-        lines.sort_by_key(|line| (line.start_ns, line.pid));
-        lines
+    /// How many processes have no line of their own.
+    pub(crate) fn folded(&self) -> u64 {
+        let many = self.lines.iter().map(|line| match line {
+            Line::One(_) => 0,
+            Line::Many(fold) => fold.1.spent.count,
+        });
+        many.sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// One after the other, by start.
+    pub fn iter(&self) -> impl Iterator<Item = Process> + '_ {
+        self.lines.iter().map(|line| match line {
+            Line::One(life) => life.process(self.zero, self.now, self.late_cpu),
+            Line::Many(fold) => fold.1.line(&fold.0, self.zero),
+        })
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Line {
+    One(Box<Life>),
+    Many(Box<(Key, Fold)>),
+}
+
+impl Line {
+    fn place(&self) -> (Nanos, u32) {
+        match self {
+            Line::One(life) => (life.start, life.pid),
+            Line::Many(fold) => (fold.1.start, fold.1.pid),
+        }
     }
 }
 

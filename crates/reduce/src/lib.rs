@@ -8,7 +8,7 @@ mod ceiling;
 mod counters;
 mod course;
 pub mod era;
-mod fold;
+pub mod fold;
 mod gpu;
 mod growth;
 mod image;

@@ -1,11 +1,12 @@
 //! The end of a task: everything the report needs, in one value.
 
 use crate::course::candidate;
+use crate::fold::Lines;
 use crate::series::Series;
 use crate::settings::End;
 use crate::top::TopProcess;
 use crate::tree::Tree;
-use record::report::{Gpu, Process, Usage};
+use record::report::{Gpu, Usage};
 
 /// A process that outlived the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,14 +18,14 @@ pub struct Survivor {
 }
 
 /// Everything the report needs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Summary {
     /// Every metric of the task, present or absent with its reason.
     pub usage: Usage,
     /// The same by GPU, for those that the task used.
     pub gpus: Vec<Gpu>,
     /// A line for each process, identical ones folded beyond the bound; empty unless asked for.
-    pub processes: Vec<Process>,
+    pub processes: Lines,
     /// Processes without a line of their own.
     pub folded: u64,
     /// The time series; empty unless asked for.
@@ -53,11 +54,12 @@ impl Tree {
             top.offer(candidate(life));
         }
         let notes = self.notes();
+        let processes = self.lines(end);
         Summary {
             usage,
             gpus: self.gpu_reports(end.at.since(self.start)),
-            processes: self.lines(end),
-            folded: self.table.folded(),
+            folded: processes.folded(),
+            processes,
             notes,
             survivors,
             top: top.list(),
@@ -85,9 +87,9 @@ impl Tree {
 
     /// The process table: who lives on has a line as well, the oldest before the others, as long as
     /// they fill at most half of the table.
-    fn lines(&mut self, end: &End) -> Vec<Process> {
+    fn lines(&mut self, end: &End) -> Lines {
         if !self.settings.keep_processes {
-            return Vec::new();
+            return Lines::default();
         }
         let late_cpu = self.late_cpu();
         let mut living: Vec<_> = self.living.drain().map(|(_, life)| life).collect();
@@ -99,12 +101,7 @@ impl Tree {
         for life in living.split_off(own_lines) {
             self.table.fold_living(life, late_cpu);
         }
-        let mut lines = self.table.lines(self.start, late_cpu, own_lines);
-        for life in living {
-            lines.push(life.process(self.start, end.at, late_cpu));
-        }
-        lines.sort_by_key(|line| (line.start_ns, line.pid));
-        lines
+        self.table.lines(living, (self.start, end.at), late_cpu)
     }
 
     fn notes(&self) -> Vec<String> {

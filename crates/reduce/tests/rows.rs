@@ -8,11 +8,12 @@ use record::report::Process;
 use record::sample::{Counters, WaitTotals};
 use record::unit::Nanos;
 use record::value::{Absent, Method};
+use reduce::fold::Lines;
 use reduce::settings::KernelCounts;
 use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
 use scene::*;
 
-fn row(rows: &[Process], pid: u32) -> &Process {
+fn row(rows: &Lines, pid: u32) -> Process {
     rows.iter().find(|row| row.pid == pid).unwrap()
 }
 

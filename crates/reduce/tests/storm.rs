@@ -41,7 +41,8 @@ fn storm(count: u32, max_processes: usize) -> Tree {
     task
 }
 
-fn sums(lines: &[Process]) -> (u64, u64, u64, u64) {
+fn sums(lines: impl Iterator<Item = Process>) -> (u64, u64, u64, u64) {
+    let lines: Vec<_> = lines.collect();
     let sum = |name: &str| {
         lines
             .iter()
@@ -62,14 +63,14 @@ fn folded_lines_hold_what_single_lines_held() {
     let at = u64::from(count) + 5;
     let single = storm(count, usize::MAX).finish(&end(at, None));
     let folded = storm(count, 100).finish(&end(at, None));
-    assert_eq!(sums(&single.processes), sums(&folded.processes));
+    assert_eq!(sums(single.processes.iter()), sums(folded.processes.iter()));
     assert_eq!(single.usage, folded.usage);
     assert_eq!(single.folded, 0);
     assert_eq!(folded.processes.len(), 100);
     let alone = folded.processes.iter().filter(|p| p.folded == 1).count();
     assert!(alone >= 50, "{alone} lines of one process");
     assert!(folded.folded >= u64::from(count) + 1 - alone as u64);
-    let exact = |line: &Process| line.usage.get("cpu_time").unwrap().value().unwrap().method;
+    let exact = |line: Process| line.usage.get("cpu_time").unwrap().value().unwrap().method;
     let mut ended = folded.processes.iter().filter(|line| line.pid != 1);
     assert!(ended.all(|line| exact(line) == Method::Exact));
 }
@@ -102,8 +103,8 @@ fn no_number_of_survivors_takes_more_lines_than_allowed() {
             "{} lines of {max_processes}",
             lines.len()
         );
-        assert_eq!(sums(&lines).0, 29);
-        assert_eq!(sums(&lines).1, 8_000_000);
+        assert_eq!(sums(lines.iter()).0, 29);
+        assert_eq!(sums(lines.iter()).1, 8_000_000);
         assert_eq!(
             lines
                 .iter()

@@ -188,7 +188,8 @@ fn processes_are_a_line_each() {
         usage: usage(),
     };
     let mut text = Vec::new();
-    store::export::processes::write(&[process.clone(), process.clone()], &mut text).unwrap();
+    store::export::processes::write([process.clone(), process.clone()].into_iter(), &mut text)
+        .unwrap();
     let text = String::from_utf8(text).unwrap();
     let lines: Vec<Process> = text
         .lines()

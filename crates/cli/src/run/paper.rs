@@ -156,7 +156,7 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
     };
     if options.with_processes {
         write_file(&beside(".processes.jsonl"), |out| {
-            export::processes::write(&summary.processes, out)
+            export::processes::write(summary.processes.iter(), out)
         })?;
     }
     if options.with_series.is_some() {

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 pub const EXTENSION: &str = "processes.jsonl";
 
 /// Writes a line for each process.
-pub fn write(processes: &[Process], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(processes: impl Iterator<Item = Process>, out: &mut dyn Write) -> io::Result<()> {
     for process in processes {
-        serde_json::to_writer(&mut *out, process)?;
+        serde_json::to_writer(&mut *out, &process)?;
         out.write_all(b"\n")?;
     }
     Ok(())
