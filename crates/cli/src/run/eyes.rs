@@ -335,7 +335,8 @@ impl Eyes {
         let rss = self.samples.iter().map(resident).sum();
         self.rhythm.passed(now, cost, rss);
         if hold.has_memory() {
-            self.glance.passed_group(now, hold.memory());
+            let age = now.since(self.start);
+            self.glance.passed_group(now, age, hold.memory());
         } else if !self.notifier.kind().tells_finals() {
             // Elsewhere the last word of each process tells what it had.
             let found = self.samples.iter().map(|one| (one.id.pid, resident(one)));

@@ -9,6 +9,9 @@ use std::cmp::Reverse;
 const COST_SHARE: u64 = 200;
 /// No glance comes sooner after another.
 const PAUSE_MIN: Nanos = Nanos::from_millis(5);
+/// At a group, whose highest charge the kernel keeps anyway, no sooner than after this fraction of
+/// the age of the task: each glance wakes us.
+const GROUP_AGE_FRACTION: u64 = 32;
 /// Processes looked at, of those that have at least a part of what the largest has.
 const WHOM_MAX: usize = 4;
 const PART_OF_LARGEST: u64 = 8;
@@ -27,8 +30,8 @@ const QUIET_MAX: u32 = 5;
 #[derive(Debug, Default)]
 pub(crate) struct Glance {
     whom: Vec<u32>,
-    /// Not at processes, but at their group.
-    grouped: bool,
+    /// Not at processes, but at their group: the shortest pause.
+    grouped: Option<Nanos>,
     next: Option<Nanos>,
     /// Glances in a row that found no change.
     quiet: u32,
@@ -55,16 +58,19 @@ impl Glance {
         large.truncate(WHOM_MAX);
         let least = large.first().map_or(0, |(_, rss)| rss / PART_OF_LARGEST);
         large.retain(|(_, rss)| *rss >= least);
-        self.grouped = false;
+        self.grouped = None;
         self.whom.clear();
         self.whom.extend(large.iter().map(|(pid, _)| pid));
         self.plan(now, large.iter().map(|(_, rss)| rss).sum());
     }
 
-    /// A pass that began at `now` found so much memory in the group of the task.
-    pub(crate) fn passed_group(&mut self, now: Nanos, memory: Option<Bytes>) {
+    /// A pass that began at `now` found so much memory in the group of the task, which is of this
+    /// age.
+    pub(crate) fn passed_group(&mut self, now: Nanos, age: Nanos, memory: Option<Bytes>) {
         self.whom.clear();
-        self.grouped = memory.is_some_and(|bytes| bytes.0 >= GROUP_MIN);
+        let large = memory.is_some_and(|bytes| bytes.0 >= GROUP_MIN);
+        let pause = PAUSE_MIN.max(Nanos(age.0 / GROUP_AGE_FRACTION));
+        self.grouped = large.then_some(pause);
         self.plan(now, memory.map_or(0, |bytes| bytes.0));
     }
 
@@ -81,8 +87,9 @@ impl Glance {
             true => 0,
             false => (self.quiet + 1).min(QUIET_MAX),
         };
-        let pause = PAUSE_MIN.max(Nanos(self.cost.saturating_mul(COST_SHARE)));
-        let anyone = self.grouped || !self.whom.is_empty();
+        let least = self.grouped.unwrap_or(PAUSE_MIN);
+        let pause = least.max(Nanos(self.cost.saturating_mul(COST_SHARE)));
+        let anyone = self.grouped.is_some() || !self.whom.is_empty();
         let wanted = self.quiet < QUIET_MAX && anyone;
         self.next = wanted.then(|| now.plus(Nanos(pause.0 << self.quiet)));
     }
@@ -109,15 +116,19 @@ mod tests {
     #[test]
     fn a_group_is_looked_at_as_a_whole() {
         let mut glance = Glance::default();
+        let young = Nanos::from_millis(50);
         for (memory, next) in [
             (None, None),
             (Some(3 * MIB), None),
             (Some(8 * MIB), Some(5)),
         ] {
-            glance.passed_group(Nanos(0), memory.map(Bytes));
+            glance.passed_group(Nanos(0), young, memory.map(Bytes));
             assert_eq!(glance.next(), next.map(Nanos::from_millis));
         }
         assert_eq!(glance.due(Nanos::from_millis(5)), Some(&[][..]));
+        let old = Nanos::from_secs(32);
+        glance.passed_group(Nanos(0), old, Some(Bytes(30 * MIB)));
+        assert_eq!(glance.next(), Some(Nanos::from_secs(1)));
     }
 
     #[test]
