@@ -320,6 +320,32 @@ mod tests {
     }
 
     #[test]
+    fn what_cpus_hold_back_is_added_to_the_former_memory() {
+        let exec = || RawEvent::Exec {
+            at_ns: 5,
+            pid: 7,
+            command: b"a\0",
+            truncated: false,
+            path: b"",
+            run_delay_ns: 0,
+            maxrss_bytes: 1000,
+            faults: 9,
+        };
+        let former = |held_back| match record_of(exec(), held_back) {
+            Event::Exec { former, .. } => former,
+            other => panic!("{other:?}"),
+        };
+        let told = Former {
+            rss_most: Bytes(1300),
+            faults: 9,
+        };
+        assert_eq!(former(Some(300)), Some(told));
+        assert_eq!(former(None), None, "nobody knows how much it is");
+        let here = held_back(&Root::default()).unwrap();
+        assert!(here >= 3 * 32 * 4096, "{here}");
+    }
+
+    #[test]
     fn what_the_root_waited_before_the_command_is_left_out() {
         let exit = |pid| Event::Exit {
             at: Nanos(5),
