@@ -9,7 +9,11 @@ use std::process::Command;
 /// The compilers to try, best first, after the one that `CLANG` names.
 const COMPILERS: [&str; 5] = ["clang", "clang-19", "clang-18", "clang-16", "clang-14"];
 
-/// Builds `task.bpf.o` and tells the crate its hash, which names the pinned copy.
+/// Processors whose system calls `io.bpf.c` knows; elsewhere its object is empty.
+const SYSTEM_CALLS_KNOWN: [&str; 2] = ["x86_64", "aarch64"];
+
+/// Builds the objects and tells the crate the hash of those that are shared, which names the pinned
+/// copy.
 ///
 /// # Errors
 /// No clang that works, or an error in the program.
@@ -18,26 +22,41 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
     // libbpf-sys has `links = "bpf"` and installs the headers of its own libbpf there.
     let include = env::var_os("DEP_BPF_INCLUDE").ok_or("libbpf-sys named no include folder")?;
-    let object = out.join("task.bpf.o");
     println!("cargo:rerun-if-env-changed=CLANG");
     for file in [
         "task.bpf.c",
         "task.h",
+        "maps.h",
         "kernel.h",
         "peaks.h",
         "walk.bpf.c",
         "walk.h",
+        "io.bpf.c",
+        "io.h",
+        "io_arch.h",
+        "io_arch_aarch64.h",
+        "io_arch_x86_64.h",
+        "io_file.h",
+        "io_maps.h",
+        "io_row.h",
+        "kernel_io.h",
     ] {
         println!("cargo:rerun-if-changed={}", source.join(file).display());
     }
-    compile(&source.join("task.bpf.c"), &object, &include)?;
-    compile(
-        &source.join("walk.bpf.c"),
-        &out.join("walk.bpf.o"),
-        &include,
-    )?;
-    let hash = fnv(&std::fs::read(&object)?);
-    println!("cargo:rustc-env=PLIMSOLL_TASK_OBJECT_HASH={hash:016x}");
+    let mut objects = Vec::new();
+    for name in ["task", "io", "walk"] {
+        let object = out.join(format!("{name}.bpf.o"));
+        if name == "io" && !SYSTEM_CALLS_KNOWN.contains(&architecture()?.as_str()) {
+            std::fs::write(&object, "")?;
+            continue;
+        }
+        compile(&source.join(format!("{name}.bpf.c")), &object, &include)?;
+        if name != "walk" {
+            objects.extend(std::fs::read(&object)?);
+        }
+    }
+    let hash = fnv(&objects);
+    println!("cargo:rustc-env=PLIMSOLL_BPF_HASH={hash:016x}");
     Ok(())
 }
 
@@ -52,6 +71,7 @@ fn compile(source: &Path, object: &Path, include: &OsString) -> Result<(), Box<d
             "-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3",
         ])
         .arg("-fdebug-compilation-dir=.")
+        .arg(format!("-DPLIMSOLL_{}", architecture()?.to_uppercase()))
         .arg(include_flag)
         .arg("-c")
         .arg(source)
@@ -68,6 +88,11 @@ fn compile(source: &Path, object: &Path, include: &OsString) -> Result<(), Box<d
         source.display()
     )
     .into())
+}
+
+/// The processor that the programs are for: its calling convention is theirs.
+fn architecture() -> Result<String, Box<dyn Error>> {
+    env::var("CARGO_CFG_TARGET_ARCH").map_err(|error| format!("no target: {error}").into())
 }
 
 fn compiler() -> Result<OsString, Box<dyn Error>> {

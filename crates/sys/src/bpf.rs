@@ -12,6 +12,8 @@ mod unavailable;
 pub use unavailable::{Unavailable, probe};
 
 #[cfg(feature = "bpf")]
+mod files;
+#[cfg(feature = "bpf")]
 mod layout;
 #[cfg(feature = "bpf")]
 mod load;
@@ -21,6 +23,8 @@ mod lock;
 mod mapping;
 #[cfg(feature = "bpf")]
 mod pinned;
+#[cfg(feature = "bpf")]
+mod pins;
 #[cfg(feature = "bpf")]
 mod programs;
 #[cfg(feature = "bpf")]
@@ -36,6 +40,8 @@ mod types;
 #[cfg(feature = "bpf")]
 mod walk;
 
+#[cfg(feature = "bpf")]
+pub use files::{ExactSize, FileId, FileRest, FileRow, Files, Folder, SizeClasses};
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
 #[cfg(feature = "bpf")]

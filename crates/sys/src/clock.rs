@@ -41,6 +41,18 @@ pub fn boot() -> u64 {
     now(Clock::Boot)
 }
 
+/// The length of a tick of the kernel (of `jiffies`), nanoseconds: the resolution of its coarse
+/// clocks.
+pub fn tick_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid timespec that outlives the call.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut time) };
+    u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +63,7 @@ mod tests {
         let first = boot();
         assert!(first >= monotonic);
         assert!(boot() >= first);
+        assert!((100_000..=10_000_000).contains(&tick_ns()));
         assert!(now(Clock::Real) > 1_600_000_000_000_000_000);
     }
 }

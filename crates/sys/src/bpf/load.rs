@@ -16,10 +16,10 @@ pub(super) struct Aligned<T: ?Sized>(pub(super) T);
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/task.bpf.o")));
 /// Names this build of the programs among the pinned ones.
 #[cfg(not(test))]
-pub(super) const OBJECT_HASH: &str = env!("PLIMSOLL_TASK_OBJECT_HASH");
+pub(super) const OBJECT_HASH: &str = env!("PLIMSOLL_BPF_HASH");
 /// Tests look at their own pins, whatever runs beside them.
 #[cfg(test)]
-pub(super) const OBJECT_HASH: &str = concat!(env!("PLIMSOLL_TASK_OBJECT_HASH"), "_test");
+pub(super) const OBJECT_HASH: &str = concat!(env!("PLIMSOLL_BPF_HASH"), "_test");
 
 /// Since this version `on_exit` still sees the memory.
 const MEMORY_AT_EXIT: (u32, u32) = (6, 16);
@@ -147,7 +147,7 @@ fn is_wanted(name: &OsStr, version: (u32, u32), memory_program: bool) -> bool {
     }
 }
 
-fn programs(object: &Object) -> Result<Vec<Program>, Error> {
+pub(super) fn programs(object: &Object) -> Result<Vec<Program>, Error> {
     object
         .progs()
         .filter(|program| program.autoload())
@@ -161,7 +161,7 @@ fn programs(object: &Object) -> Result<Vec<Program>, Error> {
         .collect()
 }
 
-fn find_map(object: &Object, name: &str) -> Result<MapHandle, Error> {
+pub(super) fn find_map(object: &Object, name: &str) -> Result<MapHandle, Error> {
     let map = object.maps().find(|map| map.name() == OsStr::new(name));
     let map = map.ok_or_else(|| failed("find a map", io::Error::from(io::ErrorKind::NotFound)))?;
     MapHandle::try_from(&map).map_err(|error| bpf_error("find a map", &error))

@@ -2,9 +2,9 @@
 //! locks).
 //!
 //! The kernel drops them when their owner dies, however it dies. Bytes of the file: one for each
-//! run slot (held for writing by its run), one for "I use the programs" (held for reading by every
-//! user), one that is held while the programs are loaded, found or removed, and one for "I have
-//! this file open" (held for reading).
+//! run slot (held for writing by its run), one for "I use the programs" of each set (held for
+//! reading by every user), one that is held while the programs are loaded, found or removed, and
+//! one for "I have this file open" (held for reading).
 //!
 //! Each build has a file of its own. One that nobody has open is removed by whoever sweeps; who
 //! opens a file makes sure, under the last byte, that it is still the one of that name.
@@ -18,13 +18,36 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const USER_BYTE: i64 = RUN_SLOTS as i64;
-const CHANGE_BYTE: i64 = USER_BYTE + 1;
+const TASKS_BYTE: i64 = RUN_SLOTS as i64;
+const CHANGE_BYTE: i64 = TASKS_BYTE + 1;
 const OPEN_BYTE: i64 = CHANGE_BYTE + 1;
+const FILES_BYTE: i64 = OPEN_BYTE + 1;
+const TIMES_BYTE: i64 = FILES_BYTE + 1;
 /// Most times that a file is opened anew because a sweeper removed it in the same moment.
 const OPENINGS_MAX: usize = 100;
 /// Longer than a load takes on a busy machine; then the other one hangs or is stopped.
 const CHANGE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Whoever uses a set of programs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum User {
+    /// Of those that follow processes: every run.
+    Tasks,
+    /// Of those that follow files.
+    Files,
+    /// Of those that take the time of calls.
+    Times,
+}
+
+impl User {
+    fn byte(self) -> i64 {
+        match self {
+            Self::Tasks => TASKS_BYTE,
+            Self::Files => FILES_BYTE,
+            Self::Times => TIMES_BYTE,
+        }
+    }
+}
 
 /// The lock file, opened for one owner. Its locks go with it.
 #[derive(Debug)]
@@ -97,18 +120,18 @@ impl Lock {
     }
 
     /// Becomes a user of the programs.
-    pub(super) fn enter(&self) -> Result<(), Error> {
-        self.set(libc::F_RDLCK, USER_BYTE)
+    pub(super) fn enter(&self, user: User) -> Result<(), Error> {
+        self.set(libc::F_RDLCK, user.byte())
     }
 
     /// Stops being a user of the programs.
-    pub(super) fn leave(&self) -> Result<(), Error> {
-        self.set(libc::F_UNLCK, USER_BYTE)
+    pub(super) fn leave(&self, user: User) -> Result<(), Error> {
+        self.set(libc::F_UNLCK, user.byte())
     }
 
     /// Whether anybody else uses the programs.
-    pub(super) fn others(&self) -> Result<bool, Error> {
-        let mut range = range(libc::F_WRLCK, USER_BYTE);
+    pub(super) fn others(&self, user: User) -> Result<bool, Error> {
+        let mut range = range(libc::F_WRLCK, user.byte());
         self.call(libc::F_OFD_GETLK, &mut range)?;
         Ok(i32::from(range.l_type) != libc::F_UNLCK)
     }
@@ -171,14 +194,14 @@ mod tests {
     fn slots_and_users_are_counted_by_the_kernel() {
         let path = std::env::temp_dir().join(format!("plimsoll-lock-{}", std::process::id()));
         let (one, two) = (Lock::open(&path).unwrap(), Lock::open(&path).unwrap());
-        one.enter().unwrap();
-        assert!(!one.others().unwrap());
-        two.enter().unwrap();
-        assert!(one.others().unwrap());
+        one.enter(User::Tasks).unwrap();
+        assert!(!one.others(User::Tasks).unwrap());
+        two.enter(User::Tasks).unwrap();
+        assert!(one.others(User::Tasks).unwrap());
         assert_eq!(one.take_slot().unwrap(), 0);
         assert_eq!(two.take_slot().unwrap(), 1);
         drop(one);
-        assert!(!two.others().unwrap());
+        assert!(!two.others(User::Tasks).unwrap());
         let three = Lock::open(&path).unwrap();
         assert_eq!(three.take_slot().unwrap(), 0);
         let change = two.begin_change().unwrap();
@@ -199,7 +222,7 @@ mod tests {
         // Builds that know no such byte hold others while they use the file.
         let older = Lock::open(&path).unwrap();
         older.set(libc::F_UNLCK, OPEN_BYTE).unwrap();
-        older.enter().unwrap();
+        older.enter(User::Tasks).unwrap();
         assert!(!Lock::remove_unused(&path) && path.exists());
         drop(older);
         assert!(Lock::remove_unused(&path));

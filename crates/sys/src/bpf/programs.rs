@@ -75,7 +75,7 @@ impl TaskPrograms {
 
     /// Whether other runs of this node can use the same copy.
     pub fn is_shared(&self) -> bool {
-        matches!(self.0.holder, Holder::Node(_))
+        self.0.is_shared()
     }
 
     #[cfg(test)]
@@ -96,6 +96,11 @@ impl TaskPrograms {
 }
 
 impl Shared {
+    /// Whether the programs are the node's shared copy.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.holder, Holder::Node(_))
+    }
+
     fn take_slot(&self) -> Result<(u32, Option<Lock>), Error> {
         match &self.holder {
             Holder::Node(share) => {

@@ -1,5 +1,6 @@
 //! One run: its members, its events, its counters.
 
+use super::files::Files;
 use super::layout::{RawEvent, add_run, added_key, decode, new_process};
 use super::load::{bpf_error, fd_bytes, lookup, update};
 use super::lock::Lock;
@@ -47,6 +48,23 @@ pub struct RunTotals {
     /// Threads that had an io_uring when they ended: what went through it is in no counter. One
     /// whose program was replaced by exec afterwards is not noticed.
     pub io_uring_tasks: u64,
+}
+
+impl Run {
+    /// Follows the files of this run's processes from now on. Of its members, those that were
+    /// added by hand afterwards are seen after [`Files::refresh`].
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if this kernel cannot have these programs, else the kernel's.
+    pub fn follow_files(&self, rows_max: u64, times: bool) -> Result<Files, Error> {
+        Files::start(
+            Arc::clone(&self.programs),
+            self.slot,
+            self.id,
+            rows_max,
+            times,
+        )
+    }
 }
 
 /// One run of the programs. Ends when dropped; its members are then followed no more.
@@ -198,7 +216,7 @@ impl Drop for Run {
     }
 }
 
-fn create_ring(bytes: usize) -> Result<MapHandle, Error> {
+pub(super) fn create_ring(bytes: usize) -> Result<MapHandle, Error> {
     let options = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as u64,
         ..Default::default()

@@ -10,9 +10,10 @@
 //! [`unload`], with the first load by another build (and the lock with them), or with the machine.
 //! What a killed run leaves behind is cleared by the next user or the next to leave.
 
-use super::load::{Loaded, MAP_NAMES, Maps, OBJECT_HASH, Program, bpf_error, load};
-use super::lock::{Lock, make_folder};
+use super::load::{Loaded, MAP_NAMES, Maps, OBJECT_HASH, bpf_error, load};
+use super::lock::{Lock, User, make_folder};
 use super::pinned;
+use super::pins::{self, LOCKS, PINS, Set, folder_of, lock_path};
 use super::state::State;
 use crate::error::{Error, check};
 use libbpf_rs::MapHandle;
@@ -22,28 +23,21 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const BPFFS: &CStr = c"/sys/fs/bpf";
 const BPFFS_MAGIC: u64 = 0xcafe_4a11;
-const PINS: &str = "/sys/fs/bpf/plimsoll";
-const LOCKS: &str = "/run/plimsoll";
 /// Most builds that one sweep looks at; the next takes the others.
 const SWEPT_MAX: usize = 1024;
-const PROGRAM: &str = "program_";
-const LINK: &str = "link_";
-/// The programs; those that this kernel does without have no pin. The last one is pinned and
-/// attached after all others: where its pin is, the set is whole.
-const PROGRAM_NAMES: [&str; 7] = [
+const TASKS: Set = &[
     "on_newtask",
     "on_exec",
     "on_exit",
     "on_exit_old",
     "on_memory_end",
     "on_memory_end_old",
-    LAST_PROGRAM,
+    "on_switch",
 ];
-const LAST_PROGRAM: &str = "on_switch";
 const NOT_OURS: &str = "look at the folder of pins, which is not root's";
 const IN_USE: &str = "open of the pinned programs, which others use";
 
@@ -68,7 +62,7 @@ impl Share {
         let state = match attach_pinned(&lock) {
             Some(state) => state,
             // Not ours to replace: their pins are what keeps them attached.
-            None if lock.others()? => {
+            None if lock.others(User::Tasks)? => {
                 return Err(io_error(IN_USE)(io::ErrorKind::ResourceBusy.into()));
             }
             None => {
@@ -76,7 +70,7 @@ impl Share {
                 load_and_pin()?
             }
         };
-        lock.enter()?;
+        lock.enter(User::Tasks)?;
         drop(change);
         Ok((Self { lock }, state))
     }
@@ -93,10 +87,12 @@ impl Share {
         let Ok(_change) = self.lock.begin_change() else {
             return;
         };
-        if self.lock.leave().is_ok() && matches!(self.lock.others(), Ok(false)) {
+        if self.lock.leave(User::Tasks).is_ok()
+            && matches!(self.lock.others(User::Tasks), Ok(false))
+        {
             // In this order: links without users tell that the state is not cleared.
             state.clear();
-            remove_pins(&pin_folder(OBJECT_HASH), LINK);
+            pins::detach_all(&folder_of(OBJECT_HASH));
         }
     }
 }
@@ -107,33 +103,25 @@ impl Share {
 /// # Errors
 /// The lock cannot be had.
 pub fn unload() -> Result<bool, Error> {
-    let folder = pin_folder(OBJECT_HASH);
+    let folder = folder_of(OBJECT_HASH);
     sweep();
     if !folder.exists() {
         return Ok(true);
     }
     let lock = Lock::open(&lock_path(OBJECT_HASH))?;
     let _change = lock.begin_change()?;
-    if lock.others()? {
+    if lock.others(User::Tasks)? {
         return Ok(false);
     }
-    unpin(&folder);
+    pins::unpin(&folder);
     Ok(!folder.exists())
-}
-
-fn pin_folder(hash: &str) -> PathBuf {
-    Path::new(PINS).join(hash)
-}
-
-fn lock_path(hash: &str) -> PathBuf {
-    Path::new(LOCKS).join(format!("bpf-{hash}.lock"))
 }
 
 /// The pinned programs, attached; nothing if the set is not whole, or if this kernel does not
 /// attach a program twice.
 fn attach_pinned(lock: &Lock) -> Option<State> {
-    let folder = pin_folder(OBJECT_HASH);
-    if !folder.join(format!("{PROGRAM}{LAST_PROGRAM}")).exists() {
+    let folder = folder_of(OBJECT_HASH);
+    if !pins::is_pinned(&folder, TASKS) {
         return None;
     }
     let maps = Maps::find(|name| {
@@ -141,93 +129,35 @@ fn attach_pinned(lock: &Lock) -> Option<State> {
             .map_err(|error| bpf_error("open of a pinned map", &error))
     });
     let state = State::new(maps.ok()?).ok()?;
-    let attached = folder.join(format!("{LINK}{LAST_PROGRAM}")).exists();
-    if !attached {
-        remove_pins(&folder, LINK);
-        attach_and_pin(&pinned_programs(&folder).ok()?, &folder).ok()?;
-    } else if !lock.others().ok()? {
+    if !pins::is_attached(&folder, TASKS) {
+        pins::detach_all(&folder);
+        pins::attach(&folder, TASKS).ok()?;
+    } else if !lock.others(User::Tasks).ok()? {
         state.clear();
     }
     Some(state)
 }
 
-fn pinned_programs(folder: &Path) -> Result<Vec<Program>, Error> {
-    let names = PROGRAM_NAMES.iter().filter_map(|name| {
-        let path = folder.join(format!("{PROGRAM}{name}"));
-        path.exists().then_some((*name, path))
-    });
-    names
-        .map(|(name, path)| {
-            Ok(Program {
-                name: name.to_owned(),
-                fd: pinned::open(&path)?,
-            })
-        })
-        .collect()
-}
-
 fn load_and_pin() -> Result<State, Error> {
-    let folder = pin_folder(OBJECT_HASH);
-    unpin(&folder);
-    let mut loaded = load()?;
+    let folder = folder_of(OBJECT_HASH);
+    pins::unpin(&folder);
+    let loaded = load()?;
     fs::create_dir_all(&folder).map_err(io_error("mkdir in bpffs"))?;
-    loaded
-        .programs
-        .sort_by_key(|program| program.name == LAST_PROGRAM);
-    let pinned = pin(&mut loaded, &folder);
-    if let Err(error) = pinned.and_then(|()| attach_and_pin(&loaded.programs, &folder)) {
-        unpin(&folder);
+    if let Err(error) = pin_and_attach(&loaded, &folder) {
+        pins::unpin(&folder);
         return Err(error);
     }
     State::new(loaded.maps)
 }
 
-fn pin(loaded: &mut Loaded, folder: &Path) -> Result<(), Error> {
+fn pin_and_attach(loaded: &Loaded, folder: &Path) -> Result<(), Error> {
     let maps = &loaded.maps;
     let maps = [&maps.members, &maps.processes, &maps.runs, &maps.rings];
     for (map, name) in maps.into_iter().zip(MAP_NAMES) {
         pinned::pin(map.as_fd(), &folder.join(name))?;
     }
-    for program in &loaded.programs {
-        let path = folder.join(format!("{PROGRAM}{}", program.name));
-        pinned::pin(program.fd.as_fd(), &path)?;
-    }
-    Ok(())
-}
-
-/// Attaches the programs, the last one last, and pins what holds them so.
-fn attach_and_pin(programs: &[Program], folder: &Path) -> Result<(), Error> {
-    for program in programs {
-        let link = pinned::attach(program.fd.as_fd())?;
-        pinned::pin(
-            link.as_fd(),
-            &folder.join(format!("{LINK}{}", program.name)),
-        )?;
-    }
-    Ok(())
-}
-
-/// Removes the pins of one build; the kernel detaches and frees what nobody else holds.
-fn unpin(folder: &Path) {
-    remove_pins(folder, "");
-    // What is not empty is found by the next user.
-    let _ = fs::remove_dir(folder);
-}
-
-fn remove_pins(folder: &Path, prefix: &str) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(prefix.as_bytes())
-        {
-            // What cannot be removed now is found by the next user.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+    pins::pin_programs(folder, &loaded.programs)?;
+    pins::attach(folder, TASKS)
 }
 
 /// Removes the pins and the locks of other builds that nobody uses.
@@ -239,13 +169,13 @@ fn sweep() {
         let Ok(_change) = lock.begin_change() else {
             continue;
         };
-        if matches!(lock.others(), Ok(false)) {
-            unpin(&pin_folder(&hash));
+        if matches!(lock.others(User::Tasks), Ok(false)) {
+            pins::unpin(&folder_of(&hash));
         }
     }
     for hash in names_in(LOCKS, hash_of_lock) {
         // Where pins stayed their users are still to be counted.
-        if !pin_folder(&hash).exists() {
+        if !folder_of(&hash).exists() {
             Lock::remove_unused(&lock_path(&hash));
         }
     }

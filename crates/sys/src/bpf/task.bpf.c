@@ -2,10 +2,9 @@
 /*
  * The processes of a task: which there are, and what each used when it ended.
  *
- * Membership is a mark in task storage. It is set on the first process from outside and copied to
- * every new task before that runs, so that nothing slips through. Everything that concerns a whole
- * process lives in `processes`, not in the storage of its leader: a thread may be switched out for
- * the last time after its leader is freed.
+ * Membership is a mark in task storage (maps.h). Everything that concerns a whole process lives in
+ * `processes`, not in the storage of its leader: a thread may be switched out for the last time
+ * after its leader is freed.
  *
  * Pointers are followed with BPF_CORE_READ, not by plain loads: at every plain load of a pointer
  * the verifier searches the kernel's type information from end to end, about 0.5 ms each time.
@@ -17,31 +16,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "task.h"
+#include "maps.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct process_key);
-} members SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, PROCESSES_MAX);
-	__type(key, struct process_key);
-	__type(value, struct process);
-} processes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, RUN_SLOTS);
-	__type(key, __u32);
-	__type(value, struct run);
-} runs SEC(".maps");
 
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -137,11 +114,6 @@ static __always_inline void count_lost(struct process *process)
 }
 
 #include "peaks.h"
-
-static __always_inline struct process_key *key_of(struct task_struct *task)
-{
-	return bpf_task_storage_get(&members, task, 0, 0);
-}
 
 static __always_inline bool mark(struct task_struct *task, struct process_key *key)
 {

@@ -13,12 +13,12 @@ use std::sync::{OnceLock, RwLock, RwLockReadGuard};
 /// Held for writing by the test that looks at the pins, for reading by all that use them.
 static PINS: RwLock<()> = RwLock::new(());
 
-fn pins_in_use() -> RwLockReadGuard<'static, ()> {
+pub(super) fn pins_in_use() -> RwLockReadGuard<'static, ()> {
     PINS.read().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The programs, or a line that says why not.
-fn programs() -> Option<TaskPrograms> {
+pub(super) fn programs() -> Option<TaskPrograms> {
     match TaskPrograms::open() {
         Ok(programs) => Some(programs),
         Err(Error::Unavailable(reason)) => {
@@ -55,10 +55,10 @@ fn workload() -> Option<&'static PathBuf> {
 }
 
 /// A shell that waits for a line before it goes on with its script.
-struct Gated(Child);
+pub(super) struct Gated(Child);
 
 impl Gated {
-    fn new(script: &str) -> Self {
+    pub(super) fn new(script: &str) -> Self {
         let child = Command::new("/bin/sh")
             .arg("-c")
             .arg(format!("read go; {script}"))
@@ -69,17 +69,22 @@ impl Gated {
         Self(child)
     }
 
-    fn pid(&self) -> u32 {
+    pub(super) fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         self.0.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    }
+
+    /// The same; the shell's input stays open.
+    pub(super) fn open_and_keep(&mut self) {
+        self.0.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
     }
 
     /// Waits for the shell while draining; returns its CPU time with that of what it waited for,
     /// ns.
-    fn finish(&mut self, runs: &mut [(&mut Run, &mut Seen)]) -> u64 {
+    pub(super) fn finish(&mut self, runs: &mut [(&mut Run, &mut Seen)]) -> u64 {
         let pid = i32::try_from(self.0.id()).unwrap();
         loop {
             for (run, seen) in runs.iter_mut() {
@@ -104,7 +109,7 @@ fn nanos(time: libc::timeval) -> u64 {
 
 /// All events of a run, kept.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     forks: Vec<(u32, u32)>,
     execs: Vec<(u32, Vec<u8>, bool, Vec<u8>)>,
     exits: Vec<(u32, u32, ExitCounters, RssPeak, u64)>,

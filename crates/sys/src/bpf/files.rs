@@ -1,0 +1,323 @@
+//! The files of one run: what each of its threads read and wrote where (`bpf/io.bpf.c`).
+//!
+//! Threads count for themselves and put what they counted into a table of rows, which [`Files`]
+//! empties; the paths of folders come through a ring buffer of their own. The programs are attached
+//! while a run on the node asks for files: every system call of the node passes them then.
+
+mod layout;
+mod load;
+mod share;
+
+pub use layout::{ExactSize, FileId, FileRow, Folder, SizeClasses};
+
+use super::layout::RUN_SLOTS;
+use super::load::{fd_bytes, update};
+use super::mapping::Mapping;
+use super::pinned::own;
+use super::programs::Shared;
+use super::ring::Ring;
+use super::run::create_ring;
+use crate::clock;
+use crate::error::Error;
+use layout::{
+    DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped, decode_folder,
+    decode_key, decode_row, has_classes,
+};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use share::Use;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// `sizeof(struct io_run)`.
+const RUN_BYTES: usize = 128;
+/// Words of `struct io_run`, in its order.
+const ID: usize = 0;
+const EPOCH: usize = 1;
+const ROWS: usize = 2;
+const ROWS_MAX: usize = 3;
+const FLAGS: usize = 4;
+const FOLDERS_LOST: usize = 5;
+const COMPAT_CALLS: usize = 6;
+const LIBAIO_CALLS: usize = 7;
+const REST: usize = 8;
+/// Of `struct io_config`.
+const GENERATION: usize = 0;
+const JIFFIES: usize = 1;
+const BOOT_NS: usize = 2;
+
+const TIMES: u64 = 1;
+/// About 150 bytes a folder.
+const RING_BYTES: usize = 1 << 20;
+const ROWS_A_TIME: u32 = 512;
+/// `BPF_TRACE_ITER`.
+const TRACE_ITER: u32 = 28;
+
+/// What files were used that found no place in the table of rows, and what was not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileRest {
+    /// Successful calls of the open family.
+    pub opens: u64,
+    /// Calls of `close`.
+    pub closes: u64,
+    /// Calls of `lseek`.
+    pub seeks: u64,
+    /// Read-like calls.
+    pub reads: u64,
+    /// Write-like calls.
+    pub writes: u64,
+    /// Bytes that reads moved.
+    pub bytes_read: u64,
+    /// Bytes that writes moved.
+    pub bytes_written: u64,
+    /// Rows that there would have been, at most.
+    pub rows: u64,
+    /// Folders whose path found the ring full, counted at each file in them.
+    pub folders_lost: u64,
+    /// Calls by the 32-bit interface, which are not seen.
+    pub compat_calls: u64,
+    /// Calls of `io_submit`: what they read and wrote is not seen.
+    pub libaio_calls: u64,
+}
+
+/// The files of one run. Ends when dropped.
+#[derive(Debug)]
+pub struct Files {
+    programs: Arc<Shared>,
+    slot: u32,
+    id: u64,
+    epoch: u64,
+    table: Mapping,
+    config: Mapping,
+    ring: Ring,
+    tick_ns: u64,
+    used: Use,
+}
+
+impl Files {
+    pub(super) fn start(
+        programs: Arc<Shared>,
+        slot: u32,
+        id: u64,
+        rows_max: u64,
+        times: bool,
+    ) -> Result<Self, Error> {
+        let members = &programs.state.maps;
+        let used = if programs.is_shared() {
+            Use::shared(members, times)?
+        } else {
+            Use::private(members, times)?
+        };
+        let bytes = usize::try_from(RUN_SLOTS).unwrap_or(0) * RUN_BYTES;
+        let ring = create_ring(RING_BYTES)?;
+        let files = Self {
+            slot,
+            id,
+            epoch: 1,
+            table: Mapping::new(used.maps.runs.as_fd(), 0, bytes, true)?,
+            config: Mapping::new(used.maps.config.as_fd(), 0, 24, true)?,
+            ring: Ring::new(ring.as_fd(), RING_BYTES)?,
+            tick_ns: clock::tick_ns(),
+            programs,
+            used,
+        };
+        files.begin(&ring, rows_max, times)?;
+        Ok(files)
+    }
+
+    fn begin(&self, ring: &MapHandle, rows_max: u64, times: bool) -> Result<(), Error> {
+        for word in 0..RUN_BYTES / 8 {
+            self.set(word, 0);
+        }
+        update(
+            &self.used.maps.rings,
+            &self.slot.to_ne_bytes(),
+            &fd_bytes(ring),
+        )?;
+        self.set(EPOCH, self.epoch);
+        self.set(ROWS_MAX, rows_max);
+        self.set(FLAGS, if times { TIMES } else { 0 });
+        self.set(ID, self.id);
+        self.refresh();
+        Ok(())
+    }
+
+    /// Makes threads that are watched already look for their runs anew: after a process was added
+    /// to the run by hand.
+    pub fn refresh(&self) {
+        if let Some(generation) = self.config.word(GENERATION * 8) {
+            generation.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Rows in the table now.
+    pub fn rows(&self) -> u64 {
+        self.word(ROWS)
+            .map_or(0, |rows| rows.load(Ordering::Relaxed))
+    }
+
+    /// Gives every folder that was told so far to `take`. Call it before the rows are taken, and
+    /// often enough that the ring of 1 MiB does not fill: some ten times a second.
+    pub fn folders(&mut self, take: &mut dyn FnMut(Folder)) {
+        self.ring.drain(&mut |bytes| {
+            if let Some(folder) = decode_folder(bytes) {
+                take(folder);
+            }
+        });
+    }
+
+    /// Empties the table of what is in it now. While threads of the run live this waits until calls
+    /// that are under way in the kernel have ended, some milliseconds; `alive` says so.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn take_rows(&mut self, alive: bool, take: &mut dyn FnMut(FileRow)) -> Result<(), Error> {
+        self.set(ROWS, 0);
+        self.epoch += 1;
+        self.set(EPOCH, self.epoch);
+        if alive {
+            wait_for_calls();
+        }
+        let ticks = self.ticks();
+        let (mut mine, mut orphans) = (Vec::new(), Vec::new());
+        let rows = &self.used.maps.rows;
+        let every = rows.lookup_batch(ROWS_A_TIME, MapFlags::ANY, MapFlags::ANY);
+        let every = every.map_err(|error| super::load::bpf_error("reading of rows", &error))?;
+        for (bytes, row) in every {
+            match decode_key(&bytes) {
+                Some(key) if key.run == self.id && u64::from(key.epoch) < self.epoch => {
+                    if let Some(row) = self.row(&key, &bytes, &row, ticks) {
+                        take(row);
+                    }
+                    mine.push(bytes);
+                }
+                Some(key) if !self.is_live(key.run) => orphans.push(bytes),
+                _ => {}
+            }
+        }
+        for key in mine.iter().chain(&orphans) {
+            // Fails only if another run cleared the same orphan.
+            let _ = rows.delete(key);
+        }
+        Ok(())
+    }
+
+    fn row(&self, key: &Key, bytes: &[u8], row: &[u8], ticks: Ticks) -> Option<FileRow> {
+        let mut decoded = decode_row(key.file, key.tgid, row, ticks)?;
+        if has_classes(row)
+            && let Ok(Some(classes)) = super::load::lookup(&self.used.maps.classes, bytes)
+        {
+            decoded.classes = decode_classes(&classes).map(Box::new);
+            // It is there: nobody else clears it.
+            let _ = self.used.maps.classes.delete(bytes);
+        }
+        Some(decoded)
+    }
+
+    /// Gives what living threads of this run counted and have not put into the table yet. It stays
+    /// theirs: they put it there later. For the last reading of a run.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn pending(&self, take: &mut dyn FnMut(FileRow)) -> Result<(), Error> {
+        let program = self.used.dump.as_raw_fd();
+        // SAFETY: the descriptor is open; no options.
+        let link = unsafe { libbpf_sys::bpf_link_create(program, 0, TRACE_ITER, std::ptr::null()) };
+        let link = own("link of the pass over files in use", link)?;
+        // SAFETY: the descriptor is a link of an iterator.
+        let pass = unsafe { libbpf_sys::bpf_iter_create(link.as_raw_fd()) };
+        let mut pass = File::from(own("start of a pass over files in use", pass)?);
+        let mut bytes = Vec::new();
+        pass.read_to_end(&mut bytes).map_err(|source| Error::Call {
+            call: "read of files in use",
+            source,
+        })?;
+        let ticks = self.ticks();
+        for record in bytes.chunks_exact(DUMPED_BYTES + ROW_BYTES) {
+            let (head, row) = record.split_at(DUMPED_BYTES);
+            if let Some((runs, file, pid)) = decode_dumped(head)
+                && runs.contains(&self.id)
+                && let Some(row) = decode_row(file, pid, row, ticks)
+            {
+                take(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// What found no place, so far.
+    pub fn rest(&self) -> FileRest {
+        let read = |word| {
+            self.word(word)
+                .map_or(0, |word| word.load(Ordering::Relaxed))
+        };
+        FileRest {
+            opens: read(REST),
+            closes: read(REST + 1),
+            seeks: read(REST + 2),
+            reads: read(REST + 3),
+            writes: read(REST + 4),
+            bytes_read: read(REST + 5),
+            bytes_written: read(REST + 6),
+            rows: read(REST + 7),
+            folders_lost: read(FOLDERS_LOST),
+            compat_calls: read(COMPAT_CALLS),
+            libaio_calls: read(LIBAIO_CALLS),
+        }
+    }
+
+    fn ticks(&self) -> Ticks {
+        let read = |word: usize| {
+            let word = self.config.word(word * 8);
+            word.map_or(0, |word| word.load(Ordering::Relaxed))
+        };
+        Ticks {
+            jiffies: read(JIFFIES),
+            boot_ns: read(BOOT_NS),
+            tick_ns: self.tick_ns,
+        }
+    }
+
+    fn word(&self, word: usize) -> Option<&AtomicU64> {
+        let slot = usize::try_from(self.slot).ok()?;
+        self.table.word(slot * RUN_BYTES + word * 8)
+    }
+
+    fn set(&self, word: usize, value: u64) {
+        if let Some(word) = self.word(word) {
+            word.store(value, Ordering::SeqCst);
+        }
+    }
+
+    fn is_live(&self, run: u64) -> bool {
+        self.programs.state.is_live(run)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        self.set(ID, 0);
+        self.refresh();
+        // Fails only if the ring is gone already.
+        let _ = self.used.maps.rings.delete(&self.slot.to_ne_bytes());
+    }
+}
+
+/// Waits until system calls that were under way in a program of ours have left it.
+fn wait_for_calls() {
+    const GLOBAL: i64 = 1;
+    // SAFETY: no pointers. The command waits until every running thread passed a point outside of
+    // all read-side sections, in which the programs run (`synchronize_rcu`).
+    let result = unsafe { libc::syscall(libc::SYS_membarrier, GLOBAL, 0, 0) };
+    if result != 0 {
+        // Not on this kernel (nohz_full): a program takes microseconds.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 296);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Loads the programs of `io.bpf.c`, which share the maps of membership with those of `task.bpf.c`.
+
+use crate::bpf::load::{Aligned, Maps, Program, bpf_error, unavailable};
+use crate::bpf::unavailable::Unavailable;
+use crate::error::Error;
+use libbpf_rs::{MapCore, MapHandle, ObjectBuilder, OpenObject};
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/io.bpf.o")));
+
+/// The maps that the reader needs, by the names of `io_maps.h`.
+pub(super) const MAP_NAMES: [&str; 6] = [
+    "io_rows",
+    "io_classes",
+    "io_runs",
+    "io_config",
+    "io_rings",
+    "io_folders",
+];
+
+/// The maps of the programs.
+#[derive(Debug)]
+pub(super) struct FileMaps {
+    /// `struct row_key` -> `struct row`.
+    pub(super) rows: MapHandle,
+    /// `struct row_key` -> `struct size_classes`.
+    pub(super) classes: MapHandle,
+    /// Slot -> `struct io_run`.
+    pub(super) runs: MapHandle,
+    /// 0 -> `struct io_config`.
+    pub(super) config: MapHandle,
+    /// Slot -> ring buffer.
+    pub(super) rings: MapHandle,
+    /// Run and folder -> told.
+    pub(super) folders: MapHandle,
+}
+
+impl FileMaps {
+    /// Collects the maps, each found by its name.
+    pub(super) fn find(
+        mut find: impl FnMut(&str) -> Result<MapHandle, Error>,
+    ) -> Result<Self, Error> {
+        let [rows, classes, runs, config, rings, folders] = MAP_NAMES;
+        Ok(Self {
+            rows: find(rows)?,
+            classes: find(classes)?,
+            runs: find(runs)?,
+            config: find(config)?,
+            rings: find(rings)?,
+            folders: find(folders)?,
+        })
+    }
+
+    /// Forgets all rows and what folders were told; for when nobody writes.
+    pub(super) fn clear(&self) {
+        for map in [&self.rows, &self.classes, &self.folders] {
+            // Collected first: behind a deleted key the kernel begins anew.
+            let keys: Vec<_> = map.keys().collect();
+            for key in keys {
+                // Fails only if it is gone.
+                let _ = map.delete(&key);
+            }
+        }
+    }
+
+    /// The maps in the order of [`MAP_NAMES`].
+    pub(super) fn all(&self) -> [&MapHandle; 6] {
+        [
+            &self.rows,
+            &self.classes,
+            &self.runs,
+            &self.config,
+            &self.rings,
+            &self.folders,
+        ]
+    }
+}
+
+/// Loads the programs, attached to nothing yet; `members` is those of the programs that follow
+/// processes.
+pub(super) fn load(members: &Maps) -> Result<(FileMaps, Vec<Program>), Error> {
+    if OBJECT.0.is_empty() {
+        return Err(Error::Unavailable(Unavailable::NoKernelSupport {
+            what: "a version of the programs for this processor's system calls".to_owned(),
+        }));
+    }
+    libbpf_rs::set_print(None);
+    let mut open = ObjectBuilder::default()
+        .open_memory(&OBJECT.0)
+        .map_err(|error| unavailable("open", &error))?;
+    reuse(&mut open, members).map_err(|error| unavailable("prepare", &error))?;
+    let object = open.load().map_err(|error| unavailable("load", &error))?;
+    let maps = FileMaps::find(|name| crate::bpf::load::find_map(&object, name))?;
+    Ok((maps, crate::bpf::load::programs(&object)?))
+}
+
+fn reuse(open: &mut OpenObject, members: &Maps) -> Result<(), libbpf_rs::Error> {
+    for mut map in open.maps_mut() {
+        let shared = match map.name() {
+            name if name == OsStr::new("members") => &members.members,
+            name if name == OsStr::new("processes") => &members.processes,
+            name if name == OsStr::new("runs") => &members.runs,
+            _ => continue,
+        };
+        map.reuse_fd(shared.as_fd())?;
+    }
+    Ok(())
+}
+
+/// A map that is pinned here.
+pub(super) fn pinned_map(path: &std::path::Path) -> Result<MapHandle, Error> {
+    MapHandle::from_pinned_path(path).map_err(|error| bpf_error("open of a pinned map", &error))
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The files of a task: what each of its threads read and wrote where, counted as the calls return.
+ *
+ * A thread counts for itself, in its task storage: nobody else writes there, so no addition needs
+ * to be atomic, and a file that is read again and again costs no search. What it counted goes to
+ * the table of rows when another file takes its place, and at its end. Rows are by thread as well;
+ * the reader adds them up. It takes whole epochs: a run's epoch goes on, calls under way end, and
+ * then the rows of past epochs stand still.
+ */
+#include "kernel_io.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "task.h"
+#include "maps.h"
+#include "io.h"
+#include "io_maps.h"
+#include "io_arch.h"
+#include "io_file.h"
+#include "io_row.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum action {
+	NOTHING,
+	READ,
+	WRITE,
+	OPEN,
+	CLOSE,
+	SEEK,
+	MAP,
+	SEND, /* from the second descriptor to the first */
+	COPY, /* from the first to the third */
+	TEE,  /* from the first to the second */
+	AIO,
+};
+
+static const __u8 actions[NR_LIMIT] = {
+#ifdef NR_OPEN
+	[NR_OPEN] = OPEN, [NR_CREAT] = OPEN,
+#endif
+	[NR_OPENAT] = OPEN, [NR_OPENAT2] = OPEN, [NR_CLOSE] = CLOSE,
+	[NR_READ] = READ, [NR_PREAD64] = READ, [NR_READV] = READ,
+	[NR_PREADV] = READ, [NR_PREADV2] = READ,
+	[NR_WRITE] = WRITE, [NR_PWRITE64] = WRITE, [NR_WRITEV] = WRITE,
+	[NR_PWRITEV] = WRITE, [NR_PWRITEV2] = WRITE,
+	[NR_LSEEK] = SEEK, [NR_MMAP] = MAP,
+	[NR_SENDFILE] = SEND, [NR_COPY_FILE_RANGE] = COPY, [NR_SPLICE] = COPY, [NR_TEE] = TEE,
+	[NR_IO_SUBMIT] = AIO,
+};
+
+/* Finds the runs of the thread's process anew. Global: the verifier checks it once. */
+__attribute__((noinline)) int refresh(struct io_thread *thread)
+{
+	struct io_config *config;
+	struct process *process;
+	__u32 count = 0, zero = 0;
+
+	config = bpf_map_lookup_elem(&io_config, &zero);
+	if (!thread || !config)
+		return 0;
+	/* What was counted so far is of the runs so far. */
+	for (__u32 index = 0; index < IO_SLOTS; index++)
+		put_down(thread, index);
+	process = bpf_map_lookup_elem(&processes, &thread->process);
+	thread->generation = config->generation;
+	thread->times = 0;
+	thread->runs[0] = 0;
+	if (!process)
+		return 0;
+	thread->process_start_ns = process->start_ns;
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct io_run *run = io_run_of(process->runs[i]);
+
+		if (!run)
+			continue;
+		/* The verifier does not keep the bound across the loop: mask it, unseen by clang. */
+		barrier_var(count);
+		thread->runs[count & (RUNS_PER_PROCESS - 1)] = process->runs[i];
+		if (run->flags & IO_RUN_TIMES)
+			thread->times = 1;
+		count++;
+	}
+	if (count < RUNS_PER_PROCESS)
+		thread->runs[count] = 0;
+	config->jiffies = bpf_jiffies64();
+	config->boot_ns = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+/* What is known of the thread; nothing if no run asks for its files. */
+static __always_inline struct io_thread *thread_of(struct task_struct *task)
+{
+	struct io_thread *thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+	struct io_config *config;
+	struct process_key *key;
+	__u32 zero = 0;
+
+	if (!thread) {
+		key = key_of(task);
+		if (!key)
+			return NULL;
+		thread = bpf_task_storage_get(&io_threads, task, 0,
+					      BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!thread)
+			return NULL;
+		thread->process = *key;
+	}
+	config = bpf_map_lookup_elem(&io_config, &zero);
+	if (config && thread->generation != config->generation)
+		refresh(thread);
+	return thread->runs[0] ? thread : NULL;
+}
+
+/* The slot for a descriptor, with its file in it. */
+static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 fd)
+{
+	struct file *file = file_of(bpf_get_current_task_btf(), fd);
+	__u32 index = fd & (IO_SLOTS - 1);
+	struct io_slot *slot = &thread->slots[index];
+	struct dentry *dentry;
+	__u64 name;
+
+	if (!file)
+		return NULL;
+	dentry = READ_MEMBER(file, file, f_path.dentry);
+	name = READ_MEMBER(dentry, dentry, d_name.hash_len);
+	if (slot->file != (__u64)file || slot->dentry != (__u64)dentry || slot->id.name != name) {
+		put_down(thread, index);
+		slot->file = (__u64)file;
+		slot->dentry = (__u64)dentry;
+		slot->id.name = name;
+		describe(thread, slot, file, dentry);
+	}
+	slot->row.last_jiffies = bpf_jiffies64();
+	return slot;
+}
+
+/* Global: the verifier checks it once. */
+__attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32 is_read,
+				       __s64 result)
+{
+	struct exact_size size, left;
+	struct io_slot *slot;
+	struct row *row;
+
+	if (!thread)
+		return 0;
+	slot = take_up(thread, fd);
+	if (!slot)
+		return 0;
+	row = &slot->row;
+	if (thread->times)
+		row->time_ns += bpf_ktime_get_ns() - thread->entered_ns;
+	if (is_read)
+		row->reads++;
+	else
+		row->writes++;
+	if (result < 0) {
+		row->failed++;
+		return 0;
+	}
+	if (is_read) {
+		row->bytes_read += result;
+	} else {
+		row->bytes_written += result;
+		row->size_last_bytes = size_of((struct file *)slot->file);
+	}
+	/* Most often it is the size of the first call. */
+	if (row->sizes[0].bytes == (__u32)result) {
+		if (is_read)
+			row->sizes[0].reads++;
+		else
+			row->sizes[0].writes++;
+		return 0;
+	}
+	size.bytes = result;
+	size.reads = is_read;
+	size.writes = !is_read;
+	if (count_size(row, &size, &left))
+		leave_size(thread, slot, &left);
+	return 0;
+}
+
+__attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 action)
+{
+	struct io_slot *slot;
+	struct file *file;
+	__u32 mode, flags;
+
+	if (!thread)
+		return 0;
+	slot = take_up(thread, fd);
+	if (!slot)
+		return 0;
+	if (thread->times && action != CLOSE)
+		slot->row.time_ns += bpf_ktime_get_ns() - thread->entered_ns;
+	file = (struct file *)slot->file;
+	switch (action) {
+	case SEEK:
+		slot->row.seeks++;
+		break;
+	case MAP:
+		slot->row.flags |= ROW_MAPPED;
+		break;
+	case CLOSE:
+		slot->row.closes++;
+		slot->row.size_last_bytes = size_of(file);
+		break;
+	case OPEN:
+		slot->row.opens++;
+		mode = READ_MEMBER(file, file, f_mode);
+		flags = READ_MEMBER(file, file, f_flags);
+		if (mode & FMODE_CREATED)
+			slot->row.flags |= ROW_CREATED;
+		if (flags & FLAG_TRUNC)
+			slot->row.flags |= ROW_TRUNCATED;
+		if (flags & FLAG_APPEND)
+			slot->row.flags |= ROW_APPENDED;
+		if (flags & FLAG_DIRECT)
+			slot->row.flags |= ROW_DIRECT;
+		break;
+	}
+	return 0;
+}
+
+/* Calls that the runs of a thread cannot see. */
+__attribute__((noinline)) int count_unseen(struct io_thread *thread, __u32 compat)
+{
+	if (!thread)
+		return 0;
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct io_run *run;
+
+		if (!thread->runs[i])
+			break;
+		run = io_run_of(thread->runs[i]);
+		if (run)
+			__sync_fetch_and_add(compat ? &run->compat_calls : &run->libaio_calls, 1);
+	}
+	return 0;
+}
+
+/* (regs, result) */
+SEC("tp_btf/sys_exit")
+int on_sys_exit(__u64 *ctx)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx[0];
+	__s64 result = ctx[1];
+	__u64 nr = CALL_NR(regs);
+	struct io_thread *thread;
+	struct task_struct *task;
+	__u32 action;
+
+	if (nr >= NR_LIMIT)
+		return 0;
+	action = actions[nr];
+	if (action == NOTHING || action == CLOSE)
+		return 0;
+	task = bpf_get_current_task_btf();
+	thread = thread_of(task);
+	if (!thread)
+		return 0;
+	if (IS_COMPAT(task))
+		return count_unseen(thread, true);
+	switch (action) {
+	case READ:
+		return transfer(thread, CALL_ARG0(regs), true, result);
+	case WRITE:
+		return transfer(thread, CALL_ARG0(regs), false, result);
+	case SEND:
+		transfer(thread, CALL_ARG1(regs), true, result);
+		return transfer(thread, CALL_ARG0(regs), false, result);
+	case COPY:
+		transfer(thread, CALL_ARG0(regs), true, result);
+		return transfer(thread, CALL_ARG2(regs), false, result);
+	case TEE:
+		transfer(thread, CALL_ARG0(regs), true, result);
+		return transfer(thread, CALL_ARG1(regs), false, result);
+	case SEEK:
+		return touch(thread, CALL_ARG0(regs), SEEK);
+	case OPEN:
+		return result >= 0 ? touch(thread, result, OPEN) : 0;
+	case MAP:
+		return IS_ERROR(result) ? 0 : touch(thread, CALL_ARG4(regs), MAP);
+	case AIO:
+		return count_unseen(thread, false);
+	}
+	return 0;
+}
+
+/* (regs, number): what is closed is gone when the call returns. */
+SEC("tp_btf/sys_enter")
+int on_sys_enter(__u64 *ctx)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx[0];
+	struct io_thread *thread;
+
+	if (ctx[1] != NR_CLOSE)
+		return 0;
+	thread = thread_of(bpf_get_current_task_btf());
+	if (thread && !IS_COMPAT(bpf_get_current_task_btf()))
+		touch(thread, CALL_ARG0(regs), CLOSE);
+	return 0;
+}
+
+/* The same, attached while somebody asks for the time that calls take. */
+SEC("tp_btf/sys_enter")
+int on_call_begin(__u64 *ctx)
+{
+	struct io_thread *thread = thread_of(bpf_get_current_task_btf());
+
+	if (thread && thread->times)
+		thread->entered_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* (task, ...), once a thread. */
+SEC("tp_btf/sched_process_exit")
+int on_thread_end(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct io_thread *thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+
+	if (!thread)
+		return 0;
+	for (__u32 index = 0; index < IO_SLOTS; index++)
+		put_down(thread, index);
+	return 0;
+}
+
+/* What living threads counted that is in no row yet. */
+SEC("iter/task")
+int dump_slots(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct io_thread *thread;
+
+	if (!task)
+		return 0;
+	thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+	if (!thread)
+		return 0;
+	for (__u32 index = 0; index < IO_SLOTS; index++) {
+		struct io_slot *slot = &thread->slots[index];
+		struct dumped head = {
+			.process_ns = thread->process.start_ns,
+			.file = slot->id,
+			.tgid = thread->process.tgid,
+		};
+
+		if (!slot->row.first_jiffies)
+			continue;
+		__builtin_memcpy(head.runs, thread->runs, sizeof(head.runs));
+		bpf_seq_write(ctx->meta->seq, &head, sizeof(head));
+		bpf_seq_write(ctx->meta->seq, &slot->row, sizeof(slot->row));
+	}
+	return 0;
+}

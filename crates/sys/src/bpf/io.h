@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the programs of io.bpf.c and files.rs share: fixed widths, units in the names. */
+#ifndef PLIMSOLL_IO_H
+#define PLIMSOLL_IO_H
+
+/* Rows of all runs of a node together. */
+#define ROWS_MAX (1 << 17)
+/* Folders that have been told, of all runs together; the least used give way. */
+#define FOLDERS_MAX (1 << 14)
+/* Powers of two of a transfer's size: 0, 1, 2..3, 4..7, ... 1 GiB and more. */
+#define SIZE_CLASSES 32
+/* Exact sizes that are counted at a time. */
+#define EXACT_SIZES 8
+/* Files that a thread counts for itself at a time, by the low bits of the descriptor. */
+#define IO_SLOTS 4
+#define LEAF_BYTES_MAX 64
+#define FOLDER_BYTES_MAX 4096
+#define FOLDER_DEPTH_MAX 64
+#define COMPONENT_BYTES_MAX 256
+
+/* What tells files apart. */
+struct file_id {
+	__u64 inode;
+	__u64 name; /* dentry->d_name.hash_len: tells links and reused inodes apart */
+	__u32 device;
+	__u32 unused;
+};
+
+/* A file as one thread of one run uses it. */
+struct row_key {
+	__u64 run;	  /* id of the run */
+	__u64 process_ns; /* process_key.start_ns */
+	struct file_id file;
+	__u32 tgid;
+	__u32 tid;   /* 0: not by the thread itself (io_uring) */
+	__u32 epoch; /* rows of past epochs are written no more */
+	__u32 unused;
+};
+
+/* Transfers of one size. */
+struct exact_size {
+	__u32 bytes;
+	__u32 reads;
+	__u32 writes;
+};
+
+struct row {
+	__u64 first_jiffies; /* 0: nothing is counted here */
+	__u64 last_jiffies;
+	__u64 opens;
+	__u64 closes;
+	__u64 seeks;
+	__u64 reads;
+	__u64 writes;
+	__u64 bytes_read;
+	__u64 bytes_written;
+	__u64 failed;
+	__u64 time_ns; /* spent in calls, while somebody asks for it */
+	__s64 size_first_bytes;
+	__s64 size_last_bytes;
+	__u64 folder; /* told by an event_folder */
+	__u64 process_start_ns; /* CLOCK_BOOTTIME, as events have it */
+	__u32 flags;
+	__u32 mode;
+	__u32 special_device; /* of a device file */
+	__u32 magic; /* of the file system */
+	struct exact_size sizes[EXACT_SIZES];
+	char leaf[LEAF_BYTES_MAX]; /* last component, or the start of it; NUL if shorter */
+};
+
+/* In front of a row that a living thread has not yet put down. */
+struct dumped {
+	__u64 runs[RUNS_PER_PROCESS]; /* 0 behind the last */
+	__u64 process_ns;
+	struct file_id file;
+	__u32 tgid;
+	__u32 unused;
+};
+
+/* Flags of a row. */
+#define ROW_CREATED 1u
+#define ROW_TRUNCATED 2u
+#define ROW_MAPPED 4u
+#define ROW_DIRECT 8u
+#define ROW_APPENDED 16u
+#define ROW_OPENED_TO_READ 32u
+#define ROW_OPENED_TO_WRITE 64u
+#define ROW_SIZES_LEFT 128u /* some transfers are in `size_classes` */
+#define ROW_WHOLE_NAME 256u /* the name is that of `folder`, whole */
+
+/* Transfers of a row whose exact size is no longer kept. */
+struct size_classes {
+	__u32 reads[SIZE_CLASSES];
+	__u32 writes[SIZE_CLASSES];
+};
+
+/* What is shared by all. */
+struct io_config {
+	__u64 generation; /* changes whenever a process may have got a run more */
+	/* The same instant by two clocks. */
+	__u64 jiffies;
+	__u64 boot_ns;
+};
+
+/* The part of a run that concerns files. The index is its slot. */
+struct io_run {
+	__u64 id; /* 0: this run asks for no files */
+	__u64 epoch;
+	__u64 rows; /* of this epoch */
+	__u64 rows_max; /* what is beyond is counted below */
+	__u64 flags;
+	__u64 folders_lost;
+	__u64 compat_calls; /* of 32 bit programs: not seen */
+	__u64 libaio_calls; /* io_submit: not seen */
+	/* Of what found no place in the table. */
+	__u64 opens;
+	__u64 closes;
+	__u64 seeks;
+	__u64 reads;
+	__u64 writes;
+	__u64 bytes_read;
+	__u64 bytes_written;
+	__u64 files; /* rows that would have been */
+};
+
+#define IO_RUN_TIMES 1u
+
+/* The path of a folder. */
+struct event_folder {
+	__u64 id;
+	__u32 bytes; /* in text */
+	__u32 cut; /* components are missing in front */
+	/* The last component first, a NUL behind each. */
+	char text[FOLDER_BYTES_MAX + COMPONENT_BYTES_MAX];
+};
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * From a descriptor to its file, and what is known of that.
+ *
+ * Where the kernel lets a program cast (6.2), a member is one load; before, a call each.
+ */
+#ifndef PLIMSOLL_IO_FILE_H
+#define PLIMSOLL_IO_FILE_H
+
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
+
+#define FAST (bpf_ksym_exists(bpf_rdonly_cast))
+#define CAST(type, object) \
+	((struct type *)bpf_rdonly_cast((const void *)(object), bpf_core_type_id_kernel(struct type)))
+/* A member of a kernel structure; `type` names it. */
+#define READ_MEMBER(type, object, member) \
+	(FAST ? CAST(type, object)->member : BPF_CORE_READ(object, member))
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = ((struct task_struct___io *)task)->files->fdt;
+	struct file *file = NULL;
+
+	if (fd >= table->max_fds)
+		return NULL;
+	/* A list's head is for its one pointer: an element of an array of pointers. */
+	if (FAST)
+		return (struct file *)CAST(hlist_head, table->fd + fd)->first;
+	bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
+	return file;
+}
+
+/* How large the file is now. */
+static __always_inline __s64 size_of(struct file *file)
+{
+	struct inode *inode = READ_MEMBER(file, file, f_inode);
+
+	return READ_MEMBER(inode, inode, i_size);
+}
+
+static __always_inline struct mount *real_mount(struct vfsmount *mount)
+{
+	return (void *)mount - __builtin_preserve_field_info(((struct mount *)0)->mnt, 0);
+}
+
+struct walk {
+	struct event_folder *event;
+	struct dentry *dentry;
+	struct vfsmount *mount;
+	__u32 bytes;
+	__u32 done;
+};
+
+/* Writes one component, or goes up a mount; 1 at the end. */
+static long step(__u32 index, struct walk *walk)
+{
+	struct dentry *dentry = walk->dentry;
+	struct vfsmount *inner = walk->mount;
+	struct dentry *parent;
+	long bytes;
+
+	if (dentry == BPF_CORE_READ(inner, mnt_root)) {
+		struct mount *mount = real_mount(inner);
+		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
+
+		if (above == mount) {
+			walk->done = 1;
+			return 1;
+		}
+		walk->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		walk->mount = &above->mnt;
+		return 0;
+	}
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (walk->bytes >= FOLDER_BYTES_MAX)
+		return 1;
+	bytes = bpf_probe_read_kernel_str(walk->event->text + walk->bytes, COMPONENT_BYTES_MAX,
+					  BPF_CORE_READ(dentry, d_name.name));
+	if (bytes < 1)
+		return 1;
+	walk->bytes += bytes;
+	walk->dentry = parent;
+	walk->done = parent == dentry;
+	return walk->done;
+}
+
+/* Tells a run the path of `dentry`, under this id. Global: the verifier checks it once. */
+__attribute__((noinline)) int emit_folder(struct io_run *run, __u64 id, __u64 dentry, __u64 mount)
+{
+	struct event_folder *event;
+	struct walk walk;
+	__u32 zero = 0, slot;
+	__u64 size;
+	void *ring;
+
+	event = bpf_map_lookup_elem(&io_scratch, &zero);
+	if (!run || !event)
+		return 1;
+	walk.event = event;
+	walk.dentry = (struct dentry *)dentry;
+	walk.mount = (struct vfsmount *)mount;
+	walk.bytes = 0;
+	walk.done = 0;
+	bpf_loop(FOLDER_DEPTH_MAX, step, &walk, 0);
+	event->id = id;
+	event->bytes = walk.bytes;
+	event->cut = !walk.done;
+	size = __builtin_offsetof(struct event_folder, text) + walk.bytes;
+	barrier_var(size);
+	if (size > sizeof(*event))
+		size = sizeof(*event);
+	slot = run->id % RUN_SLOTS;
+	ring = bpf_map_lookup_elem(&io_rings, &slot);
+	if (!ring)
+		return 1;
+	return bpf_ringbuf_output(ring, event, size, BPF_RB_NO_WAKEUP) != 0;
+}
+
+/* Makes sure that the thread's runs know a folder. */
+__attribute__((noinline)) int tell_folder(struct io_thread *thread, __u64 id, __u64 dentry,
+					  __u64 mount)
+{
+	__u8 known = 1;
+
+	if (!thread)
+		return 0;
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct folder_key key = {.run = thread->runs[i], .id = id};
+		struct io_run *run;
+
+		if (!key.run)
+			break;
+		if (bpf_map_lookup_elem(&io_folders, &key))
+			continue;
+		run = io_run_of(key.run);
+		if (!run)
+			continue;
+		if (emit_folder(run, id, dentry, mount))
+			__sync_fetch_and_add(&run->folders_lost, 1);
+		else
+			bpf_map_update_elem(&io_folders, &key, &known, 0);
+	}
+	return 0;
+}
+
+static __always_inline __u64 mix(__u64 a, __u64 b)
+{
+	a = (a ^ b) * 0x9e3779b97f4a7c15ull;
+	return a ^ a >> 29;
+}
+
+/* Fills a slot's row with what is known of a file that is new to it. */
+static __always_inline void describe(struct io_thread *thread, struct io_slot *slot,
+				     struct file *file, struct dentry *dentry)
+{
+	struct inode *inode = READ_MEMBER(file, file, f_inode);
+	struct vfsmount *mount = READ_MEMBER(file, file, f_path.mnt);
+	struct super_block *super = READ_MEMBER(inode, inode, i_sb);
+	struct dentry *folder = READ_MEMBER(dentry, dentry, d_parent);
+	struct row *row = &slot->row;
+	__u32 mode = READ_MEMBER(file, file, f_mode);
+
+	slot->id.inode = READ_MEMBER(inode, inode, i_ino);
+	slot->id.device = READ_MEMBER(super_block, super, s_dev);
+	row->first_jiffies = bpf_jiffies64();
+	row->process_start_ns = thread->process_start_ns;
+	row->size_first_bytes = READ_MEMBER(inode, inode, i_size);
+	row->size_last_bytes = row->size_first_bytes;
+	row->mode = READ_MEMBER(inode, inode, i_mode);
+	row->magic = READ_MEMBER(super_block, super, s_magic);
+	row->flags = (mode & FMODE_READ ? ROW_OPENED_TO_READ : 0) |
+		     (mode & FMODE_WRITE ? ROW_OPENED_TO_WRITE : 0);
+	if ((row->mode & S_IFMT) == S_IFCHR || (row->mode & S_IFMT) == S_IFBLK)
+		row->special_device = READ_MEMBER(inode, inode, i_rdev);
+	if (dentry == READ_MEMBER(vfsmount, mount, mnt_root)) {
+		row->flags |= ROW_WHOLE_NAME;
+		folder = dentry;
+	} else {
+		bpf_probe_read_kernel_str(row->leaf, sizeof(row->leaf),
+					  READ_MEMBER(dentry, dentry, d_name.name));
+		/* A longer name is told as a folder's is. */
+		if (slot->id.name >> 32 >= LEAF_BYTES_MAX) {
+			row->flags |= ROW_WHOLE_NAME;
+			folder = dentry;
+		}
+	}
+	slot->folder = (__u64)folder;
+	slot->mount = (__u64)mount;
+	barrier();
+	row->folder = mix(mix(slot->folder, slot->mount),
+			  READ_MEMBER(dentry, folder, d_name.hash_len));
+	tell_folder(thread, row->folder, slot->folder, slot->mount);
+}
+
+#endif

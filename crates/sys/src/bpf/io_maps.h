@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The maps of io.bpf.c. */
+#ifndef PLIMSOLL_IO_MAPS_H
+#define PLIMSOLL_IO_MAPS_H
+
+/* A file that a thread uses, and what it did there that is in no row yet. */
+struct io_slot {
+	__u64 file; /* struct file *; 0: none */
+	__u64 dentry;
+	/* Of `row.folder`. Kept here, since pointers lose their type in a map: to the verifier no
+	 * arithmetic is allowed on one that has a type. */
+	__u64 folder;
+	__u64 mount;
+	struct file_id id;
+	struct row row;
+};
+
+/* What a thread need not look up at each call. */
+struct io_thread {
+	__u64 generation; /* of `runs` */
+	__u64 entered_ns;
+	struct process_key process;
+	__u64 runs[RUNS_PER_PROCESS]; /* that ask for files; closed ranks, 0 behind the last */
+	__u64 process_start_ns;
+	__u64 times; /* whether one of them asks for time */
+	struct io_slot slots[IO_SLOTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct io_thread);
+} io_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ROWS_MAX);
+	__type(key, struct row_key);
+	__type(value, struct row);
+} io_rows SEC(".maps");
+
+/* For the few rows with many sizes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ROWS_MAX);
+	__type(key, struct row_key);
+	__type(value, struct size_classes);
+} io_classes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RUN_SLOTS);
+	__type(key, __u32);
+	__type(value, struct io_run);
+} io_runs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct io_config);
+} io_config SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, RUN_SLOTS);
+	__type(key, __u32);
+	__array(values, struct ring);
+} io_rings SEC(".maps");
+
+struct folder_key {
+	__u64 run;
+	__u64 id;
+};
+
+/* Folders that a run has been told. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FOLDERS_MAX);
+	__type(key, struct folder_key);
+	__type(value, __u8);
+} io_folders SEC(".maps");
+
+/* A path is too large for the stack. A program does not run twice at once on a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct event_folder);
+} io_scratch SEC(".maps");
+
+static __always_inline struct io_run *io_run_of(__u64 id)
+{
+	__u32 slot = id % RUN_SLOTS;
+	struct io_run *run = bpf_map_lookup_elem(&io_runs, &slot);
+
+	return id && run && run->id == id ? run : NULL;
+}
+
+#endif

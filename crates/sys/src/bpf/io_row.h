@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Counting in a row, and adding what a thread counted to the rows of its runs. */
+#ifndef PLIMSOLL_IO_ROW_H
+#define PLIMSOLL_IO_ROW_H
+
+static const struct row empty_row;
+static const struct size_classes empty_classes;
+
+static __always_inline __u32 class_of(__u32 bytes)
+{
+	__u32 class = 0;
+
+	if (bytes >= 1u << 16) {
+		class += 16;
+		bytes >>= 16;
+	}
+	if (bytes >= 1u << 8) {
+		class += 8;
+		bytes >>= 8;
+	}
+	if (bytes >= 1u << 4) {
+		class += 4;
+		bytes >>= 4;
+	}
+	if (bytes >= 1u << 2) {
+		class += 2;
+		bytes >>= 2;
+	}
+	class += bytes > 1 ? 2 : bytes;
+	return class & (SIZE_CLASSES - 1);
+}
+
+static __always_inline struct row_key key_in(struct io_run *run, struct io_thread *thread,
+					     struct io_slot *slot, __u32 tid)
+{
+	struct row_key key = {
+		.run = run->id,
+		.process_ns = thread->process.start_ns,
+		.file = slot->id,
+		.tgid = thread->process.tgid,
+		.tid = tid,
+		.epoch = run->epoch,
+	};
+
+	return key;
+}
+
+/* Counts transfers of a size by its class only, in a run. */
+static __always_inline void count_class(struct row_key *key, struct exact_size *size)
+{
+	struct size_classes *classes = bpf_map_lookup_elem(&io_classes, key);
+	__u32 class = class_of(size->bytes);
+
+	if (!classes) {
+		bpf_map_update_elem(&io_classes, key, &empty_classes, BPF_NOEXIST);
+		classes = bpf_map_lookup_elem(&io_classes, key);
+	}
+	if (!classes)
+		return;
+	classes->reads[class] += size->reads;
+	classes->writes[class] += size->writes;
+}
+
+/* Gives up the exact size of these transfers of a slot. */
+__attribute__((noinline)) int leave_size(struct io_thread *thread, struct io_slot *slot,
+					 struct exact_size *size)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+
+	if (!thread || !slot || !size)
+		return 0;
+	slot->row.flags |= ROW_SIZES_LEFT;
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct io_run *run;
+
+		if (!thread->runs[i])
+			break;
+		run = io_run_of(thread->runs[i]);
+		if (run) {
+			struct row_key key = key_in(run, thread, slot, tid);
+
+			count_class(&key, size);
+		}
+	}
+	return 0;
+}
+
+/*
+ * Counts transfers of a size. Returns 0 if they found their place, else puts what was counted of
+ * the rarest size into `*left` and takes its place.
+ */
+__attribute__((noinline)) int count_size(struct row *row, struct exact_size *size,
+					 struct exact_size *left)
+{
+	__u32 rarest = 0, calls = ~0u;
+
+	if (!row || !size || !left)
+		return 0;
+	for (int i = 0; i < EXACT_SIZES; i++) {
+		__u32 counted = row->sizes[i].reads + row->sizes[i].writes;
+
+		if (counted && row->sizes[i].bytes == size->bytes) {
+			row->sizes[i].reads += size->reads;
+			row->sizes[i].writes += size->writes;
+			return 0;
+		}
+		if (counted < calls) {
+			calls = counted;
+			rarest = i;
+		}
+		if (!counted)
+			break;
+	}
+	rarest &= EXACT_SIZES - 1;
+	*left = row->sizes[rarest];
+	row->sizes[rarest] = *size;
+	return calls != 0;
+}
+
+static __always_inline void add_counts(struct row *sum, struct row *row)
+{
+	if (row->last_jiffies > sum->last_jiffies ||
+	    (row->last_jiffies == sum->last_jiffies && row->size_last_bytes > sum->size_last_bytes)) {
+		sum->last_jiffies = row->last_jiffies;
+		sum->size_last_bytes = row->size_last_bytes;
+	}
+	if (row->first_jiffies < sum->first_jiffies)
+		sum->first_jiffies = row->first_jiffies;
+	sum->opens += row->opens;
+	sum->closes += row->closes;
+	sum->seeks += row->seeks;
+	sum->reads += row->reads;
+	sum->writes += row->writes;
+	sum->bytes_read += row->bytes_read;
+	sum->bytes_written += row->bytes_written;
+	sum->failed += row->failed;
+	sum->time_ns += row->time_ns;
+	sum->flags |= row->flags;
+}
+
+/* Adds a row to one in the table. */
+__attribute__((noinline)) int merge_row(struct row *sum, struct row *row, struct row_key *key)
+{
+	struct exact_size left;
+
+	if (!sum || !row || !key)
+		return 0;
+	add_counts(sum, row);
+	for (int i = 0; i < EXACT_SIZES; i++) {
+		if (!(row->sizes[i].reads + row->sizes[i].writes))
+			break;
+		if (count_size(sum, &row->sizes[i], &left)) {
+			sum->flags |= ROW_SIZES_LEFT;
+			count_class(key, &left);
+		}
+	}
+	return 0;
+}
+
+/* Adds what found no place in the table. */
+static __always_inline void add_rest(struct io_run *run, struct row *row)
+{
+	__sync_fetch_and_add(&run->files, 1);
+	__sync_fetch_and_add(&run->opens, row->opens);
+	__sync_fetch_and_add(&run->closes, row->closes);
+	__sync_fetch_and_add(&run->seeks, row->seeks);
+	__sync_fetch_and_add(&run->reads, row->reads);
+	__sync_fetch_and_add(&run->writes, row->writes);
+	__sync_fetch_and_add(&run->bytes_read, row->bytes_read);
+	__sync_fetch_and_add(&run->bytes_written, row->bytes_written);
+}
+
+static __always_inline void add_to_run(struct io_run *run, struct io_thread *thread,
+				       struct io_slot *slot, __u32 tid)
+{
+	struct row_key key = key_in(run, thread, slot, tid);
+	struct row *row = bpf_map_lookup_elem(&io_rows, &key);
+
+	if (row) {
+		merge_row(row, &slot->row, &key);
+		return;
+	}
+	if (run->rows >= run->rows_max ||
+	    bpf_map_update_elem(&io_rows, &key, &slot->row, BPF_NOEXIST)) {
+		add_rest(run, &slot->row);
+		return;
+	}
+	__sync_fetch_and_add(&run->rows, 1);
+}
+
+/* Adds what the thread counted in a slot to the rows of its runs; the slot is free then. */
+__attribute__((noinline)) int put_down(struct io_thread *thread, __u32 index)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct io_slot *slot;
+
+	if (!thread || index >= IO_SLOTS)
+		return 0;
+	slot = &thread->slots[index];
+	slot->file = 0;
+	if (!slot->row.first_jiffies)
+		return 0;
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct io_run *run;
+
+		if (!thread->runs[i])
+			break;
+		run = io_run_of(thread->runs[i]);
+		if (run)
+			add_to_run(run, thread, slot, tid);
+	}
+	__builtin_memcpy(&slot->row, &empty_row, sizeof(slot->row));
+	return 0;
+}
+
+#endif
