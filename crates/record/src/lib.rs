@@ -4,6 +4,7 @@
 //! and how.
 
 pub mod event;
+pub mod file;
 pub mod gpu;
 pub mod identity;
 pub mod limit;

@@ -1,5 +1,6 @@
 //! The report of one task, schema `plimsoll.task/1`: what `PREFIX.json` holds.
 
+use crate::file::FileSystemLine;
 use crate::unit::{Bytes, Nanos, Unit};
 use crate::value::{Field, Number};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
@@ -39,6 +40,9 @@ pub struct Report {
     /// What it used of each GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
+    /// What it did on each file system, the busiest first (level io).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<FileSystemLine>,
     /// How we know.
     pub monitor: Monitor,
 }

@@ -8,6 +8,7 @@ mod ceiling;
 mod counters;
 mod course;
 pub mod era;
+pub mod files;
 pub mod fold;
 mod gpu;
 mod growth;

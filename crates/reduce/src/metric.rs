@@ -9,6 +9,7 @@ const IO: &str = "/proc/self/io of the launcher; task->ioac at sched_process_exi
 const RSS: &str = "mm->rss_stat and hiwater_rss; ru_maxrss; /proc/PID/status VmRSS, VmHWM";
 const TREE: &str = "task_newtask and sched_process_exit; proc connector; /proc";
 const WALK: &str = "statx of every file under the measured directories";
+const OPENS: &str = "open, openat, openat2, creat as they return (level io)";
 const NVML: &str = "NVML accounting; nvidia-smi";
 const TOTAL: &str = "exact, lower_bound";
 const PEAK: &str = "exact, lower_bound with upper, sampled";
@@ -238,6 +239,20 @@ pub const METRICS: &[Metric] = &[
         WALK,
         "sampled, lower_bound",
         "Most files in the measured directories.",
+    ),
+    counter(
+        "files_opened",
+        Count,
+        OPENS,
+        "exact, lower_bound with upper",
+        "Regular files that were opened, each path once.",
+    ),
+    counter(
+        "opens",
+        Count,
+        OPENS,
+        "exact",
+        "Successful calls that opened a file of any kind.",
     ),
     counter(
         "gpu_time",

@@ -1,5 +1,6 @@
 //! What a task is told beside its events and samples: the group, the wait chain, folders.
 
+use crate::files::FileTotals;
 use crate::pass::Peak;
 use crate::settings::{KernelCounts, Mechanism};
 use crate::tree::{IO_URING, Tree};
@@ -109,6 +110,11 @@ impl Tree {
     /// all.
     pub fn unseen_io(&mut self, what: &str) {
         self.io_unseen.get_or_insert_with(|| what.to_owned());
+    }
+
+    /// What was opened, at last.
+    pub fn files(&mut self, totals: FileTotals) {
+        self.files = Some(totals);
     }
 
     /// What pages are on this machine, and how many huge ones it has made by the start. With this,

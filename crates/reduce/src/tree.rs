@@ -4,6 +4,7 @@ use crate::ceiling::Ceiling;
 use crate::counters;
 use crate::course::later;
 use crate::era::Dead;
+use crate::files::FileTotals;
 use crate::fold::Table;
 use crate::gpu::Gpus;
 use crate::growth::{self, Growth};
@@ -70,6 +71,7 @@ pub struct Tree {
     /// Whether any process was ever read while it lived.
     pub(crate) read_any: bool,
     pub(crate) footprint: Footprint,
+    pub(crate) files: Option<FileTotals>,
     pub(crate) gpus: Gpus,
     pub(crate) reasons: BTreeMap<&'static str, Absent>,
 }
@@ -116,6 +118,7 @@ impl Tree {
             io_unseen: None,
             read_any: false,
             footprint: Footprint::default(),
+            files: None,
             gpus: Gpus::default(),
             reasons: BTreeMap::new(),
         };

@@ -49,6 +49,7 @@ impl Tree {
             "threads_peak" => self.threads_peak(m, memory),
             "footprint_peak" => self.walked(m, self.footprint.bytes),
             "files_peak" => self.walked(m, self.footprint.files),
+            "files_opened" | "opens" => self.opened(m),
             _ => self.gpu_field(m, wall),
         }
     }
@@ -62,6 +63,20 @@ impl Tree {
             (Some(value), Some(_)) => whole(m, value, Method::Exact, "the cgroup's own peak"),
             (Some(value), None) => whole(m, value, LOWER, "the cgroup's charge in samples"),
             (None, _) => Field::absent(reason.unwrap_or(Absent::NotApplicable)),
+        }
+    }
+
+    fn opened(&self, m: &Metric) -> Field {
+        let Some(files) = self.files else {
+            return Field::absent(Absent::Off);
+        };
+        match m.name {
+            "opens" => whole(m, files.opens, Method::Exact, files.source),
+            _ if files.without_line == 0 => whole(m, files.opened, Method::Exact, files.source),
+            _ => {
+                let upper = Some(files.opened.saturating_add(files.without_line));
+                whole(m, files.opened, Method::LowerBound { upper }, files.source)
+            }
         }
     }
 

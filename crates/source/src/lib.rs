@@ -1,12 +1,13 @@
-//! Kernel state to records: `query/` reads, `notify/` is told, `follow/` finds the task's
-//! processes, `group/` and `footprint/` read its control group and its folders, `context/` names
-//! its job.
+//! Kernel state to records: `query/` reads, `notify/` is told, `interpose/` sees files, `follow/`
+//! finds the task's processes, `group/` and `footprint/` read its control group and its folders,
+//! `context/` names its job.
 
 pub mod context;
 pub mod error;
 pub mod follow;
 pub mod footprint;
 pub mod group;
+pub mod interpose;
 pub mod notify;
 pub mod query;
 pub mod root;

@@ -129,6 +129,7 @@ fn report() -> Report {
         }],
         usage: usage(),
         gpus: Vec::new(),
+        file_systems: Vec::new(),
         monitor: Monitor {
             version: "0.1.0".into(),
             level: "events".into(),

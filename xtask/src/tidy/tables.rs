@@ -35,6 +35,11 @@ pub(crate) const FOLDERS: &[Folder] = &[
         parts: &[],
     },
     Folder {
+        path: "crates/source/src/interpose",
+        table: "MECHANISMS",
+        parts: &[],
+    },
+    Folder {
         path: "crates/source/src/context",
         table: "SCHEDULERS",
         parts: &["remote", "surroundings"],
@@ -42,7 +47,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/store/src/export",
         table: "FORMATS",
-        parts: &["processes", "series"],
+        parts: &["files", "processes", "series"],
     },
     Folder {
         path: "crates/cli/src/cmd",

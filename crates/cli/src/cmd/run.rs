@@ -37,6 +37,8 @@ pub enum Level {
     Query,
     /// Every fork, exec and exit too.
     Events,
+    /// Every file too.
+    Io,
 }
 
 /// What to watch with.
@@ -121,6 +123,10 @@ pub struct RunOptions {
     pub live: bool,
     /// Most lines of `PREFIX.processes.jsonl`.
     pub processes_max: u64,
+    /// Most lines of `PREFIX.files.jsonl`.
+    pub files_max: u64,
+    /// Whether the time that calls take is measured.
+    pub times: bool,
     /// The limits, one a resource, in the order of the table of limits.
     pub limits: Vec<AskedLimit>,
     /// The grace asked for by name; see [`RunOptions::grace`].
@@ -180,9 +186,10 @@ pub fn options(matches: &ArgMatches) -> Result<RunOptions> {
 }
 
 fn check(args: RunArgs) -> Result<RunOptions> {
-    let level = args.watching.level.map(level).transpose()?;
+    let level = args.watching.level.map(level);
     let mechanism = args.watching.mechanism.map(mechanism);
     check_pair(level, mechanism)?;
+    check_files(level, &args)?;
     if args.command.first().is_none_or(|word| word.is_empty()) {
         bail!("the command is empty: give one, such as `plimsoll run -- make -j8`");
     }
@@ -201,6 +208,8 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         quiet: args.report.quiet,
         live: args.report.live,
         processes_max: args.report.max_processes,
+        files_max: args.report.max_files,
+        times: args.watching.times,
         limits: limits::collect(&args.limits.limit, args.limits.limits.as_deref())?,
         grace_asked: args.limits.grace.as_deref().map(grace).transpose()?,
         limit_exit_code: args.limits.limit_exit_code,
@@ -224,11 +233,11 @@ fn check(args: RunArgs) -> Result<RunOptions> {
     })
 }
 
-fn level(word: LevelWord) -> Result<Level> {
+const fn level(word: LevelWord) -> Level {
     match word {
-        LevelWord::Query => Ok(Level::Query),
-        LevelWord::Events => Ok(Level::Events),
-        LevelWord::Io => bail!("--level io is not available in this version; use events or query"),
+        LevelWord::Query => Level::Query,
+        LevelWord::Events => Level::Events,
+        LevelWord::Io => Level::Io,
     }
 }
 
@@ -241,6 +250,20 @@ const fn mechanism(word: MechanismWord) -> Mechanism {
     }
 }
 
+/// Refuses what only level io has at another level.
+fn check_files(level: Option<Level>, args: &RunArgs) -> Result<()> {
+    if level == Some(Level::Io) {
+        return Ok(());
+    }
+    if args.watching.times {
+        bail!("--times measures calls on files: it needs --level io");
+    }
+    if args.report.with.contains(&WithWord::Files) {
+        bail!("--with files needs --level io");
+    }
+    Ok(())
+}
+
 /// Refuses a level and a mechanism that exclude each other.
 fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> {
     match (level, mechanism) {
@@ -249,6 +272,9 @@ fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> 
         }
         (Some(Level::Events), Some(Mechanism::Procfs)) => {
             bail!("--mechanism procfs is not told of events: use bpf, connector or ptrace")
+        }
+        (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector | Mechanism::Ptrace)) => {
+            bail!("--level io: its mechanism is bpf")
         }
         _ => Ok(()),
     }
@@ -449,15 +475,21 @@ mod tests {
             parse("--level=events x").unwrap().level,
             Some(Level::Events)
         );
-        assert!(
-            parse("--level 3 x")
-                .unwrap_err()
-                .to_string()
-                .contains("not available")
-        );
+        assert_eq!(parse("--level 3 x").unwrap().level, Some(Level::Io));
         assert!(parse("--level 1 --mechanism ptrace x").is_err());
         assert!(parse("--level 2 --mechanism procfs x").is_err());
         assert!(parse("--level 2 --mechanism connector x").is_ok());
+        assert!(parse("--level io --mechanism bpf x").is_ok());
+        assert!(parse("--level io --mechanism connector x").is_err());
+    }
+
+    #[test]
+    fn what_concerns_files_needs_level_io() {
+        assert!(parse("--level io --times x").unwrap().times);
+        assert!(parse("--times x").is_err());
+        assert!(parse("--output r --with files x").is_err());
+        assert!(parse("--level io --output r --with files,series x").is_ok());
+        assert!(parse("--level io --max-files 0 x").is_err());
     }
 
     #[test]

@@ -33,6 +33,7 @@ Examples:
   plimsoll run make -j8
   plimsoll run --limit memory=4GiB,wall=2h -- ./simulate --steps 1000
   plimsoll run --output run1 --with processes,series python3 train.py
+  plimsoll run --level io --output run1 -- ./convert in.nc out.nc
   plimsoll run --append all.jsonl --category align --quiet bwa mem ref.fa r.fq
   plimsoll run --measure-only --limit memory=1GiB ./job";
 
@@ -122,6 +123,9 @@ pub struct WatchingArgs {
     /// Make no control group of our own
     #[arg(long)]
     pub no_cgroup: bool,
+    /// Measure the time that calls on each file take (with --level io)
+    #[arg(long)]
+    pub times: bool,
 }
 
 /// Where the report goes.
@@ -131,7 +135,8 @@ pub struct ReportArgs {
     /// Write the report to PREFIX.json, and keep the running state there meanwhile
     #[arg(long, short, value_name = "PREFIX")]
     pub output: Option<PathBuf>,
-    /// Write more beside it: PREFIX.processes.jsonl, PREFIX.series.csv
+    /// Write more beside it: PREFIX.processes.jsonl, PREFIX.series.csv; PREFIX.files.jsonl is there
+    /// whenever the level is io
     #[arg(
         long,
         value_name = "LIST",
@@ -157,6 +162,10 @@ pub struct ReportArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = clap::value_parser!(u64).range(2..))]
     pub max_processes: u64,
+    /// Most lines of PREFIX.files.jsonl (with --level io); less busy files beyond it are summed up
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub max_files: u64,
 }
 
 /// Limits.
@@ -226,7 +235,7 @@ pub enum LevelWord {
     /// Be told of every fork, exec and exit as well
     #[value(alias = "2")]
     Events,
-    /// Every file and socket as well (not available in this version)
+    /// See every file as well; needs privilege
     #[value(alias = "3")]
     Io,
 }
@@ -250,6 +259,8 @@ pub enum MechanismWord {
 pub enum WithWord {
     /// One line a process
     Processes,
+    /// One line a file, with --level io (there by itself)
+    Files,
     /// The time series of the task
     Series,
     /// The time series of each process

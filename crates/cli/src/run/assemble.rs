@@ -15,11 +15,15 @@ use record::report::{Exceeded, Exit, ExitType, Report};
 use record::sample::{MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::{Absent, Number};
+use reduce::files::FileSummary;
 use reduce::live::{Basis, Live, LiveMemory, Reading};
 use reduce::settings::End;
 use reduce::summary::Summary;
 use reduce::tree::Tree;
 use sys::process::{self, Whose};
+
+/// Files that the screen shows.
+const FILES_SHOWN: usize = 10;
 
 /// How it all ended.
 #[derive(Debug)]
@@ -40,20 +44,31 @@ pub(crate) struct Assembled {
     pub(crate) report: Report,
     /// What was reduced, if the task ran.
     pub(crate) summary: Option<Summary>,
+    /// The files, if they were asked for.
+    pub(crate) files: Option<FileSummary>,
     /// For the screen.
     pub(crate) extra: screen::Extra,
     /// The exit status of `plimsoll run`.
     pub(crate) status: Status,
 }
 
+/// What was seen of the task.
+pub(crate) struct Seen {
+    /// Its processes.
+    pub(crate) tree: Tree,
+    /// Its files, if they were asked for.
+    pub(crate) files: Option<FileSummary>,
+}
+
 /// Makes the report of a task that ended.
 pub(crate) fn assemble(
     mut facts: Facts,
-    tree: Tree,
+    seen: Seen,
     hold: &Hold,
     outcome: Outcome,
     options: &RunOptions,
 ) -> Assembled {
+    let Seen { tree, files } = seen;
     let events_lost = tree.events_lost();
     let summary = summarise(&mut facts, tree, hold, &outcome);
     let mut report = facts.report.clone();
@@ -71,10 +86,15 @@ pub(crate) fn assemble(
     report.containers = hold.containers.report();
     report.gpus = summary.gpus.clone();
     report.monitor = monitor(&facts, &summary, events_lost);
-    let extra = extra(&facts, &summary, &outcome);
+    let mut extra = extra(&facts, &summary, &outcome);
+    if let Some(files) = &files {
+        report.file_systems.clone_from(&files.file_systems);
+        extra.files = files.lines.iter().take(FILES_SHOWN).cloned().collect();
+    }
     Assembled {
         report,
         summary: Some(summary),
+        files,
         extra,
         status,
     }
@@ -205,6 +225,7 @@ fn extra(facts: &Facts, summary: &Summary, outcome: &Outcome) -> screen::Extra {
             screen::Fate::Left
         },
         departures: facts.departures.clone(),
+        files: Vec::new(),
     }
 }
 
@@ -248,6 +269,7 @@ pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assemble
     Assembled {
         report,
         summary: None,
+        files: None,
         extra: screen::Extra::default(),
         status,
     }

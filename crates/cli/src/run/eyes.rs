@@ -2,6 +2,7 @@
 //! to the reducer.
 
 use super::facts::Facts;
+use super::files::Files;
 use super::glance::Glance;
 use super::gpu::Gpus;
 use super::hold::Hold;
@@ -17,6 +18,7 @@ use record::event::Event;
 use record::sample::{MainEnd, ProcessSample};
 use record::unit::Nanos;
 use record::value::Absent;
+use reduce::files::FileSummary;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
@@ -43,6 +45,7 @@ pub(crate) struct Eyes {
     events: Vec<Event>,
     scales: Scales,
     gpus: Gpus,
+    files: Files,
     reaped: Reaped,
     glance: Glance,
     glanced: Vec<ProcessSample>,
@@ -87,7 +90,10 @@ impl Eyes {
                 Some(Series::Process) => SeriesKind::Process,
             },
         };
-        let level = if notifier.kind().tells_tree() {
+        let files = Files::begin(options, &notifier)?;
+        let level = if files.is_on() {
+            Level::Io
+        } else if notifier.kind().tells_tree() {
             Level::Events
         } else {
             Level::Query
@@ -104,6 +110,7 @@ impl Eyes {
             events: Vec::new(),
             scales: Scales::new(Root::default()),
             gpus: Gpus::open(),
+            files,
             reaped: Reaped::default(),
             glance: Glance::default(),
             glanced: Vec::new(),
@@ -179,6 +186,7 @@ impl Eyes {
     /// Takes what happened, and samples if a pass is due.
     pub(crate) fn look(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
         self.listen(facts);
+        self.files.read(facts);
         self.count_the_dead(now);
         if now < self.rhythm.next() {
             self.glance(now, hold);
@@ -396,6 +404,11 @@ impl Eyes {
         }
     }
 
+    /// The descriptor to wait on for files, if they are counted.
+    pub(crate) fn files_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.files.fd()
+    }
+
     /// Every process that a signal to the tree is for.
     pub(crate) fn everyone(&self, hold: &Hold) -> Vec<u32> {
         let mut pids = self.found();
@@ -414,11 +427,19 @@ impl Eyes {
         self.found()
     }
 
-    /// What was seen, and the mechanism that told it, to be let go of.
-    pub(crate) fn part(mut self) -> (Tree, Notifier) {
+    /// What was seen, and the mechanism that told it, to be let go of; `alive`: processes live on.
+    pub(crate) fn part(
+        mut self,
+        alive: bool,
+        facts: &mut Facts,
+    ) -> (Tree, Option<FileSummary>, Notifier) {
         count_huge_pages(&mut self.paging, &mut self.tree);
         self.gpus.finish(&mut self.tree);
-        (self.tree, self.notifier)
+        let files = self.files.finish(alive, self.start, facts);
+        if let Some(files) = &files {
+            self.tree.files(files.totals(super::files::SOURCE));
+        }
+        (self.tree, files, self.notifier)
     }
 
     /// Takes the events of the end: the kernel tells some of them a moment after the wait was over.

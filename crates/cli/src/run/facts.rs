@@ -111,6 +111,7 @@ impl Facts {
             usage: report::Usage::default(),
             containers: Vec::new(),
             gpus: Vec::new(),
+            file_systems: Vec::new(),
             monitor,
         };
         Self {
@@ -160,10 +161,10 @@ impl Facts {
 
     /// The mechanism that was chosen.
     pub(crate) fn watched_by(&mut self, mechanism: &str, level: Level) {
-        let level = if level == Level::Query {
-            "query"
-        } else {
-            "events"
+        let level = match level {
+            Level::Query => "query",
+            Level::Events => "events",
+            Level::Io => "io",
         };
         self.report.monitor.level = level.to_owned();
         self.report.monitor.mechanism = mechanism.to_owned();

@@ -8,6 +8,7 @@ mod cost;
 mod ending;
 mod eyes;
 mod facts;
+mod files;
 mod footprint;
 mod front;
 mod glance;

@@ -1,6 +1,6 @@
 //! The monitor: reads, reduces, enforces, writes the report; decides the exit status.
 
-use super::assemble::{Outcome, assemble};
+use super::assemble::{Outcome, Seen, assemble};
 use super::ending::{Action, Ending, Reason};
 use super::eyes::Eyes;
 use super::facts::Facts;
@@ -156,6 +156,7 @@ impl<'a> Monitor<'a> {
             readable(self.task.fd()),
             readable(self.front.as_ref().map(AsFd::as_fd)),
             readable(self.eyes.fd()),
+            readable(self.eyes.files_fd()),
             readable(Some(self.signals.as_fd())),
         ];
         fds.extend(self.hold.waiting());
@@ -399,8 +400,10 @@ impl<'a> Monitor<'a> {
             survivors,
             reason: self.ending.reason(),
         };
-        let (tree, notifier) = self.eyes.part();
-        let assembled = assemble(self.facts, tree, &self.hold, outcome, self.options);
+        let alive = !outcome.survivors.is_empty();
+        let (tree, files, notifier) = self.eyes.part(alive, &mut self.facts);
+        let seen = Seen { tree, files };
+        let assembled = assemble(self.facts, seen, &self.hold, outcome, self.options);
         self.paper.write(&assembled, self.options);
         self.task.dismiss();
         self.hold.release();

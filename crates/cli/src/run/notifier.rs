@@ -85,6 +85,7 @@ impl Notifier {
         opening: Opening,
     ) -> Result<Self> {
         match (options.level, options.mechanism) {
+            (Some(Level::Io), _) => Self::bpf(task, opening).context("--level io"),
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => {
                 Self::connector(task).context("--mechanism connector")

@@ -159,6 +159,11 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
             export::processes::write(summary.processes.iter(), out)
         })?;
     }
+    if let Some(files) = &done.files {
+        write_file(&beside(".files.jsonl"), |out| {
+            export::files::write(&files.lines, &files.others, out)
+        })?;
+    }
     if options.with_series.is_some() {
         write_file(&beside(".series.csv"), |out| {
             export::series::write(&summary.series, out)

@@ -124,6 +124,10 @@ fn choices(choice: &Choice) -> Vec<(&'static str, String)> {
             choice.query.unwrap_or("totals alone").to_owned(),
         ),
         ("--level events", events.to_owned()),
+        (
+            "--level io",
+            choice.io.unwrap_or("not available").to_owned(),
+        ),
         ("totals of CPU and I/O", totals.to_owned()),
         ("--limit memory", choice.memory_limit.to_owned()),
     ]

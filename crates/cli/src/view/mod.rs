@@ -3,6 +3,7 @@
 pub mod amount;
 mod containers;
 pub mod doctor;
+mod files;
 pub mod gpu;
 pub mod headline;
 pub mod limits;

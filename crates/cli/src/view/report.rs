@@ -2,11 +2,13 @@
 
 use super::amount::Marks;
 use super::containers;
+use super::files;
 use super::gpu;
 use super::headline::{Departure, headline, is_failure};
 use super::limits;
 use super::rows::{LABEL_WIDTH, Row};
 use super::style::{Role, Style, cut, printable};
+use record::file::FileLine;
 use record::quantity;
 use record::report::serde_free::Scalar;
 use record::report::{Evidence, ExitType, Report};
@@ -65,6 +67,8 @@ pub struct Extra {
     pub fate: Fate,
     /// The programs through which work left the tree.
     pub departures: Vec<Departure>,
+    /// The busiest files, at level io.
+    pub files: Vec<FileLine>,
 }
 
 /// The whole text, lines ended.
@@ -76,6 +80,7 @@ pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
     }
     if report.exit.kind != ExitType::NotStarted {
         top(extra, style, &mut out);
+        files::table(report, extra, style, &mut out);
     }
     for row in last_rows(report, marks) {
         row.render(style, &mut out);

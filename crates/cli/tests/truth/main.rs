@@ -18,6 +18,7 @@ mod cpu;
 mod deaths;
 mod delegated;
 mod elsewhere;
+mod files;
 mod footprint;
 mod gpu;
 mod harness;

@@ -1,5 +1,6 @@
 //! Formats of a report: one file each.
 
+pub mod files;
 pub mod json;
 pub mod jsonl;
 pub mod processes;

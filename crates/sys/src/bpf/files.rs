@@ -4,6 +4,7 @@
 //! empties; the paths of folders come through a ring buffer of their own. The programs are attached
 //! while a run on the node asks for files: every system call of the node passes them then.
 
+mod batch;
 mod layout;
 mod load;
 mod share;
@@ -23,11 +24,11 @@ use layout::{
     DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped, decode_folder,
     decode_key, decode_row, has_classes,
 };
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::{MapCore, MapHandle};
 use share::Use;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,7 +52,6 @@ const BOOT_NS: usize = 2;
 const TIMES: u64 = 1;
 /// About 150 bytes a folder.
 const RING_BYTES: usize = 1 << 20;
-const ROWS_A_TIME: u32 = 512;
 /// `BPF_TRACE_ITER`.
 const TRACE_ITER: u32 = 28;
 
@@ -92,6 +92,7 @@ pub struct Files {
     table: Mapping,
     config: Mapping,
     ring: Ring,
+    ring_map: MapHandle,
     tick_ns: u64,
     used: Use,
 }
@@ -111,30 +112,31 @@ impl Files {
             Use::private(members, times)?
         };
         let bytes = usize::try_from(RUN_SLOTS).unwrap_or(0) * RUN_BYTES;
-        let ring = create_ring(RING_BYTES)?;
+        let ring_map = create_ring(RING_BYTES)?;
         let files = Self {
             slot,
             id,
             epoch: 1,
             table: Mapping::new(used.maps.runs.as_fd(), 0, bytes, true)?,
             config: Mapping::new(used.maps.config.as_fd(), 0, 24, true)?,
-            ring: Ring::new(ring.as_fd(), RING_BYTES)?,
+            ring: Ring::new(ring_map.as_fd(), RING_BYTES)?,
+            ring_map,
             tick_ns: clock::tick_ns(),
             programs,
             used,
         };
-        files.begin(&ring, rows_max, times)?;
+        files.begin(rows_max, times)?;
         Ok(files)
     }
 
-    fn begin(&self, ring: &MapHandle, rows_max: u64, times: bool) -> Result<(), Error> {
+    fn begin(&self, rows_max: u64, times: bool) -> Result<(), Error> {
         for word in 0..RUN_BYTES / 8 {
             self.set(word, 0);
         }
         update(
             &self.used.maps.rings,
             &self.slot.to_ne_bytes(),
-            &fd_bytes(ring),
+            &fd_bytes(&self.ring_map),
         )?;
         self.set(EPOCH, self.epoch);
         self.set(ROWS_MAX, rows_max);
@@ -158,14 +160,20 @@ impl Files {
             .map_or(0, |rows| rows.load(Ordering::Relaxed))
     }
 
-    /// Gives every folder that was told so far to `take`. Call it before the rows are taken, and
-    /// often enough that the ring of 1 MiB does not fill: some ten times a second.
+    /// Gives every folder that was told so far to `take`. Call it when [`Files::fd`] is readable.
     pub fn folders(&mut self, take: &mut dyn FnMut(Folder)) {
         self.ring.drain(&mut |bytes| {
-            if let Some(folder) = decode_folder(bytes) {
+            // 0 only wakes the reader.
+            if let Some(folder) = decode_folder(bytes).filter(|folder| folder.id != 0) {
                 take(folder);
             }
         });
+    }
+
+    /// Becomes readable when the ring or the table of rows fills; of a single folder nobody is
+    /// woken.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.ring_map.as_fd()
     }
 
     /// Empties the table of what is in it now. While threads of the run live this waits until calls
@@ -182,26 +190,24 @@ impl Files {
         }
         let ticks = self.ticks();
         let (mut mine, mut orphans) = (Vec::new(), Vec::new());
-        let rows = &self.used.maps.rows;
-        let every = rows.lookup_batch(ROWS_A_TIME, MapFlags::ANY, MapFlags::ANY);
-        let every = every.map_err(|error| super::load::bpf_error("reading of rows", &error))?;
-        for (bytes, row) in every {
-            match decode_key(&bytes) {
+        let read = batch::every(
+            &self.used.maps.rows,
+            &mut |bytes, row| match decode_key(bytes) {
                 Some(key) if key.run == self.id && u64::from(key.epoch) < self.epoch => {
-                    if let Some(row) = self.row(&key, &bytes, &row, ticks) {
+                    if let Some(row) = self.row(&key, bytes, row, ticks) {
                         take(row);
                     }
-                    mine.push(bytes);
+                    mine.push(bytes.to_vec());
                 }
-                Some(key) if !self.is_live(key.run) => orphans.push(bytes),
+                Some(key) if !self.is_live(key.run) => orphans.push(bytes.to_vec()),
                 _ => {}
-            }
-        }
+            },
+        );
         for key in mine.iter().chain(&orphans) {
             // Fails only if another run cleared the same orphan.
-            let _ = rows.delete(key);
+            let _ = self.used.maps.rows.delete(key);
         }
-        Ok(())
+        read
     }
 
     fn row(&self, key: &Key, bytes: &[u8], row: &[u8], ticks: Ticks) -> Option<FileRow> {

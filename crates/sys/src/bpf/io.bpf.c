@@ -164,7 +164,7 @@ __attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32
 		row->bytes_read += result;
 	} else {
 		row->bytes_written += result;
-		row->size_last_bytes = size_of((struct file *)slot->file);
+		look_at(row, (struct file *)slot->file);
 	}
 	/* Most often it is the size of the first call. */
 	if (row->sizes[0].bytes == (__u32)result) {
@@ -205,12 +205,15 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		break;
 	case CLOSE:
 		slot->row.closes++;
-		slot->row.size_last_bytes = size_of(file);
+		look_at(&slot->row, file);
 		break;
 	case OPEN:
 		slot->row.opens++;
+		look_at(&slot->row, file);
 		mode = READ_MEMBER(file, file, f_mode);
 		flags = READ_MEMBER(file, file, f_flags);
+		/* A new open file may lie where the slot's last one did. */
+		slot->row.flags |= opened_to(mode);
 		if (mode & FMODE_CREATED)
 			slot->row.flags |= ROW_CREATED;
 		if (flags & FLAG_TRUNC)

@@ -14,6 +14,9 @@
 /* Files that a thread counts for itself at a time, by the low bits of the descriptor. */
 #define IO_SLOTS 4
 #define LEAF_BYTES_MAX 64
+/* The reader is woken when a run has so many rows, or so many bytes in its ring. */
+#define ROWS_WAKE 4096
+#define RING_BYTES_WAKE (1 << 18)
 #define FOLDER_BYTES_MAX 4096
 #define FOLDER_DEPTH_MAX 64
 #define COMPONENT_BYTES_MAX 256
@@ -86,6 +89,7 @@ struct dumped {
 #define ROW_OPENED_TO_READ 32u
 #define ROW_OPENED_TO_WRITE 64u
 #define ROW_SIZES_LEFT 128u /* some transfers are in `size_classes` */
+#define ROW_UNLINKED 512u /* it had no name left when it was last written or closed */
 #define ROW_WHOLE_NAME 256u /* the name is that of `folder`, whole */
 
 /* Transfers of a row whose exact size is no longer kept. */
@@ -127,7 +131,7 @@ struct io_run {
 
 /* The path of a folder. */
 struct event_folder {
-	__u64 id;
+	__u64 id; /* 0: no folder, the table fills */
 	__u32 bytes; /* in text */
 	__u32 cut; /* components are missing in front */
 	/* The last component first, a NUL behind each. */

@@ -30,12 +30,15 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 	return file;
 }
 
-/* How large the file is now. */
-static __always_inline __s64 size_of(struct file *file)
+/* How large the file is now, and whether it has a name. */
+static __always_inline void look_at(struct row *row, struct file *file)
 {
 	struct inode *inode = READ_MEMBER(file, file, f_inode);
 
-	return READ_MEMBER(inode, inode, i_size);
+	row->size_last_bytes = READ_MEMBER(inode, inode, i_size);
+	row->flags &= ~ROW_UNLINKED;
+	if (!READ_MEMBER(inode, inode, i_nlink))
+		row->flags |= ROW_UNLINKED;
 }
 
 static __always_inline struct mount *real_mount(struct vfsmount *mount)
@@ -84,6 +87,13 @@ static long step(__u32 index, struct walk *walk)
 	return walk->done;
 }
 
+/* Nobody is woken for a folder, but for a ring that fills. */
+static __always_inline __u64 wake_flag(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > RING_BYTES_WAKE ? BPF_RB_FORCE_WAKEUP
+									     : BPF_RB_NO_WAKEUP;
+}
+
 /* Tells a run the path of `dentry`, under this id. Global: the verifier checks it once. */
 __attribute__((noinline)) int emit_folder(struct io_run *run, __u64 id, __u64 dentry, __u64 mount)
 {
@@ -113,7 +123,7 @@ __attribute__((noinline)) int emit_folder(struct io_run *run, __u64 id, __u64 de
 	ring = bpf_map_lookup_elem(&io_rings, &slot);
 	if (!ring)
 		return 1;
-	return bpf_ringbuf_output(ring, event, size, BPF_RB_NO_WAKEUP) != 0;
+	return bpf_ringbuf_output(ring, event, size, wake_flag(ring)) != 0;
 }
 
 /* Makes sure that the thread's runs know a folder. */
@@ -149,6 +159,12 @@ static __always_inline __u64 mix(__u64 a, __u64 b)
 	return a ^ a >> 29;
 }
 
+static __always_inline __u32 opened_to(__u32 mode)
+{
+	return (mode & FMODE_READ ? ROW_OPENED_TO_READ : 0) |
+	       (mode & FMODE_WRITE ? ROW_OPENED_TO_WRITE : 0);
+}
+
 /* Fills a slot's row with what is known of a file that is new to it. */
 static __always_inline void describe(struct io_thread *thread, struct io_slot *slot,
 				     struct file *file, struct dentry *dentry)
@@ -168,8 +184,7 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 	row->size_last_bytes = row->size_first_bytes;
 	row->mode = READ_MEMBER(inode, inode, i_mode);
 	row->magic = READ_MEMBER(super_block, super, s_magic);
-	row->flags = (mode & FMODE_READ ? ROW_OPENED_TO_READ : 0) |
-		     (mode & FMODE_WRITE ? ROW_OPENED_TO_WRITE : 0);
+	row->flags = opened_to(mode);
 	if ((row->mode & S_IFMT) == S_IFCHR || (row->mode & S_IFMT) == S_IFBLK)
 		row->special_device = READ_MEMBER(inode, inode, i_rdev);
 	if (dentry == READ_MEMBER(vfsmount, mount, mnt_root)) {

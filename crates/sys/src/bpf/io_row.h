@@ -117,15 +117,34 @@ __attribute__((noinline)) int count_size(struct row *row, struct exact_size *siz
 	return calls != 0;
 }
 
+/*
+ * Of two ends at one tick that of a file with a name comes later, else that of the larger file:
+ * files grow more often than they shrink.
+ */
+static __always_inline bool is_later(struct row *row, struct row *than)
+{
+	__u32 unlinked = row->flags & ROW_UNLINKED, other = than->flags & ROW_UNLINKED;
+
+	if (row->last_jiffies != than->last_jiffies)
+		return row->last_jiffies > than->last_jiffies;
+	if (unlinked != other)
+		return !unlinked;
+	return row->size_last_bytes > than->size_last_bytes;
+}
+
 static __always_inline void add_counts(struct row *sum, struct row *row)
 {
-	if (row->last_jiffies > sum->last_jiffies ||
-	    (row->last_jiffies == sum->last_jiffies && row->size_last_bytes > sum->size_last_bytes)) {
+	if (is_later(row, sum)) {
 		sum->last_jiffies = row->last_jiffies;
 		sum->size_last_bytes = row->size_last_bytes;
+		sum->flags = (sum->flags & ~ROW_UNLINKED) | (row->flags & ROW_UNLINKED);
 	}
-	if (row->first_jiffies < sum->first_jiffies)
+	/* Of two at one tick the one that opened the file was first. */
+	if (row->first_jiffies < sum->first_jiffies ||
+	    (row->first_jiffies == sum->first_jiffies && row->opens && !sum->opens)) {
 		sum->first_jiffies = row->first_jiffies;
+		sum->size_first_bytes = row->size_first_bytes;
+	}
 	sum->opens += row->opens;
 	sum->closes += row->closes;
 	sum->seeks += row->seeks;
@@ -135,7 +154,7 @@ static __always_inline void add_counts(struct row *sum, struct row *row)
 	sum->bytes_written += row->bytes_written;
 	sum->failed += row->failed;
 	sum->time_ns += row->time_ns;
-	sum->flags |= row->flags;
+	sum->flags |= row->flags & ~ROW_UNLINKED;
 }
 
 /* Adds a row to one in the table. */
@@ -170,6 +189,20 @@ static __always_inline void add_rest(struct io_run *run, struct row *row)
 	__sync_fetch_and_add(&run->bytes_written, row->bytes_written);
 }
 
+static __always_inline void wake_reader(struct io_run *run)
+{
+	struct {
+		__u64 id;
+		__u32 bytes;
+		__u32 cut;
+	} nothing = {};
+	__u32 slot = run->id % RUN_SLOTS;
+	void *ring = bpf_map_lookup_elem(&io_rings, &slot);
+
+	if (ring)
+		bpf_ringbuf_output(ring, &nothing, sizeof(nothing), BPF_RB_FORCE_WAKEUP);
+}
+
 static __always_inline void add_to_run(struct io_run *run, struct io_thread *thread,
 				       struct io_slot *slot, __u32 tid)
 {
@@ -185,7 +218,8 @@ static __always_inline void add_to_run(struct io_run *run, struct io_thread *thr
 		add_rest(run, &slot->row);
 		return;
 	}
-	__sync_fetch_and_add(&run->rows, 1);
+	if (__sync_fetch_and_add(&run->rows, 1) == ROWS_WAKE)
+		wake_reader(run);
 }
 
 /* Adds what the thread counted in a slot to the rows of its runs; the slot is free then. */

@@ -34,6 +34,7 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_rdev;
+	unsigned int i_nlink;
 	long long i_size;
 };
 

@@ -17,6 +17,8 @@ pub struct Choice {
     pub query: Option<&'static str>,
     /// The mechanism of `--level events`; `None` where only ptrace, asked for by name, could.
     pub events: Option<&'static str>,
+    /// The mechanism of `--level io`; `None` if there is none.
+    pub io: Option<&'static str>,
     /// Whether totals of CPU, I/O and faults are exact.
     pub exact_totals: bool,
     /// What holds a memory limit.
@@ -48,6 +50,7 @@ fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
         mechanism: events.or(query),
         query,
         events,
+        io: works("BPF programs for files").then_some("bpf"),
         exact_totals: bpf || chain,
         memory_limit: memory_limit(works),
     }
@@ -102,6 +105,7 @@ mod tests {
             .collect();
         let others = [
             "BPF programs of run",
+            "BPF programs for files",
             "procfs",
             "proc connector",
             "taskstats exit listener",

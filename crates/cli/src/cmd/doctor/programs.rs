@@ -18,6 +18,13 @@ pub(super) const PROBES: &[Probe] = &[
         attempt: |_| of_run(),
     },
     Probe {
+        name: "BPF programs for files",
+        gives: "calls, bytes and sizes by file, at 0.05 us a call",
+        allow: ALLOW,
+        needs: "Linux 5.17 on x86_64 or aarch64, and all that the programs of run need",
+        attempt: |_| of_files(),
+    },
+    Probe {
         name: "BTF",
         gives: "the kernel's own types: one program for all kernels",
         allow: "read access to /sys/kernel/btf/vmlinux",
@@ -88,6 +95,14 @@ fn of_run() -> Outcome {
         Err(error @ Unavailable::NoKernelSupport { .. }) => {
             Outcome::not(Absent::NoKernelSupport, error.to_string())
         }
+    }
+}
+
+/// The programs for files, loaded, attached and let go.
+fn of_files() -> Outcome {
+    match (source::interpose::bpf::MECHANISM.probe)() {
+        Ok(()) => Outcome::usable(),
+        Err((reason, why)) => Outcome::not(reason, why),
     }
 }
 

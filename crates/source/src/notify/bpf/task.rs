@@ -3,6 +3,7 @@
 use super::{NAME, unusable};
 use crate::error::Error;
 use crate::follow::tree::Counts;
+use crate::interpose::bpf::{Files, ROWS_MAX};
 use crate::query::{proc_self_auxv, sys_cpu};
 use crate::root::Root;
 use record::event::{Event, Former};
@@ -74,6 +75,23 @@ impl Bpf {
             start: Some(start),
         });
         Ok(())
+    }
+
+    /// Counts what the task does with files, too, from now on; call it before
+    /// [`Bpf::follow`]. `times`: the time that calls take as well.
+    ///
+    /// # Errors
+    /// This kernel cannot have these programs.
+    pub fn follow_files(&self, times: bool) -> Result<Files, Error> {
+        let files = self.run.follow_files(ROWS_MAX, times);
+        let files = files.map_err(|error| match error {
+            sys::Error::Unavailable(why) => Error::Mechanism {
+                mechanism: NAME,
+                why: unusable(why).1,
+            },
+            source => broken(source),
+        })?;
+        Ok(Files::new(files, times))
     }
 
     /// Appends what happened since the last call; bounded by what the ring holds (at most 4 MiB).

@@ -23,6 +23,7 @@ const OPENED_TO_READ: u32 = 32;
 const OPENED_TO_WRITE: u32 = 64;
 const SIZES_LEFT: u32 = 128;
 const WHOLE_NAME: u32 = 256;
+const UNLINKED: u32 = 512;
 
 /// What tells files apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,6 +113,8 @@ pub struct FileRow {
     pub direct: bool,
     /// An open asked for `O_APPEND`.
     pub appended: bool,
+    /// It had no name left when it was last written or closed.
+    pub unlinked: bool,
     /// A descriptor of it may read.
     pub opened_to_read: bool,
     /// A descriptor of it may write.
@@ -238,6 +241,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         mapped: has(MAPPED),
         direct: has(DIRECT),
         appended: has(APPENDED),
+        unlinked: has(UNLINKED),
         opened_to_read: has(OPENED_TO_READ),
         opened_to_write: has(OPENED_TO_WRITE),
         sizes: decode_sizes(&mut reader)?,

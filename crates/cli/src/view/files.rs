@@ -1,0 +1,118 @@
+//! What a task did with files, at level io: the busiest files, and sums by file system.
+
+use super::report::Extra;
+use super::style::{Role, Style, printable};
+use record::file::{FileCounts, FileLine, FileSystemLine};
+use record::quantity;
+use record::report::Report;
+
+/// File systems that are shown.
+const FILE_SYSTEMS_MAX: usize = 10;
+
+/// The two tables; nothing where files were not counted.
+pub(super) fn table(report: &Report, extra: &Extra, style: Style, out: &mut String) {
+    if !extra.files.is_empty() {
+        let times = extra.files.iter().any(|file| file.time_ns.is_some());
+        let time = if times { "     time" } else { "" };
+        let head = format!("{COUNTS_HEAD}{time} {:>9}  file", "mostly");
+        heading("files", &head, style, out);
+        for file in &extra.files {
+            file_row(file, times, style, out);
+        }
+    }
+    if !report.file_systems.is_empty() {
+        heading(
+            "mounts",
+            &format!("{COUNTS_HEAD} {:>9}  mount", "files"),
+            style,
+            out,
+        );
+        for mount in report.file_systems.iter().take(FILE_SYSTEMS_MAX) {
+            mount_row(mount, style, out);
+        }
+    }
+}
+
+const COUNTS_HEAD: &str = "    read  written    calls";
+
+/// Paths need the room: these tables begin further left than the rest.
+const INDENT: usize = 8;
+
+fn heading(label: &str, head: &str, style: Style, out: &mut String) {
+    out.push_str(&style.paint(Role::Label, &format!("{label:<INDENT$}")));
+    out.push_str(&style.paint(Role::Aside, head));
+    out.push('\n');
+}
+
+fn counts(counts: &FileCounts) -> String {
+    format!(
+        "{:>8} {:>8} {:>8}",
+        quantity::show_bytes(counts.bytes_read.0),
+        quantity::show_bytes(counts.bytes_written.0),
+        counts.reads + counts.writes,
+    )
+}
+
+fn file_row(file: &FileLine, times: bool, style: Style, out: &mut String) {
+    let often = file
+        .sizes
+        .first()
+        .map_or(String::new(), |size| quantity::show_bytes(size.bytes.0));
+    let time = if times {
+        let spent = file.time_ns.map(|time| quantity::show_time(time.0));
+        format!("{:>9}", spent.unwrap_or_default())
+    } else {
+        String::new()
+    };
+    let left = format!("{:INDENT$}{}{time} {often:>9}  ", "", counts(&file.counts));
+    line(&left, &file.path, style, out);
+}
+
+fn mount_row(mount: &FileSystemLine, style: Style, out: &mut String) {
+    let left = format!(
+        "{:INDENT$}{} {:>9}  ",
+        "",
+        counts(&mount.counts),
+        mount.files
+    );
+    let name = match (&mount.mount, &mount.kind) {
+        (Some(point), Some(kind)) => format!("{point} ({kind})"),
+        _ => format!("device {}", mount.device),
+    };
+    line(&left, &name, style, out);
+}
+
+fn line(left: &str, name: &str, style: Style, out: &mut String) {
+    let name = printable(name);
+    out.push_str(left);
+    if style.terminal {
+        let width = style.width.saturating_sub(left.chars().count());
+        out.push_str(&cut_front(&name, width));
+    } else {
+        out.push_str(&name);
+    }
+    out.push('\n');
+}
+
+/// Of a path that is too wide the end is what tells it apart.
+fn cut_front(text: &str, width: usize) -> String {
+    const GAP: &str = "...";
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(GAP.len());
+    let end: String = text.chars().skip(length - kept).collect();
+    format!("{GAP}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_path_keeps_its_end() {
+        assert_eq!(cut_front("/a/b/c.txt", 10), "/a/b/c.txt");
+        assert_eq!(cut_front("/a/b/c.txt", 8), "...c.txt");
+    }
+}

@@ -1,0 +1,390 @@
+//! Level io: calls, bytes and sizes by file, against what the workload did by construction.
+
+use crate::harness::expect::field;
+use crate::harness::mechanism::{Mechanism, with};
+use crate::harness::run::{Done, Run};
+use crate::harness::workload::program;
+use crate::harness::{skip, words};
+use record::file::{FileKind, FileLine, OtherFiles};
+use record::report::Report;
+use record::value::{Field, Method};
+use std::path::PathBuf;
+
+/// One test of each function with a dynamic program and with a static one.
+macro_rules! dynamic_and_static {
+    ($($check:ident),* $(,)?) => { $(
+        mod $check {
+            use crate::harness::mechanism::{Mechanism, with};
+            #[test]
+            fn bpf() {
+                with(Mechanism::Bpf, |_| super::$check("calls"));
+            }
+            #[test]
+            fn bpf_static() {
+                with(Mechanism::Bpf, |_| super::$check("calls.static"));
+            }
+        }
+    )* };
+}
+
+dynamic_and_static!(
+    reads,
+    writes,
+    copies,
+    shared_descriptors,
+    threads,
+    deleted,
+    names,
+    sizes,
+    kinds,
+    a_tree_of_files,
+    direct,
+    a_full_table,
+);
+
+/// What was seen of one run.
+struct Seen {
+    done: Done,
+    folder: PathBuf,
+    lines: Vec<FileLine>,
+    others: Option<OtherFiles>,
+}
+
+/// Runs a part of the workload in a folder of its own.
+fn watch(name: &str, part: &str, options: &[&str]) -> Seen {
+    let run = Run::watched(Mechanism::Bpf, Vec::new()).options(["--level", "io"]);
+    let run = run.options(options);
+    let folder = run.path("data");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.canonicalize().unwrap();
+    let done = run.command(words![program(name), folder, part]).finish();
+    let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+    let (mut lines, mut others) = (Vec::new(), None);
+    for line in text.lines() {
+        match serde_json::from_str(line) {
+            Ok(file) => lines.push(file),
+            Err(_) => others = Some(serde_json::from_str(line).unwrap()),
+        }
+    }
+    Seen {
+        done,
+        folder,
+        lines,
+        others,
+    }
+}
+
+impl Seen {
+    /// The one line of a file in the folder of the workload.
+    #[track_caller]
+    fn of(&self, name: &str) -> &FileLine {
+        let path = self.folder.join(name);
+        let found: Vec<_> = self
+            .lines
+            .iter()
+            .filter(|line| line.path == path.to_str().unwrap())
+            .collect();
+        let [line] = found[..] else {
+            panic!(
+                "{} lines of {}: {:#?}",
+                found.len(),
+                path.display(),
+                self.lines
+            );
+        };
+        line
+    }
+
+    #[track_caller]
+    fn of_kind(&self, kind: FileKind) -> Vec<&FileLine> {
+        self.lines.iter().filter(|line| line.kind == kind).collect()
+    }
+
+    fn report(&self) -> &Report {
+        self.done.expect_status(0);
+        self.done.report()
+    }
+}
+
+/// Opens, closes, reads, bytes read, writes, bytes written.
+#[track_caller]
+fn counts(line: &FileLine, truth: [u64; 6]) {
+    let counts = &line.counts;
+    let seen = [
+        counts.opens,
+        counts.closes,
+        counts.reads,
+        counts.bytes_read.0,
+        counts.writes,
+        counts.bytes_written.0,
+    ];
+    assert_eq!(seen, truth, "{line:#?}");
+}
+
+fn reads(name: &str) {
+    let seen = watch(name, "reads", &[]);
+    let report = seen.report();
+    assert_eq!(report.monitor.level, "io");
+    let line = seen.of("a");
+    counts(line, [2, 2, 22, 10_847, 1, 10_000]);
+    assert_eq!(line.counts.seeks, 2);
+    assert_eq!(line.time_ns, None);
+    let [first, ..] = &line.sizes[..] else {
+        panic!("{line:#?}");
+    };
+    assert_eq!((first.bytes.0, first.reads, first.writes), (1000, 10, 0));
+    let all: u64 = line
+        .size_classes
+        .iter()
+        .map(|it| it.reads + it.writes)
+        .sum();
+    assert_eq!(all, 23);
+    assert!(line.sizes_exact && line.flags.opened_to_read && line.flags.opened_to_write);
+}
+
+fn writes(name: &str) {
+    let seen = watch(name, "writes", &["--times"]);
+    seen.report();
+    let line = seen.of("b");
+    counts(line, [2, 2, 0, 0, 12, 461]);
+    assert_eq!(line.size_before_bytes.unwrap().0, 0);
+    assert_eq!(line.size_after_bytes.unwrap().0, 274);
+    assert!(line.flags.created && line.flags.appended && !line.flags.opened_to_read);
+    let wall = field(&seen.done, "wall_time").whole().unwrap();
+    assert!((1..wall).contains(&line.time_ns.unwrap().0), "{line:#?}");
+    assert_eq!(line.deleted, Some(false));
+}
+
+fn copies(name: &str) {
+    let seen = watch(name, "copies", &[]);
+    seen.report();
+    counts(seen.of("from"), [2, 1, 3, 16_096, 1, 20_000]);
+    counts(seen.of("c"), [1, 0, 0, 0, 1, 5000]);
+    counts(seen.of("d"), [1, 0, 0, 0, 1, 7000]);
+    counts(seen.of("e"), [1, 0, 0, 0, 1, 4096]);
+    let pipes = seen.of_kind(FileKind::Pipe);
+    let mut through = pipes.iter().filter(|pipe| pipe.counts.bytes_read.0 == 4096);
+    counts(through.next_back().unwrap(), [0, 0, 1, 4096, 1, 4096]);
+}
+
+fn shared_descriptors(name: &str) {
+    let seen = watch(name, "shared", &[]);
+    seen.report();
+    let line = seen.of("f");
+    counts(line, [1, 3, 0, 0, 12, 120]);
+    assert_eq!(line.processes.len(), 2);
+}
+
+fn threads(name: &str) {
+    let seen = watch(name, "threads", &[]);
+    seen.report();
+    counts(seen.of("g"), [1, 1, 0, 0, 4000, 32_000]);
+}
+
+fn deleted(name: &str) {
+    let seen = watch(name, "deleted", &[]);
+    seen.report();
+    let line = seen.of("h");
+    counts(line, [2, 2, 1, 100, 2, 150]);
+    assert_eq!(line.size_after_bytes.unwrap().0, 50);
+    assert_eq!(line.deleted, Some(false), "the second one is there");
+}
+
+fn names(name: &str) {
+    let seen = watch(name, "names", &[]);
+    seen.report();
+    let long = "n".repeat(255);
+    let just = "m".repeat(64);
+    let deep = format!("{}end", "deep/".repeat(20));
+    for name in ["new\nline", "\u{fffd}\u{fffd}", &long, &just, &deep] {
+        let line = seen.of(name);
+        counts(line, [1, 1, 0, 0, 1, 10]);
+        assert_eq!(line.path_hex.is_some(), name.starts_with('\u{fffd}'));
+        assert!(!line.path_cut);
+    }
+    let strange = seen.of("\u{fffd}\u{fffd}");
+    assert!(strange.path_hex.as_deref().unwrap().ends_with("2ffffe"));
+}
+
+fn sizes(name: &str) {
+    let seen = watch(name, "sizes", &[]);
+    seen.report();
+    let line = seen.of("i");
+    counts(line, [1, 1, 0, 0, 90, 35_820]);
+    assert!(!line.sizes_exact);
+    assert_eq!((line.sizes[0].bytes.0, line.sizes[0].writes), (700, 50));
+    let classes: Vec<_> = line
+        .size_classes
+        .iter()
+        .map(|it| (it.from_bytes.0, it.writes))
+        .collect();
+    assert_eq!(
+        classes,
+        [(1, 1), (2, 2), (4, 4), (8, 8), (16, 16), (32, 9), (512, 50)]
+    );
+}
+
+fn kinds(name: &str) {
+    let seen = watch(name, "kinds", &[]);
+    seen.report();
+    let pipes = seen.of_kind(FileKind::Pipe);
+    assert!(
+        pipes
+            .iter()
+            .any(|it| it.counts.bytes_read.0 == 60 && it.counts.writes == 3)
+    );
+    counts(seen.of("fifo"), [1, 0, 1, 5, 1, 5]);
+    assert_eq!(seen.of("fifo").kind, FileKind::Fifo);
+    let [memory] = seen.of_kind(FileKind::Memory)[..] else {
+        panic!("{:#?}", seen.lines);
+    };
+    assert_eq!(memory.path, "memfd:plain");
+    counts(memory, [0, 0, 0, 0, 1, 123]);
+    let sockets = seen.of_kind(FileKind::Socket);
+    let through: u64 = sockets.iter().map(|it| it.counts.bytes_read.0).sum();
+    assert_eq!((sockets.len(), through), (2, 7));
+    let failing = seen.of("failing");
+    assert_eq!((failing.counts.failed, failing.counts.reads), (2, 1));
+    assert!(seen.of("mapped").flags.mapped);
+    let [folder] = seen.of_kind(FileKind::Directory)[..] else {
+        panic!("{:#?}", seen.lines);
+    };
+    assert_eq!(
+        (folder.path.as_str(), folder.counts.opens),
+        (seen.folder.to_str().unwrap(), 1)
+    );
+}
+
+/// The last word of a child comes with its exit, so nothing is lost however fast it was.
+fn a_tree_of_files(name: &str) {
+    let seen = watch(name, "tree", &[]);
+    seen.report();
+    let prefix = format!("{}/d", seen.folder.display());
+    let lines: Vec<_> = seen
+        .lines
+        .iter()
+        .filter(|line| line.path.starts_with(&prefix))
+        .collect();
+    assert_eq!(lines.len(), 3000);
+    for line in lines {
+        counts(line, [2, 2, 1, 100, 1, 100]);
+        assert_eq!(line.processes.len(), 2);
+    }
+    let opened = field(&seen.done, "files_opened");
+    assert!(
+        matches!(opened, Field::Present(it) if it.method == Method::Exact),
+        "{opened:?}"
+    );
+    // Its libraries are more.
+    assert!(
+        (3000..3010).contains(&opened.whole().unwrap()),
+        "{opened:?}"
+    );
+}
+
+fn direct(name: &str) {
+    let seen = watch(name, "direct", &[]);
+    if seen.done.status == 77 {
+        skip!("no direct I/O here");
+    }
+    seen.report();
+    counts(seen.of("j"), [1, 1, 0, 0, 2, 8192]);
+    assert!(seen.of("j").flags.direct);
+}
+
+/// Beyond the bound the least busy files are one sum, and nothing is missing.
+fn a_full_table(name: &str) {
+    let seen = watch(name, "tree", &["--max-files", "100"]);
+    seen.report();
+    assert_eq!(seen.lines.len(), 100);
+    let others = seen.others.expect("a line of the others");
+    let lines: u64 = seen
+        .lines
+        .iter()
+        .map(|line| line.counts.bytes_written.0)
+        .sum();
+    assert_eq!(lines + others.counts.bytes_written.0, 3000 * 100);
+    let opens: u64 = seen.lines.iter().map(|line| line.counts.opens).sum();
+    assert_eq!(
+        opens + others.counts.opens,
+        field(&seen.done, "opens").whole().unwrap()
+    );
+    let opened = field(&seen.done, "files_opened");
+    assert!(matches!(opened, Field::Present(it) if it.method != Method::Exact));
+}
+
+/// What a shell and its children did, pipes included, adds up to what the kernel counted in all.
+#[test]
+fn bpf_the_sum_over_files_is_what_the_kernel_counted() {
+    with(Mechanism::Bpf, |mechanism| {
+        let run = Run::watched(mechanism, Vec::new()).options(["--level", "io"]);
+        let data = run.path("data");
+        std::fs::write(&data, vec![7; 3 << 20]).unwrap();
+        let script = format!(
+            "cat {0} | tr a b | wc -c; for i in 1 2 3; do head -c 1000 {0} > {0}.$i; done; exit 0",
+            data.display()
+        );
+        let done = run.command(words!["/bin/sh", "-c", script]).finish();
+        done.expect_status(0);
+        let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+        let lines: Vec<FileLine> = text
+            .lines()
+            .map(|it| serde_json::from_str(it).unwrap())
+            .collect();
+        let written: u64 = lines.iter().map(|line| line.counts.bytes_written.0).sum();
+        assert_eq!(written, field(&done, "bytes_written").whole().unwrap());
+        // Of reads the kernel also counts its own, of programs at their exec.
+        let calls: u64 = lines.iter().map(|line| line.counts.writes).sum();
+        assert_eq!(calls, field(&done, "writes").whole().unwrap());
+    });
+}
+
+/// A task goes on after its command: what it did up to the report is in there.
+#[test]
+fn bpf_a_survivor_is_read_while_it_lives() {
+    with(Mechanism::Bpf, |mechanism| {
+        let run = Run::watched(mechanism, Vec::new()).options(["--level", "io"]);
+        let data = run.path("data");
+        let script = format!(
+            "(exec 3>{0}; echo hello >&3; echo >{0}.ready; exec sleep 20) & \
+             while [ ! -s {0}.ready ]; do sleep 0.01; done; exit 0",
+            data.display()
+        );
+        let done = run.command(words!["/bin/sh", "-c", script]).finish();
+        done.expect_status(0);
+        let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+        let lines = text
+            .lines()
+            .filter_map(|it| serde_json::from_str::<FileLine>(it).ok());
+        let path = data.canonicalize().unwrap();
+        let written: u64 = lines
+            .filter(|line| line.path == path.to_str().unwrap())
+            .map(|line| line.counts.bytes_written.0)
+            .sum();
+        assert_eq!(written, 6);
+    });
+}
+
+/// Who may not have the programs is told before the task starts.
+#[test]
+fn level_io_says_what_it_needs() {
+    let done = Run::plain(&["--level", "io"], words!["/bin/true"]).finish();
+    if Mechanism::Bpf.missing().is_some() {
+        done.expect_status(125);
+        assert!(done.stderr.contains("--level io"), "{}", done.stderr);
+    } else {
+        done.expect_status(0);
+        assert!(done.stderr.contains("level io by bpf"), "{}", done.stderr);
+    }
+    let done = Run::plain(
+        &["--level", "io", "--mechanism", "procfs"],
+        words!["/bin/true"],
+    );
+    let done = done.finish();
+    done.expect_status(125);
+    assert!(
+        done.stderr.contains("its mechanism is bpf"),
+        "{}",
+        done.stderr
+    );
+}

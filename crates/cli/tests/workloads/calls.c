@@ -1,0 +1,259 @@
+/* calls DIR PART: one part of what a program can do with files, in DIR, each call counted here.
+ * Truth: by construction, see the part; skips where this system has no such call. */
+#include "truth.h"
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+static char block[1 << 16];
+
+static int make(const char *name, int flags) {
+    int fd = open(name, flags, 0644);
+    if (fd < 0)
+        die(name);
+    return fd;
+}
+
+static void done(const char *what, long result, long wanted) {
+    if (result != wanted)
+        die(what);
+}
+
+static void fill(const char *name, long bytes) {
+    int fd = make(name, O_WRONLY | O_CREAT | O_TRUNC);
+    while (bytes > 0) {
+        long part = bytes < (long)sizeof block ? bytes : (long)sizeof block;
+        done("write", write(fd, block, part), part);
+        bytes -= part;
+    }
+    close(fd);
+}
+
+/* a: 11 read of 1000 (one finds the end), 5 pread of 100, 3 readv of 100, 2 preadv of 20,
+ * 1 preadv2 of 7: 22 reads, 10000 + 500 + 300 + 40 + 7 bytes; 2 opens, 2 closes, 2 seeks. */
+static void reads(void) {
+    struct iovec pair[2] = {{block, 50}, {block + 100, 50}};
+    struct iovec small[2] = {{block, 10}, {block + 100, 10}};
+    struct iovec seven = {block, 7};
+    fill("a", 10000);
+    int fd = make("a", O_RDONLY);
+    for (int i = 0; i < 10; i++)
+        done("read", read(fd, block, 1000), 1000);
+    done("read", read(fd, block, 1000), 0);
+    for (int i = 0; i < 5; i++)
+        done("pread", pread(fd, block, 100, i), 100);
+    done("lseek", lseek(fd, 0, SEEK_SET), 0);
+    done("lseek", lseek(fd, 10, SEEK_CUR), 10);
+    for (int i = 0; i < 3; i++)
+        done("readv", readv(fd, pair, 2), 100);
+    for (int i = 0; i < 2; i++)
+        done("preadv", preadv(fd, small, 2, 5), 20);
+    done("preadv2", preadv2(fd, &seven, 1, 0, 0), 7);
+    close(fd);
+}
+
+/* b: 4 pwrite of 64, 2 writev of 60, 3 pwritev of 20, 1 pwritev2 of 7, 2 appended writes of 9:
+ * 12 writes, 256 + 120 + 60 + 7 + 18 bytes; 2 opens, 2 closes; its size is 256 + 18 at last. */
+static void writes(void) {
+    struct iovec pair[2] = {{block, 30}, {block + 100, 30}};
+    struct iovec small[2] = {{block, 10}, {block + 100, 10}};
+    struct iovec seven = {block, 7};
+    int fd = make("b", O_WRONLY | O_CREAT);
+    for (int i = 0; i < 4; i++)
+        done("pwrite", pwrite(fd, block, 64, 64 * i), 64);
+    for (int i = 0; i < 2; i++)
+        done("writev", writev(fd, pair, 2), 60);
+    for (int i = 0; i < 3; i++)
+        done("pwritev", pwritev(fd, small, 2, 5), 20);
+    done("pwritev2", pwritev2(fd, &seven, 1, 0, 0), 7);
+    close(fd);
+    fd = make("b", O_WRONLY | O_APPEND);
+    for (int i = 0; i < 2; i++)
+        done("write", write(fd, block, 9), 9);
+    close(fd);
+}
+
+/* from gives 5000 by sendfile to c, 7000 by copy_file_range to d, 4096 by splice into a pipe and
+ * out to e; from: 3 reads, 16096 bytes. */
+static void copies(void) {
+    int ends[2];
+    fill("from", 20000);
+    int from = make("from", O_RDONLY);
+    int c = make("c", O_WRONLY | O_CREAT), d = make("d", O_WRONLY | O_CREAT);
+    int e = make("e", O_WRONLY | O_CREAT);
+    done("sendfile", sendfile(c, from, NULL, 5000), 5000);
+    done("copy_file_range", copy_file_range(from, NULL, d, NULL, 7000, 0), 7000);
+    if (pipe(ends) != 0)
+        die("pipe");
+    done("splice", splice(from, NULL, ends[1], NULL, 4096, 0), 4096);
+    done("splice", splice(ends[0], NULL, e, NULL, 4096, 0), 4096);
+}
+
+/* f: one descriptor and its double, in two processes: 3 + 4 + 5 writes of 10; 1 open, 3 closes. */
+static void shared(void) {
+    int fd = make("f", O_WRONLY | O_CREAT), second = dup(fd);
+    for (int i = 0; i < 3; i++)
+        done("write", write(fd, block, 10), 10);
+    for (int i = 0; i < 4; i++)
+        done("write", write(second, block, 10), 10);
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 5; i++)
+            done("write", write(fd, block, 10), 10);
+        close(fd);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    close(fd);
+    close(second);
+}
+
+static void *writer(void *fd) {
+    for (int i = 0; i < 1000; i++)
+        done("pwrite", pwrite(*(int *)fd, block, 8, 8 * i), 8);
+    return NULL;
+}
+
+/* g: 4 threads, 1000 writes of 8 each. */
+static void threads(void) {
+    pthread_t all[4];
+    int fd = make("g", O_WRONLY | O_CREAT);
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&all[i], NULL, writer, &fd) != 0)
+            die("pthread_create");
+    for (int i = 0; i < 4; i++)
+        pthread_join(all[i], NULL);
+    close(fd);
+}
+
+/* h: unlinked, then 100 written and read; then made anew, 50 written. */
+static void deleted(void) {
+    int fd = make("h", O_RDWR | O_CREAT);
+    unlink("h");
+    done("write", write(fd, block, 100), 100);
+    done("pread", pread(fd, block, 100, 0), 100);
+    close(fd);
+    fd = make("h", O_WRONLY | O_CREAT);
+    done("write", write(fd, block, 50), 50);
+    close(fd);
+}
+
+/* Names that are hard to print, 10 bytes each, and a folder 20 levels deep. */
+static void names(void) {
+    char name[256];
+    fill("new\nline", 10);
+    fill("\xff\xfe", 10);
+    memset(name, 'n', 255);
+    name[255] = 0;
+    fill(name, 10);
+    memset(name, 'm', 64);
+    name[64] = 0;
+    fill(name, 10);
+    for (int i = 0; i < 20; i++)
+        if (mkdir("deep", 0755) != 0 || chdir("deep") != 0)
+            die("deep");
+    fill("end", 10);
+}
+
+/* i: 40 writes, of 1, 2, ... 40 bytes, then 50 of 700: 90 writes, 820 + 35000 bytes. */
+static void sizes(void) {
+    int fd = make("i", O_WRONLY | O_CREAT);
+    for (int i = 1; i <= 40; i++)
+        done("write", write(fd, block, i), i);
+    for (int i = 0; i < 50; i++)
+        done("write", write(fd, block, 700), 700);
+    close(fd);
+}
+
+/* A pipe: 3 writes of 20 and one read of 60; a named one: 5 bytes; memory: 123 bytes; a pair of
+ * sockets: 7 bytes; a folder is opened; a read that fails; a mapping. */
+static void kinds(void) {
+    struct iovec none = {NULL, 8};
+    int ends[2], pair[2];
+    if (pipe(ends) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+        die("pipe");
+    for (int i = 0; i < 3; i++)
+        done("write", write(ends[1], block, 20), 20);
+    done("read", read(ends[0], block, 100), 60);
+    done("write", write(pair[0], block, 7), 7);
+    done("read", read(pair[1], block, 100), 7);
+    if (mkfifo("fifo", 0644) != 0)
+        die("fifo");
+    int fifo = make("fifo", O_RDWR);
+    done("write", write(fifo, block, 5), 5);
+    done("read", read(fifo, block, 5), 5);
+    int memory = memfd_create("plain", 0);
+    done("write", write(memory, block, 123), 123);
+    DIR *folder = opendir(".");
+    while (readdir(folder))
+        ;
+    closedir(folder);
+    fill("failing", 10);
+    int fd = make("failing", O_WRONLY);
+    done("read", read(fd, block, 10), -1);
+    done("writev", writev(fd, &none, 1), -1);
+    fill("mapped", 4096);
+    fd = make("mapped", O_RDONLY);
+    if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+        die("mmap");
+}
+
+/* 3000 files of 100 bytes, each written, then each read by a child: 6000 opens and closes. */
+static void tree(void) {
+    char name[64];
+    for (int i = 0; i < 3000; i++) {
+        snprintf(name, sizeof name, "d%d", i / 100);
+        if (i % 100 == 0 && mkdir(name, 0755) != 0)
+            die(name);
+        snprintf(name, sizeof name, "d%d/f%d", i / 100, i);
+        fill(name, 100);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 3000; i++) {
+            snprintf(name, sizeof name, "d%d/f%d", i / 100, i);
+            int fd = make(name, O_RDONLY);
+            done("read", read(fd, block, 4096), 100);
+            close(fd);
+        }
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+/* j: 2 direct writes of 4096; skips where the file system has none. */
+static void direct(void) {
+    int fd = open("j", O_WRONLY | O_CREAT | O_DIRECT, 0644);
+    void *page;
+    if (fd < 0)
+        skip("O_DIRECT");
+    if (posix_memalign(&page, 4096, 4096) != 0)
+        die("posix_memalign");
+    memset(page, 'x', 4096);
+    for (int i = 0; i < 2; i++)
+        if (write(fd, page, 4096) != 4096)
+            skip("O_DIRECT");
+    close(fd);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[] = {
+    {"reads", reads},   {"writes", writes}, {"copies", copies}, {"shared", shared},
+    {"threads", threads}, {"deleted", deleted}, {"names", names}, {"sizes", sizes},
+    {"kinds", kinds},   {"tree", tree},     {"direct", direct},
+};
+
+int main(int argc, char **argv) {
+    if (chdir(word(argc, argv, 1)) != 0)
+        die(argv[1]);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].name, word(argc, argv, 2)) == 0) {
+            parts[i].run();
+            return 0;
+        }
+    die(argv[2]);
+}

@@ -1,0 +1,188 @@
+//! The files of one task, the kernel's rows turned into records.
+
+use super::NAME;
+use super::kind::{Nature, kind, split};
+use crate::error::Error;
+use record::file::{
+    FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, Place, SizeClasses, SizeCount,
+};
+use record::unit::{Bytes, Nanos};
+use std::os::fd::BorrowedFd;
+use sys::bpf::FileRow;
+
+/// Rows in the kernel's table at which it is emptied.
+const ROWS_MANY: u64 = 4096;
+/// Rows that it holds: a task fills what is left while we come.
+pub(crate) const ROWS_MAX: u64 = 1 << 16;
+
+/// The files of one task.
+#[derive(Debug)]
+pub struct Files {
+    files: sys::bpf::Files,
+    /// Whether the time of calls is taken.
+    times: bool,
+}
+
+/// What is read of files: folders come before the files in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileEvent {
+    /// Where files are.
+    Folder(Folder),
+    /// What was done with one.
+    Use(Box<FileUse>),
+}
+
+impl Files {
+    pub(crate) const fn new(files: sys::bpf::Files, times: bool) -> Self {
+        Self { files, times }
+    }
+
+    /// A process was added to the task by hand.
+    pub fn refresh(&self) {
+        self.files.refresh();
+    }
+
+    /// Readable when [`Files::read`] is due.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.files.fd()
+    }
+
+    /// Gives what was told to `take`, and empties the kernel's table if it has filled. Then it
+    /// waits some milliseconds, until calls under way have ended.
+    ///
+    /// # Errors
+    /// The kernel's: what it counted stays for the next call.
+    pub fn read(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
+        if self.files.rows() < ROWS_MANY {
+            self.folders(take);
+            return Ok(());
+        }
+        self.take_rows(true, take)
+    }
+
+    /// Gives all that was counted to `take`, that of living threads included: the last reading.
+    /// `alive`: whether there are any.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn finish(&mut self, alive: bool, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
+        self.take_rows(alive, take)?;
+        if alive {
+            let times = self.times;
+            let pending = self.files.pending(&mut |row| take(event(row, times)));
+            pending.map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    /// What was not kept by file.
+    pub fn rest(&self) -> FileRest {
+        let rest = self.files.rest();
+        FileRest {
+            counts: FileCounts {
+                opens: rest.opens,
+                closes: rest.closes,
+                reads: rest.reads,
+                writes: rest.writes,
+                bytes_read: Bytes(rest.bytes_read),
+                bytes_written: Bytes(rest.bytes_written),
+                seeks: rest.seeks,
+                failed: 0,
+            },
+            rows: rest.rows,
+            folders_lost: rest.folders_lost,
+            compat_calls: rest.compat_calls,
+            libaio_calls: rest.libaio_calls,
+        }
+    }
+
+    fn take_rows(&mut self, alive: bool, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
+        let times = self.times;
+        let mut rows = Vec::new();
+        let taken = self.files.take_rows(alive, &mut |row| rows.push(row));
+        // Told before the rows that name them.
+        self.folders(take);
+        rows.into_iter().for_each(|row| take(event(row, times)));
+        taken.map_err(broken)
+    }
+
+    fn folders(&mut self, take: &mut dyn FnMut(FileEvent)) {
+        self.files.folders(&mut |folder| {
+            take(FileEvent::Folder(Folder {
+                id: folder.id,
+                path: folder.path,
+                cut: folder.cut,
+            }));
+        });
+    }
+}
+
+fn broken(source: sys::Error) -> Error {
+    Error::Kernel {
+        mechanism: NAME,
+        source,
+    }
+}
+
+fn event(row: FileRow, times: bool) -> FileEvent {
+    let nature = Nature {
+        mode: row.mode,
+        magic: row.magic,
+        special: row.special_device,
+    };
+    FileEvent::Use(Box::new(FileUse {
+        file: FileId {
+            device: split(row.file.device),
+            inode: row.file.inode,
+            name: row.file.name,
+        },
+        kind: kind(nature, &row.leaf),
+        place: Place {
+            folder: row.folder,
+            leaf: (!row.whole_name).then_some(row.leaf),
+        },
+        pid: row.pid,
+        first: Nanos(row.first_ns),
+        last: Nanos(row.last_ns),
+        counts: FileCounts {
+            opens: row.opens,
+            closes: row.closes,
+            reads: row.reads,
+            writes: row.writes,
+            bytes_read: Bytes(row.bytes_read),
+            bytes_written: Bytes(row.bytes_written),
+            seeks: row.seeks,
+            failed: row.failed,
+        },
+        time: times.then_some(Nanos(row.time_ns)),
+        size_first: Bytes(row.size_first_bytes),
+        size_last: Bytes(row.size_last_bytes),
+        flags: FileFlags {
+            opened_to_read: row.opened_to_read,
+            opened_to_write: row.opened_to_write,
+            created: row.created,
+            truncated: row.truncated,
+            appended: row.appended,
+            direct: row.direct,
+            mapped: row.mapped,
+        },
+        unlinked: row.unlinked,
+        sizes: row.sizes.iter().map(size_count).collect(),
+        classes: row.classes.as_deref().map(size_classes).map(Box::new),
+    }))
+}
+
+fn size_count(size: &sys::bpf::ExactSize) -> SizeCount {
+    SizeCount {
+        bytes: Bytes(size.bytes.into()),
+        reads: size.reads.into(),
+        writes: size.writes.into(),
+    }
+}
+
+fn size_classes(classes: &sys::bpf::SizeClasses) -> SizeClasses {
+    SizeClasses {
+        reads: classes.reads.map(u64::from),
+        writes: classes.writes.map(u64::from),
+    }
+}

@@ -1,0 +1,43 @@
+//! The files of a task as lines of JSON, one a path: `PREFIX.files.jsonl`.
+
+use record::file::{FileLine, OtherFiles};
+use std::io::{self, Write};
+
+/// The end of the file's name.
+pub const EXTENSION: &str = "files.jsonl";
+
+/// Writes a line for each file, and one for the others if there are any.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(files: &[FileLine], others: &OtherFiles, out: &mut dyn Write) -> io::Result<()> {
+    for file in files {
+        serde_json::to_writer(&mut *out, file)?;
+        out.write_all(b"\n")?;
+    }
+    if others.files > 0 || !others.counts.is_empty() {
+        serde_json::to_writer(&mut *out, others)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_others_have_a_line_only_if_there_are_any() {
+        let text = |others: &OtherFiles| {
+            let mut out = Vec::new();
+            write(&[], others, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let mut others = OtherFiles::default();
+        assert_eq!(text(&others), "");
+        others.files = 3;
+        others.counts.reads = 5;
+        let line: serde_json::Value = serde_json::from_str(&text(&others)).unwrap();
+        assert_eq!((&line["others"], &line["reads"]), (&3.into(), &5.into()));
+    }
+}

@@ -1,0 +1,107 @@
+//! Reading a hash map as a whole (`BPF_MAP_LOOKUP_BATCH`, Linux 5.6).
+
+use crate::error::Error;
+use libbpf_rs::{MapCore, MapHandle};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Entries a call.
+const ENTRIES: usize = 512;
+/// A bucket holds some entries; more than this in one is no hash.
+const ENTRIES_MAX: usize = 1 << 16;
+
+/// Gives every entry of `map` to `take`: those that are there all the while, each once, and some of
+/// those that come or go meanwhile.
+pub(super) fn every(map: &MapHandle, take: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error> {
+    let (key_bytes, value_bytes) = (map.key_size() as usize, map.value_size() as usize);
+    let mut entries = ENTRIES;
+    let mut keys = vec![0u8; entries * key_bytes];
+    let mut values = vec![0u8; entries * value_bytes];
+    // The kernel's place in the map, which it writes and reads.
+    let (mut from, mut next) = (vec![0u8; key_bytes], vec![0u8; key_bytes]);
+    let mut begun = false;
+    loop {
+        let mut count = u32::try_from(entries).unwrap_or(u32::MAX);
+        let place = if begun {
+            from.as_mut_ptr().cast()
+        } else {
+            std::ptr::null_mut()
+        };
+        // SAFETY: the places are as long as a key, the buffers as long as `count` keys and values;
+        // no options.
+        let result = unsafe {
+            libbpf_sys::bpf_map_lookup_batch(
+                map.as_fd().as_raw_fd(),
+                place,
+                next.as_mut_ptr().cast(),
+                keys.as_mut_ptr().cast(),
+                values.as_mut_ptr().cast(),
+                &mut count,
+                std::ptr::null(),
+            )
+        };
+        let at_end = match -result {
+            0 => false,
+            libc::ENOENT => true,
+            libc::EINTR => continue,
+            // The next bucket alone holds more than fits.
+            libc::ENOSPC if entries < ENTRIES_MAX => {
+                entries *= 2;
+                keys.resize(entries * key_bytes, 0);
+                values.resize(entries * value_bytes, 0);
+                continue;
+            }
+            number => {
+                return Err(Error::Call {
+                    call: "reading of a BPF map",
+                    source: io::Error::from_raw_os_error(number),
+                });
+            }
+        };
+        let pairs = keys
+            .chunks_exact(key_bytes)
+            .zip(values.chunks_exact(value_bytes));
+        for (key, value) in pairs.take(count as usize) {
+            take(key, value);
+        }
+        if at_end {
+            return Ok(());
+        }
+        std::mem::swap(&mut from, &mut next);
+        begun = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::{MapFlags, MapType};
+    use std::collections::HashSet;
+
+    #[test]
+    fn bpf_root_every_entry_is_read_once() {
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as u64,
+            ..Default::default()
+        };
+        // Few buckets: many hold several entries.
+        let map = MapHandle::create(MapType::Hash, Some("every"), 4, 8, 4096, &options);
+        let Ok(map) = map else {
+            return println!("skipped: BPF maps cannot be made here");
+        };
+        for number in 0..4000u32 {
+            let value = u64::from(number) * 3;
+            map.update(&number.to_ne_bytes(), &value.to_ne_bytes(), MapFlags::ANY)
+                .unwrap();
+        }
+        let (mut seen, mut count) = (HashSet::new(), 0);
+        every(&map, &mut |key, value| {
+            let key = u32::from_ne_bytes(key.try_into().unwrap());
+            assert_eq!(value, (u64::from(key) * 3).to_ne_bytes());
+            seen.insert(key);
+            count += 1;
+        })
+        .unwrap();
+        assert_eq!((seen.len(), count), (4000, 4000));
+    }
+}
