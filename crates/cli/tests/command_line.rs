@@ -32,7 +32,7 @@ fn a_bad_word_for_run_is_125_and_for_others_2() {
         &["run", "--limit", "wall=1s,wall=2s", "true"],
         &["run", "--limits", "/no/such/file", "true"],
         &["run", "--interval", "0", "true"],
-        &["run", "--level", "io", "true"],
+        &["run", "--times", "true"],
         &["run", ""],
     ] {
         let got = plimsoll(words);
