@@ -39,6 +39,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "io_file.h",
         "io_maps.h",
         "io_row.h",
+        "io_uring.h",
         "kernel_io.h",
     ] {
         println!("cargo:rerun-if-changed={}", source.join(file).display());

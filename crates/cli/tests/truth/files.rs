@@ -42,6 +42,9 @@ dynamic_and_static!(
     a_full_table,
 );
 
+/// Exit status of a workload that cannot be done here.
+const SKIP: i32 = 77;
+
 /// What was seen of one run.
 struct Seen {
     done: Done,
@@ -58,6 +61,9 @@ fn watch(name: &str, part: &str, options: &[&str]) -> Seen {
     std::fs::create_dir(&folder).unwrap();
     let folder = folder.canonicalize().unwrap();
     let done = run.command(words![program(name), folder, part]).finish();
+    if done.status != SKIP {
+        done.expect_status(0);
+    }
     let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
     let (mut lines, mut others) = (Vec::new(), None);
     for line in text.lines() {
@@ -284,7 +290,7 @@ fn a_tree_of_files(name: &str) {
 
 fn direct(name: &str) {
     let seen = watch(name, "direct", &[]);
-    if seen.done.status == 77 {
+    if seen.done.status == SKIP {
         skip!("no direct I/O here");
     }
     seen.report();
@@ -387,4 +393,32 @@ fn level_io_says_what_it_needs() {
         "{}",
         done.stderr
     );
+}
+
+/// What goes through an io_uring is in no counter of the kernel's, but by file it is.
+#[test]
+fn bpf_reads_through_an_io_uring_are_counted() {
+    with(Mechanism::Bpf, |mechanism| {
+        let run = Run::watched(mechanism, Vec::new()).options(["--level", "io"]);
+        let data = run.path("data");
+        std::fs::write(&data, vec![7; 1 << 20]).unwrap();
+        let done = run.command(words![program("uring"), data]).finish();
+        if done.status == SKIP {
+            skip!("io_uring is not to be had here");
+        }
+        done.expect_status(0);
+        let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+        let lines = text
+            .lines()
+            .filter_map(|it| serde_json::from_str::<FileLine>(it).ok());
+        let path = data.canonicalize().unwrap();
+        let lines: Vec<_> = lines
+            .filter(|line| line.path == path.to_str().unwrap())
+            .collect();
+        let [line] = &lines[..] else {
+            panic!("{lines:#?}");
+        };
+        // 16 whole blocks, and one read that finds the end.
+        counts(line, [1, 0, 17, 1 << 20, 0, 0]);
+    });
 }

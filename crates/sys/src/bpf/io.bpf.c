@@ -49,21 +49,18 @@ static const __u8 actions[NR_LIMIT] = {
 	[NR_IO_SUBMIT] = AIO,
 };
 
-/* Finds the runs of the thread's process anew. Global: the verifier checks it once. */
-__attribute__((noinline)) int refresh(struct io_thread *thread)
+/* Which runs ask for the files of a process. Global: the verifier checks it once. */
+__attribute__((noinline)) int find_runs(struct io_thread *thread)
 {
-	struct io_config *config;
 	struct process *process;
-	__u32 count = 0, zero = 0;
+	struct process_key key;
+	__u32 count = 0;
 
-	config = bpf_map_lookup_elem(&io_config, &zero);
-	if (!thread || !config)
+	if (!thread)
 		return 0;
-	/* What was counted so far is of the runs so far. */
-	for (__u32 index = 0; index < IO_SLOTS; index++)
-		put_down(thread, index);
-	process = bpf_map_lookup_elem(&processes, &thread->process);
-	thread->generation = config->generation;
+	/* Older kernels take keys from the stack. */
+	key = thread->process;
+	process = bpf_map_lookup_elem(&processes, &key);
 	thread->times = 0;
 	thread->runs[0] = 0;
 	if (!process)
@@ -83,6 +80,23 @@ __attribute__((noinline)) int refresh(struct io_thread *thread)
 	}
 	if (count < RUNS_PER_PROCESS)
 		thread->runs[count] = 0;
+	return 0;
+}
+
+/* Finds the runs of the thread's process anew. */
+__attribute__((noinline)) int refresh(struct io_thread *thread)
+{
+	struct io_config *config;
+	__u32 zero = 0;
+
+	config = bpf_map_lookup_elem(&io_config, &zero);
+	if (!thread || !config)
+		return 0;
+	/* What was counted so far is of the runs so far. */
+	for (__u32 index = 0; index < IO_SLOTS; index++)
+		put_down(thread, index);
+	thread->generation = config->generation;
+	find_runs(thread);
 	config->jiffies = bpf_jiffies64();
 	config->boot_ns = bpf_ktime_get_boot_ns();
 	return 0;
@@ -112,6 +126,19 @@ static __always_inline struct io_thread *thread_of(struct task_struct *task)
 	return thread->runs[0] ? thread : NULL;
 }
 
+/* Puts a file that is new to a slot there. */
+static __always_inline void take_file(struct io_thread *thread, struct io_slot *slot,
+				      struct file *file)
+{
+	struct dentry *dentry = READ_MEMBER(file, file, f_path.dentry);
+
+	slot->file = (__u64)file;
+	slot->dentry = (__u64)dentry;
+	slot->id.name = READ_MEMBER(dentry, dentry, d_name.hash_len);
+	describe(thread, slot, file, dentry);
+	slot->row.last_jiffies = bpf_jiffies64();
+}
+
 /* The slot for a descriptor, with its file in it. */
 static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 fd)
 {
@@ -127,38 +154,25 @@ static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 f
 	name = READ_MEMBER(dentry, dentry, d_name.hash_len);
 	if (slot->file != (__u64)file || slot->dentry != (__u64)dentry || slot->id.name != name) {
 		put_down(thread, index);
-		slot->file = (__u64)file;
-		slot->dentry = (__u64)dentry;
-		slot->id.name = name;
-		describe(thread, slot, file, dentry);
+		take_file(thread, slot, file);
 	}
 	slot->row.last_jiffies = bpf_jiffies64();
 	return slot;
 }
 
-/* Global: the verifier checks it once. */
-__attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32 is_read,
-				       __s64 result)
+static __always_inline void count_transfer(struct io_thread *thread, struct io_slot *slot,
+					   bool is_read, __s64 result)
 {
 	struct exact_size size, left;
-	struct io_slot *slot;
-	struct row *row;
+	struct row *row = &slot->row;
 
-	if (!thread)
-		return 0;
-	slot = take_up(thread, fd);
-	if (!slot)
-		return 0;
-	row = &slot->row;
-	if (thread->times)
-		row->time_ns += bpf_ktime_get_ns() - thread->entered_ns;
 	if (is_read)
 		row->reads++;
 	else
 		row->writes++;
 	if (result < 0) {
 		row->failed++;
-		return 0;
+		return;
 	}
 	if (is_read) {
 		row->bytes_read += result;
@@ -172,13 +186,29 @@ __attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32
 			row->sizes[0].reads++;
 		else
 			row->sizes[0].writes++;
-		return 0;
+		return;
 	}
 	size.bytes = result;
 	size.reads = is_read;
 	size.writes = !is_read;
 	if (count_size(row, &size, &left))
 		leave_size(thread, slot, &left);
+}
+
+/* Global: the verifier checks it once. */
+__attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32 is_read,
+				       __s64 result)
+{
+	struct io_slot *slot;
+
+	if (!thread)
+		return 0;
+	slot = take_up(thread, fd);
+	if (!slot)
+		return 0;
+	if (thread->times)
+		slot->row.time_ns += bpf_ktime_get_ns() - thread->entered_ns;
+	count_transfer(thread, slot, is_read, result);
 	return 0;
 }
 
@@ -331,6 +361,8 @@ int on_thread_end(__u64 *ctx)
 		put_down(thread, index);
 	return 0;
 }
+
+#include "io_uring.h"
 
 /* What living threads counted that is in no row yet. */
 SEC("iter/task")

@@ -99,6 +99,22 @@ struct {
 	__type(value, struct event_folder);
 } io_scratch SEC(".maps");
 
+/* Stands in for a thread: for what is done in another's name. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct io_thread);
+} uring_scratch SEC(".maps");
+
+/* A row on its way into the table: older kernels take no other memory of ours for that. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct row);
+} row_scratch SEC(".maps");
+
 static __always_inline struct io_run *io_run_of(__u64 id)
 {
 	__u32 slot = id % RUN_SLOTS;

@@ -46,14 +46,15 @@ static __always_inline struct row_key key_in(struct io_run *run, struct io_threa
 }
 
 /* Counts transfers of a size by its class only, in a run. */
-static __always_inline void count_class(struct row_key *key, struct exact_size *size)
+static __always_inline void count_class(struct row_key *of, struct exact_size *size)
 {
-	struct size_classes *classes = bpf_map_lookup_elem(&io_classes, key);
+	struct row_key key = *of;
+	struct size_classes *classes = bpf_map_lookup_elem(&io_classes, &key);
 	__u32 class = class_of(size->bytes);
 
 	if (!classes) {
-		bpf_map_update_elem(&io_classes, key, &empty_classes, BPF_NOEXIST);
-		classes = bpf_map_lookup_elem(&io_classes, key);
+		bpf_map_update_elem(&io_classes, &key, &empty_classes, BPF_NOEXIST);
+		classes = bpf_map_lookup_elem(&io_classes, &key);
 	}
 	if (!classes)
 		return;
@@ -208,13 +209,18 @@ static __always_inline void add_to_run(struct io_run *run, struct io_thread *thr
 {
 	struct row_key key = key_in(run, thread, slot, tid);
 	struct row *row = bpf_map_lookup_elem(&io_rows, &key);
+	__u32 zero = 0;
 
 	if (row) {
 		merge_row(row, &slot->row, &key);
 		return;
 	}
+	row = bpf_map_lookup_elem(&row_scratch, &zero);
+	if (!row)
+		return;
+	__builtin_memcpy(row, &slot->row, sizeof(*row));
 	if (run->rows >= run->rows_max ||
-	    bpf_map_update_elem(&io_rows, &key, &slot->row, BPF_NOEXIST)) {
+	    bpf_map_update_elem(&io_rows, &key, row, BPF_NOEXIST)) {
 		add_rest(run, &slot->row);
 		return;
 	}

@@ -75,6 +75,15 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
+};
+
+struct io_uring_cqe {
+	__s32 res;
+};
+
 /* The part of a task that concerns files. */
 struct task_struct___io {
 	struct files_struct *files;

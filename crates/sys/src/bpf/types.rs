@@ -33,6 +33,8 @@ const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUM: u32 = 6;
+const TYPEDEF: u32 = 8;
+const FUNC_PROTO: u32 = 13;
 const FLOAT: u32 = 16;
 const TYPE_TAG: u32 = 18;
 const ENUM64: u32 = 19;
@@ -69,7 +71,7 @@ impl Type {
             INT | 14 | 17 => Some(4),
             ARRAY => Some(12),
             STRUCT | UNION | 15 | ENUM64 => Some(12 * self.count()),
-            ENUM | 13 => Some(8 * self.count()),
+            ENUM | FUNC_PROTO => Some(8 * self.count()),
             POINTER | 7..=12 | FLOAT | TYPE_TAG => Some(0),
             _ => None,
         }
@@ -266,6 +268,24 @@ fn member_names(header: &'static str) -> Vec<&'static [u8]> {
         .collect()
 }
 
+/// How many arguments a tracepoint of the running kernel passes to programs; nothing if it has no
+/// such one.
+pub(super) fn arguments_of(tracepoint: &str) -> Option<usize> {
+    let whole = std::fs::read("/sys/kernel/btf/vmlinux").ok()?;
+    arguments_in(&whole, tracepoint)
+}
+
+fn arguments_in(whole: &[u8], tracepoint: &str) -> Option<usize> {
+    let types = Types::parse(whole)?;
+    let name = format!("btf_trace_{tracepoint}");
+    let is_it = |of: &Type| of.kind() == TYPEDEF && types.name(of.name) == Some(name.as_bytes());
+    let found = types.starts.iter().filter_map(|at| types.at(*at as usize));
+    let pointer = types.numbered(found.into_iter().find(is_it)?.size_or_type)?;
+    let prototype = types.numbered(pointer.size_or_type)?;
+    // The first one is the kernel's own.
+    (prototype.kind() == FUNC_PROTO).then(|| prototype.count().saturating_sub(1))
+}
+
 /// The part of the running kernel's type information, as a file in memory.
 pub(super) fn of_kernel() -> io::Result<File> {
     let whole = std::fs::read("/sys/kernel/btf/vmlinux")?;
@@ -355,6 +375,17 @@ mod tests {
         assert_eq!(offsets, [0, 64, 96]);
         // int, pointer to void, union, task_struct.
         assert_eq!(found.count(), 4);
+    }
+
+    #[test]
+    fn the_arguments_of_a_tracepoint_are_counted() {
+        if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return println!("skipped: this kernel has no type information");
+        }
+        // (struct pt_regs *regs, long result), since 5.5.
+        assert_eq!(arguments_of("sys_exit"), Some(2));
+        assert_eq!(arguments_of("no_such_tracepoint"), None);
+        assert_eq!(arguments_in(b"", "sys_exit"), None);
     }
 
     #[test]

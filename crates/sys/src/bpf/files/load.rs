@@ -1,6 +1,7 @@
 //! Loads the programs of `io.bpf.c`, which share the maps of membership with those of `task.bpf.c`.
 
 use crate::bpf::load::{Aligned, Maps, Program, bpf_error, unavailable};
+use crate::bpf::types;
 use crate::bpf::unavailable::Unavailable;
 use crate::error::Error;
 use libbpf_rs::{MapCore, MapHandle, ObjectBuilder, OpenObject};
@@ -89,10 +90,27 @@ pub(super) fn load(members: &Maps) -> Result<(FileMaps, Vec<Program>), Error> {
     let mut open = ObjectBuilder::default()
         .open_memory(&OBJECT.0)
         .map_err(|error| unavailable("open", &error))?;
+    choose(&mut open);
     reuse(&mut open, members).map_err(|error| unavailable("prepare", &error))?;
     let object = open.load().map_err(|error| unavailable("load", &error))?;
     let maps = FileMaps::find(|name| crate::bpf::load::find_map(&object, name))?;
     Ok((maps, crate::bpf::load::programs(&object)?))
+}
+
+/// Arguments of the tracepoint `io_uring_complete` since it passes the completion as one.
+const URING_ARGUMENTS: usize = 3;
+
+/// Leaves out the programs that are for other kernels.
+fn choose(open: &mut OpenObject) {
+    let arguments = types::arguments_of("io_uring_complete");
+    for mut program in open.progs_mut() {
+        let wanted = match program.name().as_encoded_bytes() {
+            b"on_uring_complete" => arguments == Some(URING_ARGUMENTS),
+            b"on_uring_complete_old" => arguments.is_some_and(|count| count > URING_ARGUMENTS),
+            _ => true,
+        };
+        program.set_autoload(wanted);
+    }
 }
 
 fn reuse(open: &mut OpenObject, members: &Maps) -> Result<(), libbpf_rs::Error> {

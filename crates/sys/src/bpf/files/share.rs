@@ -10,7 +10,13 @@ use crate::error::Error;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-const FILES: Set = &["on_thread_end", "on_sys_enter", "on_sys_exit"];
+const FILES: Set = &[
+    "on_thread_end",
+    "on_sys_enter",
+    "on_uring_complete",
+    "on_uring_complete_old",
+    "on_sys_exit",
+];
 const TIMES: Set = &["on_call_begin"];
 /// An iterator: attached to nothing, opened for each pass.
 const DUMP: &str = "dump_slots";
@@ -57,8 +63,10 @@ impl Use {
     pub(super) fn private(members: &Maps, times: bool) -> Result<Self, Error> {
         let (maps, programs) = load(members)?;
         let wanted = FILES.iter().chain(TIMES.iter().filter(|_| times));
+        // Those that this kernel does without are not there.
         let links = wanted
-            .map(|name| pinned::attach(find(&programs, name)?.fd.as_fd()))
+            .filter_map(|name| programs.iter().find(|program| program.name == *name))
+            .map(|program| pinned::attach(program.fd.as_fd()))
             .collect::<Result<_, _>>()?;
         let dump = find(&programs, DUMP)?.fd.as_fd().try_clone_to_owned();
         let dump = dump.map_err(|source| Error::Call {
