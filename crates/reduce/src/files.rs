@@ -39,9 +39,10 @@ struct Row {
     flags: FileFlags,
     /// The file that was last at this path has no name left.
     unlinked: bool,
-    sizes: BTreeMap<u64, (u64, u64)>,
-    classes: SizeClasses,
-    sizes_left: bool,
+    /// In no order: they are few.
+    sizes: Vec<SizeCount>,
+    /// Of transfers whose size is not in `sizes`, if there are any.
+    classes: Option<Box<SizeClasses>>,
     partial: bool,
 }
 
@@ -305,9 +306,8 @@ impl Row {
             time: None,
             flags: FileFlags::default(),
             unlinked: used.unlinked,
-            sizes: BTreeMap::new(),
-            classes: SizeClasses::default(),
-            sizes_left: false,
+            sizes: Vec::new(),
+            classes: None,
             partial: false,
         };
         row.add(used);
@@ -331,11 +331,10 @@ impl Row {
         }
         self.file = used.file;
         for size in &used.sizes {
-            self.count_size(size.bytes.0, size.reads, size.writes);
+            self.count_size(*size);
         }
-        if let Some(classes) = used.classes {
-            self.sizes_left = true;
-            self.add_classes(&classes);
+        if let Some(classes) = &used.classes {
+            self.add_classes(classes);
         }
     }
 
@@ -347,11 +346,12 @@ impl Row {
         self.spent(other.time);
         self.begun(other.first, other.size_first);
         self.ended(other.last, other.unlinked, other.size_last);
-        for (bytes, (reads, writes)) in other.sizes {
-            self.count_size(bytes, reads, writes);
+        for size in other.sizes {
+            self.count_size(size);
         }
-        self.add_classes(&other.classes);
-        self.sizes_left |= other.sizes_left;
+        if let Some(classes) = &other.classes {
+            self.add_classes(classes);
+        }
         self.partial |= other.partial;
     }
 
@@ -383,37 +383,40 @@ impl Row {
         }
     }
 
-    fn count_size(&mut self, bytes: u64, reads: u64, writes: u64) {
-        let sum = self.sizes.entry(bytes).or_default();
-        sum.0 += reads;
-        sum.1 += writes;
+    fn count_size(&mut self, size: SizeCount) {
+        if let Some(same) = self.sizes.iter_mut().find(|it| it.bytes == size.bytes) {
+            same.reads += size.reads;
+            same.writes += size.writes;
+            return;
+        }
+        self.sizes.push(size);
         if self.sizes.len() <= SIZES_MAX {
             return;
         }
-        let rarest = self.sizes.iter().min_by_key(|(_, (r, w))| r + w);
-        let Some(bytes) = rarest.map(|(bytes, _)| *bytes) else {
-            return;
-        };
-        if let Some((reads, writes)) = self.sizes.remove(&bytes) {
-            self.sizes_left = true;
-            count_class(&mut self.classes, bytes, reads, writes);
+        let places = self.sizes.iter().enumerate();
+        let rarest = places.min_by_key(|(_, it)| (it.reads + it.writes, it.bytes));
+        if let Some(place) = rarest.map(|(place, _)| place) {
+            let size = self.sizes.swap_remove(place);
+            count_class(self.classes.get_or_insert_default(), size);
         }
     }
 
     fn add_classes(&mut self, classes: &SizeClasses) {
-        for (sum, more) in self.classes.reads.iter_mut().zip(classes.reads) {
+        let own = self.classes.get_or_insert_default();
+        for (sum, more) in own.reads.iter_mut().zip(classes.reads) {
             *sum += more;
         }
-        for (sum, more) in self.classes.writes.iter_mut().zip(classes.writes) {
+        for (sum, more) in own.writes.iter_mut().zip(classes.writes) {
             *sum += more;
         }
     }
 
     fn line(self, path: &[u8], path_cut: bool, start: Nanos) -> FileLine {
         let sized = self.kind == FileKind::File;
-        let mut classes = self.classes;
-        for (bytes, (reads, writes)) in &self.sizes {
-            count_class(&mut classes, *bytes, *reads, *writes);
+        let sizes_exact = self.classes.is_none();
+        let mut classes = self.classes.map_or_else(SizeClasses::default, |it| *it);
+        for size in &self.sizes {
+            count_class(&mut classes, *size);
         }
         let text = String::from_utf8_lossy(path);
         FileLine {
@@ -437,37 +440,29 @@ impl Row {
             time_ns: self.time,
             flags: self.flags,
             deleted: self.unlinked.then_some(true),
-            sizes: most_frequent(&self.sizes),
-            sizes_exact: !self.sizes_left,
+            sizes: most_frequent(self.sizes),
+            sizes_exact,
             size_classes: shown(&classes),
             partial: self.partial,
         }
     }
 }
 
-fn count_class(classes: &mut SizeClasses, bytes: u64, reads: u64, writes: u64) {
-    let class = (u64::BITS - bytes.leading_zeros()) as usize;
+fn count_class(classes: &mut SizeClasses, size: SizeCount) {
+    let class = (u64::BITS - size.bytes.0.leading_zeros()) as usize;
     let class = class.min(CLASSES - 1);
     if let Some(sum) = classes.reads.get_mut(class) {
-        *sum += reads;
+        *sum += size.reads;
     }
     if let Some(sum) = classes.writes.get_mut(class) {
-        *sum += writes;
+        *sum += size.writes;
     }
 }
 
-fn most_frequent(sizes: &BTreeMap<u64, (u64, u64)>) -> Vec<SizeCount> {
-    let mut counts: Vec<_> = sizes
-        .iter()
-        .map(|(bytes, (reads, writes))| SizeCount {
-            bytes: Bytes(*bytes),
-            reads: *reads,
-            writes: *writes,
-        })
-        .collect();
-    counts.sort_by_key(|size| Reverse(size.reads + size.writes));
-    counts.truncate(SIZES_SHOWN);
-    counts
+fn most_frequent(mut sizes: Vec<SizeCount>) -> Vec<SizeCount> {
+    sizes.sort_by_key(|size| (Reverse(size.reads + size.writes), size.bytes));
+    sizes.truncate(SIZES_SHOWN);
+    sizes
 }
 
 fn shown(classes: &SizeClasses) -> Vec<SizeClass> {

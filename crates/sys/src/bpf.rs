@@ -49,7 +49,7 @@ pub use programs::TaskPrograms;
 #[cfg(feature = "bpf")]
 pub use run::{Run, RunTotals};
 #[cfg(feature = "bpf")]
-pub use share::unload;
+pub use share::{clear_after_death, unload};
 #[cfg(feature = "bpf")]
 pub use walk::{Walk, Walked, WalkedIo};
 

@@ -36,6 +36,11 @@ const OWN: &[(&str, &[&str])] = &[
         "events-ptrace",
         &["--level", "events", "--mechanism", "ptrace"],
     ),
+    ("io-bpf", &["--level", "io", "--mechanism", "bpf"]),
+    (
+        "io-bpf-times",
+        &["--level", "io", "--mechanism", "bpf", "--times"],
+    ),
 ];
 
 /// Other tools: name, program, options.

@@ -11,12 +11,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// Processors of a machine.
+pub(crate) const CPUS: u32 = 2;
+
 /// A machine that can be booted.
 #[derive(Debug)]
 pub(crate) struct Machine {
     kernel: Unpacked,
     vng: PathBuf,
     seconds: u64,
+    cpus: u32,
 }
 
 /// What a command did there.
@@ -50,7 +54,14 @@ impl Machine {
             kernel,
             vng,
             seconds: 300,
+            cpus: CPUS,
         })
+    }
+
+    /// The same machine with so many processors; it has [`CPUS`] otherwise.
+    pub(crate) const fn with_cpus(mut self, cpus: u32) -> Self {
+        self.cpus = cpus;
+        self
     }
 
     /// The same machine, stopped after so many seconds.
@@ -99,7 +110,7 @@ impl Machine {
             .args(["--verbose", "--run"])
             .arg(&self.kernel.image)
             .args(["--disable-kvm", "--force-9p", "--user", "root"])
-            .args(["--cpus", "2", "--memory", "2G"])
+            .args(["--cpus", &self.cpus.to_string(), "--memory", "2G"])
             .arg(format!("--rwdir={}", shared.display()))
             .args(
                 writable

@@ -10,7 +10,7 @@ mod machine;
 
 pub(crate) use guest::inside;
 pub(crate) use kernel::Kernel;
-pub(crate) use machine::Machine;
+pub(crate) use machine::{CPUS, Machine};
 
 use anyhow::Result;
 use std::path::PathBuf;
@@ -24,6 +24,9 @@ pub(crate) struct Words {
     /// Time after which the machine is stopped.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
+    /// Its processors.
+    #[arg(long, value_name = "N", default_value_t = CPUS)]
+    cpus: u32,
     /// A further folder that is writable there (the current one always is).
     #[arg(long, value_name = "DIR")]
     writable: Vec<PathBuf>,
@@ -37,7 +40,9 @@ pub(crate) struct Words {
 /// # Errors
 /// When the machine cannot be prepared or does not start.
 pub(crate) fn run(words: &Words) -> Result<ExitCode> {
-    let machine = Machine::prepare(words.kernel)?.seconds(words.timeout);
+    let machine = Machine::prepare(words.kernel)?
+        .seconds(words.timeout)
+        .with_cpus(words.cpus);
     let mut all = words.command.iter();
     let mut command = Command::new(all.next().map_or("true", String::as_str));
     command.args(all).current_dir(std::env::current_dir()?);

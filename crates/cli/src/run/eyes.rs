@@ -427,19 +427,19 @@ impl Eyes {
         self.found()
     }
 
-    /// What was seen, and the mechanism that told it, to be let go of; `alive`: processes live on.
+    /// What was seen, and what told it, to be let go of; `alive`: processes live on.
     pub(crate) fn part(
         mut self,
         alive: bool,
         facts: &mut Facts,
-    ) -> (Tree, Option<FileSummary>, Notifier) {
+    ) -> (Tree, Option<FileSummary>, (Files, Notifier)) {
         count_huge_pages(&mut self.paging, &mut self.tree);
         self.gpus.finish(&mut self.tree);
         let files = self.files.finish(alive, self.start, facts);
         if let Some(files) = &files {
             self.tree.files(files.totals(super::files::SOURCE));
         }
-        (self.tree, files, self.notifier)
+        (self.tree, files, (self.files, self.notifier))
     }
 
     /// Takes the events of the end: the kernel tells some of them a moment after the wait was over.

@@ -79,12 +79,13 @@ impl Files {
     /// The end of a task that began at `start`; `alive`: some of its processes live on.
     #[cfg(feature = "bpf")]
     pub(crate) fn finish(
-        self,
+        &mut self,
         alive: bool,
         start: Nanos,
         facts: &mut Facts,
     ) -> Option<FileSummary> {
-        let (mut seen, mut table) = (self.seen?, self.table);
+        let seen = self.seen.as_mut()?;
+        let mut table = std::mem::take(&mut self.table);
         if let Err(error) = seen.finish(alive, &mut |event| take(&mut table, event)) {
             facts.note(unread(error));
         }
@@ -96,7 +97,7 @@ impl Files {
 
     /// Nothing was seen.
     #[cfg(not(feature = "bpf"))]
-    pub(crate) fn finish(self, _: bool, _: Nanos, _: &mut Facts) -> Option<FileSummary> {
+    pub(crate) fn finish(&mut self, _: bool, _: Nanos, _: &mut Facts) -> Option<FileSummary> {
         None
     }
 }

@@ -193,5 +193,7 @@ fn wait_for(monitor_pid: u32) -> u8 {
         }
     }
     super::warn("the monitor was ended from outside; no report was written");
+    #[cfg(feature = "bpf")]
+    sys::bpf::clear_after_death();
     u8::try_from(status.unwrap_or(125)).unwrap_or(125)
 }

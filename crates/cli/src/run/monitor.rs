@@ -401,7 +401,7 @@ impl<'a> Monitor<'a> {
             reason: self.ending.reason(),
         };
         let alive = !outcome.survivors.is_empty();
-        let (tree, files, notifier) = self.eyes.part(alive, &mut self.facts);
+        let (tree, files, tellers) = self.eyes.part(alive, &mut self.facts);
         let seen = Seen { tree, files };
         let assembled = assemble(self.facts, seen, &self.hold, outcome, self.options);
         self.paper.write(&assembled, self.options);
@@ -411,7 +411,7 @@ impl<'a> Monitor<'a> {
             dismiss(front, self.front_stopped, assembled.status);
         }
         // Leaving the in-kernel programs takes the kernel some ms, which nobody has to wait for.
-        drop(notifier);
+        drop(tellers);
         assembled.status
     }
 }

@@ -65,7 +65,12 @@ fn file_row(file: &FileLine, times: bool, style: Style, out: &mut String) {
         String::new()
     };
     let left = format!("{:INDENT$}{}{time} {often:>9}  ", "", counts(&file.counts));
-    line(&left, &file.path, style, out);
+    let gone = if file.deleted == Some(true) {
+        " (deleted)"
+    } else {
+        ""
+    };
+    line(&left, &format!("{}{gone}", file.path), style, out);
 }
 
 fn mount_row(mount: &FileSystemLine, style: Style, out: &mut String) {

@@ -17,6 +17,27 @@ const LINK: &str = "link_";
 /// whole. Those that this kernel does without have no pin.
 pub(super) type Set = &'static [&'static str];
 
+/// The programs that follow processes.
+pub(super) const TASKS: Set = &[
+    "on_newtask",
+    "on_exec",
+    "on_exit",
+    "on_exit_old",
+    "on_memory_end",
+    "on_memory_end_old",
+    "on_switch",
+];
+/// The programs that follow files.
+pub(super) const FILES: Set = &[
+    "on_thread_end",
+    "on_sys_enter",
+    "on_uring_complete",
+    "on_uring_complete_old",
+    "on_sys_exit",
+];
+/// The program that takes the time of calls.
+pub(super) const TIMES: Set = &["on_call_begin"];
+
 pub(super) fn folder_of(hash: &str) -> PathBuf {
     Path::new(PINS).join(hash)
 }

@@ -13,7 +13,7 @@
 use super::load::{Loaded, MAP_NAMES, Maps, OBJECT_HASH, bpf_error, load};
 use super::lock::{Lock, User, make_folder};
 use super::pinned;
-use super::pins::{self, LOCKS, PINS, Set, folder_of, lock_path};
+use super::pins::{self, FILES, LOCKS, PINS, TASKS, TIMES, folder_of, lock_path};
 use super::state::State;
 use crate::error::{Error, check};
 use libbpf_rs::MapHandle;
@@ -29,15 +29,6 @@ const BPFFS: &CStr = c"/sys/fs/bpf";
 const BPFFS_MAGIC: u64 = 0xcafe_4a11;
 /// Most builds that one sweep looks at; the next takes the others.
 const SWEPT_MAX: usize = 1024;
-const TASKS: Set = &[
-    "on_newtask",
-    "on_exec",
-    "on_exit",
-    "on_exit_old",
-    "on_memory_end",
-    "on_memory_end_old",
-    "on_switch",
-];
 const NOT_OURS: &str = "look at the folder of pins, which is not root's";
 const IN_USE: &str = "open of the pinned programs, which others use";
 
@@ -59,6 +50,7 @@ impl Share {
         make_folder(&path).map_err(io_error("mkdir of the lock's folder"))?;
         let lock = Lock::open(&path)?;
         let change = lock.begin_change()?;
+        detach_unused(&lock)?;
         let state = match attach_pinned(&lock) {
             Some(state) => state,
             // Not ours to replace: their pins are what keeps them attached.
@@ -94,6 +86,28 @@ impl Share {
             state.clear();
             pins::detach_all(&folder_of(OBJECT_HASH));
         }
+    }
+}
+
+/// Detaches what a killed run left attached: every system call of the node would pay for it.
+fn detach_unused(lock: &Lock) -> Result<(), Error> {
+    let folder = folder_of(OBJECT_HASH);
+    for (set, user) in [(FILES, User::Files), (TIMES, User::Times)] {
+        if pins::is_attached(&folder, set) && !lock.others(user)? {
+            pins::detach(&folder, set);
+        }
+    }
+    Ok(())
+}
+
+/// Detaches the programs that a run of this node left attached when it was killed; those in use
+/// stay. For who survives a run that died.
+pub fn clear_after_death() {
+    let folder = folder_of(OBJECT_HASH);
+    let attached = [TASKS, FILES, TIMES].map(|set| pins::is_attached(&folder, set));
+    if attached.contains(&true) {
+        // Who comes clears, and the last to leave detaches; what fails is left to the next run.
+        drop(Share::enter().map(|(share, state)| share.leave(&state)));
     }
 }
 

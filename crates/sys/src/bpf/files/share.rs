@@ -5,19 +5,11 @@ use super::load::{FileMaps, MAP_NAMES, load, pinned_map};
 use crate::bpf::load::{Maps, OBJECT_HASH, Program};
 use crate::bpf::lock::{Lock, User};
 use crate::bpf::pinned;
-use crate::bpf::pins::{self, Set, folder_of, lock_path};
+use crate::bpf::pins::{self, FILES, Set, TIMES, folder_of, lock_path};
 use crate::error::Error;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-const FILES: Set = &[
-    "on_thread_end",
-    "on_sys_enter",
-    "on_uring_complete",
-    "on_uring_complete_old",
-    "on_sys_exit",
-];
-const TIMES: Set = &["on_call_begin"];
 /// An iterator: attached to nothing, opened for each pass.
 const DUMP: &str = "dump_slots";
 
@@ -49,6 +41,10 @@ impl Use {
         }
         let maps = FileMaps::find(|name| pinned_map(&folder.join(name)))?;
         let dump = pinned::open(&pins::program(&folder, DUMP))?;
+        if !pins::is_attached(&folder, FILES) {
+            // What a killed run counted.
+            maps.clear();
+        }
         begin(&lock, &folder, FILES, User::Files)?;
         if times && let Err(error) = begin(&lock, &folder, TIMES, User::Times) {
             end(&lock, FILES, User::Files);

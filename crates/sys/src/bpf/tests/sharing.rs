@@ -88,7 +88,8 @@ const HOLDER: &str = "PLIMSOLL_TEST_HOLDS_A_RUN";
 
 fn hold_a_run() {
     let programs = TaskPrograms::open().unwrap();
-    let _run = programs.start_run().unwrap();
+    let run = programs.start_run().unwrap();
+    let _files = run.follow_files(10, true).unwrap();
     println!("holding");
     std::thread::park();
 }
@@ -112,7 +113,9 @@ fn pins() -> PathBuf {
 }
 
 fn is_attached() -> bool {
-    pins().join("link_on_switch").exists()
+    let links = ["link_on_switch", "link_on_sys_exit", "link_on_call_begin"];
+    let there = links.map(|link| pins().join(link).exists());
+    there.contains(&true)
 }
 
 /// The programs with nobody else about; nothing where none can be pinned.
@@ -142,6 +145,11 @@ fn bpf_root_a_killed_run_is_cleared_by_the_next() {
     holder.kill().unwrap();
     holder.wait().unwrap();
     assert!(is_attached());
+    crate::bpf::clear_after_death();
+    assert!(!is_attached(), "who outlived the run left its links");
+    let mut holder = self::holder();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
     let next = TaskPrograms::open().unwrap();
     let State { maps, .. } = next.state();
     assert_eq!(maps.rings.keys().filter(|key| has(maps, key)).count(), 0);
