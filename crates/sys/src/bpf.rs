@@ -41,7 +41,7 @@ mod types;
 mod walk;
 
 #[cfg(feature = "bpf")]
-pub use files::{ExactSize, FileId, FileRest, FileRow, Files, Folder, SizeClasses};
+pub use files::{ExactSize, FileId, FileOptions, FileRest, FileRow, Files, Folder, SizeClasses};
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
 #[cfg(feature = "bpf")]

@@ -168,7 +168,7 @@ static void sizes(void) {
 }
 
 /* A pipe: 3 writes of 20 and one read of 60; a named one: 5 bytes; memory: 123 bytes; a pair of
- * sockets: 7 bytes; a folder is opened; a read that fails; a mapping. */
+ * sockets: 7 bytes written and 11 sent; a folder is opened; a read that fails; a mapping. */
 static void kinds(void) {
     struct iovec none = {NULL, 8};
     int ends[2], pair[2];
@@ -179,6 +179,8 @@ static void kinds(void) {
     done("read", read(ends[0], block, 100), 60);
     done("write", write(pair[0], block, 7), 7);
     done("read", read(pair[1], block, 100), 7);
+    done("send", send(pair[0], block, 11, 0), 11);
+    done("recv", recv(pair[1], block, 100, 0), 11);
     if (mkfifo("fifo", 0644) != 0)
         die("fifo");
     int fifo = make("fifo", O_RDWR);

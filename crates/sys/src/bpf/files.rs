@@ -50,6 +50,7 @@ const JIFFIES: usize = 1;
 const BOOT_NS: usize = 2;
 
 const TIMES: u64 = 1;
+const FROM_EXEC: u64 = 2;
 /// About 150 bytes a folder.
 const RING_BYTES: usize = 1 << 20;
 /// `BPF_TRACE_ITER`.
@@ -82,6 +83,17 @@ pub struct FileRest {
     pub libaio_calls: u64,
 }
 
+/// How the files of a run are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileOptions {
+    /// Rows that the table holds; what is beyond is in [`Files::rest`].
+    pub rows_max: u64,
+    /// Whether the time of calls is taken.
+    pub times: bool,
+    /// Whether a process that was added by hand counts from its exec on.
+    pub from_exec: bool,
+}
+
 /// The files of one run. Ends when dropped.
 #[derive(Debug)]
 pub struct Files {
@@ -102,14 +114,13 @@ impl Files {
         programs: Arc<Shared>,
         slot: u32,
         id: u64,
-        rows_max: u64,
-        times: bool,
+        options: FileOptions,
     ) -> Result<Self, Error> {
         let members = &programs.state.maps;
         let used = if programs.is_shared() {
-            Use::shared(members, times)?
+            Use::shared(members, options.times)?
         } else {
-            Use::private(members, times)?
+            Use::private(members, options.times)?
         };
         let bytes = usize::try_from(RUN_SLOTS).unwrap_or(0) * RUN_BYTES;
         let ring_map = create_ring(RING_BYTES)?;
@@ -125,11 +136,11 @@ impl Files {
             programs,
             used,
         };
-        files.begin(rows_max, times)?;
+        files.begin(options)?;
         Ok(files)
     }
 
-    fn begin(&self, rows_max: u64, times: bool) -> Result<(), Error> {
+    fn begin(&self, options: FileOptions) -> Result<(), Error> {
         for word in 0..RUN_BYTES / 8 {
             self.set(word, 0);
         }
@@ -139,8 +150,10 @@ impl Files {
             &fd_bytes(&self.ring_map),
         )?;
         self.set(EPOCH, self.epoch);
-        self.set(ROWS_MAX, rows_max);
-        self.set(FLAGS, if times { TIMES } else { 0 });
+        self.set(ROWS_MAX, options.rows_max);
+        let times = if options.times { TIMES } else { 0 };
+        let from_exec = if options.from_exec { FROM_EXEC } else { 0 };
+        self.set(FLAGS, times | from_exec);
         self.set(ID, self.id);
         self.refresh();
         Ok(())

@@ -44,6 +44,7 @@ static const __u8 actions[NR_LIMIT] = {
 	[NR_PREADV] = READ, [NR_PREADV2] = READ,
 	[NR_WRITE] = WRITE, [NR_PWRITE64] = WRITE, [NR_WRITEV] = WRITE,
 	[NR_PWRITEV] = WRITE, [NR_PWRITEV2] = WRITE,
+	[NR_RECVFROM] = READ, [NR_RECVMSG] = READ, [NR_SENDTO] = WRITE, [NR_SENDMSG] = WRITE,
 	[NR_LSEEK] = SEEK, [NR_MMAP] = MAP,
 	[NR_SENDFILE] = SEND, [NR_COPY_FILE_RANGE] = COPY, [NR_SPLICE] = COPY, [NR_TEE] = TEE,
 	[NR_IO_SUBMIT] = AIO,
@@ -62,6 +63,7 @@ __attribute__((noinline)) int find_runs(struct io_thread *thread)
 	key = thread->process;
 	process = bpf_map_lookup_elem(&processes, &key);
 	thread->times = 0;
+	thread->waits = 0;
 	thread->runs[0] = 0;
 	if (!process)
 		return 0;
@@ -76,6 +78,8 @@ __attribute__((noinline)) int find_runs(struct io_thread *thread)
 		thread->runs[count & (RUNS_PER_PROCESS - 1)] = process->runs[i];
 		if (run->flags & IO_RUN_TIMES)
 			thread->times = 1;
+		if (run->flags & IO_RUN_FROM_EXEC && key.by_run && !process->execs)
+			thread->waits = 1;
 		count++;
 	}
 	if (count < RUNS_PER_PROCESS)
@@ -123,6 +127,11 @@ static __always_inline struct io_thread *thread_of(struct task_struct *task)
 	config = bpf_map_lookup_elem(&io_config, &zero);
 	if (config && thread->generation != config->generation)
 		refresh(thread);
+	if (thread->waits) {
+		find_runs(thread);
+		if (thread->waits)
+			return NULL;
+	}
 	return thread->runs[0] ? thread : NULL;
 }
 

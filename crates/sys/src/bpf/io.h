@@ -128,6 +128,8 @@ struct io_run {
 };
 
 #define IO_RUN_TIMES 1u
+/* A process that was added by hand counts from its exec on: what it is before is not the task. */
+#define IO_RUN_FROM_EXEC 2u
 
 /* The path of a folder. */
 struct event_folder {

@@ -18,6 +18,10 @@
 #define NR_SENDFILE 71
 #define NR_SPLICE 76
 #define NR_TEE 77
+#define NR_SENDTO 206
+#define NR_RECVFROM 207
+#define NR_SENDMSG 211
+#define NR_RECVMSG 212
 #define NR_MMAP 222
 #define NR_COPY_FILE_RANGE 285
 #define NR_PREADV2 286

@@ -14,6 +14,10 @@
 #define NR_READV 19
 #define NR_WRITEV 20
 #define NR_SENDFILE 40
+#define NR_SENDTO 44
+#define NR_RECVFROM 45
+#define NR_SENDMSG 46
+#define NR_RECVMSG 47
 #define NR_CREAT 85
 #define NR_IO_SUBMIT 209
 #define NR_OPENAT 257

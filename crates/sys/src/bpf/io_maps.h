@@ -23,6 +23,7 @@ struct io_thread {
 	__u64 runs[RUNS_PER_PROCESS]; /* that ask for files; closed ranks, 0 behind the last */
 	__u64 process_start_ns;
 	__u64 times; /* whether one of them asks for time */
+	__u64 waits; /* whether its process has yet to exec */
 	struct io_slot slots[IO_SLOTS];
 };
 

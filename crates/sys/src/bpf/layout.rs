@@ -268,7 +268,7 @@ pub(super) const RUN_SLOTS: u32 = 1024;
 /// Runs that one process can belong to (`RUNS_PER_PROCESS`).
 pub(super) const RUNS_PER_PROCESS: usize = 8;
 /// `sizeof(struct process)`.
-pub(super) const PROCESS_BYTES: usize = 256;
+pub(super) const PROCESS_BYTES: usize = 264;
 const START_AT: usize = RUNS_PER_PROCESS * 8;
 const THREADS_ALIVE_AT: usize = START_AT + 8;
 const THREADS_SCHEDULED_AT: usize = START_AT + 16;

@@ -1,6 +1,6 @@
 //! One run: its members, its events, its counters.
 
-use super::files::Files;
+use super::files::{FileOptions, Files};
 use super::layout::{RawEvent, add_run, added_key, decode, new_process};
 use super::load::{bpf_error, fd_bytes, lookup, update};
 use super::lock::Lock;
@@ -56,14 +56,8 @@ impl Run {
     ///
     /// # Errors
     /// [`Error::Unavailable`] if this kernel cannot have these programs, else the kernel's.
-    pub fn follow_files(&self, rows_max: u64, times: bool) -> Result<Files, Error> {
-        Files::start(
-            Arc::clone(&self.programs),
-            self.slot,
-            self.id,
-            rows_max,
-            times,
-        )
+    pub fn follow_files(&self, options: FileOptions) -> Result<Files, Error> {
+        Files::start(Arc::clone(&self.programs), self.slot, self.id, options)
     }
 }
 

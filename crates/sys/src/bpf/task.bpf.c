@@ -209,6 +209,7 @@ int on_exec(__u64 *ctx)
 	if (!process || !event)
 		return 0;
 	signal = BPF_CORE_READ(task, signal);
+	process->execs++;
 	process->maxrss_at_exec_pages = BPF_CORE_READ(signal, maxrss);
 	event->head.kind = EVENT_EXEC;
 	event->head.pid = task->tgid;

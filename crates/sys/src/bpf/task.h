@@ -73,6 +73,7 @@ struct process {
 	__u64 vm_peak_pages;
 	__u64 anon_pages;
 	struct counters counters;
+	__u64 execs;
 };
 
 /* Opens every event. */

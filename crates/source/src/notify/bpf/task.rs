@@ -11,7 +11,7 @@ use record::identity::Ending;
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
 use std::os::fd::BorrowedFd;
-use sys::bpf::{ExitCounters, RawEvent, RssPeak, Run, RunTotals, TaskPrograms};
+use sys::bpf::{ExitCounters, FileOptions, RawEvent, RssPeak, Run, RunTotals, TaskPrograms};
 
 /// How often to read while events come: the ring holds many times what two processors make of it.
 const PERIOD: Nanos = Nanos::from_millis(20);
@@ -83,7 +83,11 @@ impl Bpf {
     /// # Errors
     /// This kernel cannot have these programs.
     pub fn follow_files(&self, times: bool) -> Result<Files, Error> {
-        let files = self.run.follow_files(ROWS_MAX, times);
+        let files = self.run.follow_files(FileOptions {
+            rows_max: ROWS_MAX,
+            times,
+            from_exec: true,
+        });
         let files = files.map_err(|error| match error {
             sys::Error::Unavailable(why) => Error::Mechanism {
                 mechanism: NAME,

@@ -44,6 +44,14 @@ impl Seen {
     }
 }
 
+fn options(rows_max: u64, times: bool) -> FileOptions {
+    FileOptions {
+        rows_max,
+        times,
+        from_exec: false,
+    }
+}
+
 /// A folder of its own for one test.
 struct Place(PathBuf);
 
@@ -69,7 +77,7 @@ impl Drop for Place {
 /// Runs a script to its end and returns what was seen of its files.
 fn watch(programs: &TaskPrograms, script: &str, rows_max: u64) -> Option<(Seen, FileRest)> {
     let mut run = programs.start_run().unwrap();
-    let mut files = match run.follow_files(rows_max, true) {
+    let mut files = match run.follow_files(options(rows_max, true)) {
         Ok(files) => files,
         Err(Error::Unavailable(reason)) => {
             println!("skipped: {reason}");
@@ -186,7 +194,7 @@ fn bpf_root_a_reading_while_the_task_lives_loses_nothing() {
     let place = Place::new("live");
     let file = place.file("f");
     let mut run = programs.start_run().unwrap();
-    let Ok(mut files) = run.follow_files(10_000, false) else {
+    let Ok(mut files) = run.follow_files(options(10_000, false)) else {
         return println!("skipped: no programs for files");
     };
     let script = format!(
@@ -218,7 +226,7 @@ fn bpf_root_what_a_living_thread_counted_is_read_too() {
     let place = Place::new("pending");
     let file = place.file("f");
     let run = programs.start_run().unwrap();
-    let Ok(mut files) = run.follow_files(10_000, false) else {
+    let Ok(mut files) = run.follow_files(options(10_000, false)) else {
         return println!("skipped: no programs for files");
     };
     let mut shell = Gated::new(&format!(
@@ -235,4 +243,31 @@ fn bpf_root_what_a_living_thread_counted_is_read_too() {
     files.pending(&mut |row| seen.rows.push(row)).unwrap();
     assert_eq!(seen.sum(&file, |row| row.bytes_written), 4);
     assert_eq!(seen.sum(&file, |row| row.opens), 1);
+}
+
+#[test]
+fn bpf_root_what_is_before_the_exec_is_left_out_if_asked_for() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let place = Place::new("exec");
+    let (before, after) = (place.file("before"), place.file("after"));
+    let mut run = programs.start_run().unwrap();
+    let options = FileOptions {
+        from_exec: true,
+        ..options(1000, false)
+    };
+    let Ok(mut files) = run.follow_files(options) else {
+        return println!("skipped: no programs for files");
+    };
+    // The first shell is added by hand, the second one is what it becomes.
+    let mut shell = Gated::new(&format!(
+        "echo a >{before}; exec sh -c 'echo b >{after}; :'"
+    ));
+    run.add(shell.pid()).unwrap();
+    shell.open();
+    shell.finish(&mut [(&mut run, &mut crate::bpf::tests::Seen::default())]);
+    let mut seen = Seen::default();
+    seen.take(&mut files, false);
+    assert_eq!(seen.of(&before).count(), 0);
+    assert_eq!(seen.sum(&after, |row| row.bytes_written), 2);
 }

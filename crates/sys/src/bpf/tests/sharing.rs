@@ -3,7 +3,7 @@
 use super::*;
 use crate::bpf::load::{Maps, OBJECT_HASH, lookup};
 use crate::bpf::state::State;
-use crate::bpf::unload;
+use crate::bpf::{FileOptions, unload};
 use libbpf_rs::MapCore;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -89,7 +89,13 @@ const HOLDER: &str = "PLIMSOLL_TEST_HOLDS_A_RUN";
 fn hold_a_run() {
     let programs = TaskPrograms::open().unwrap();
     let run = programs.start_run().unwrap();
-    let _files = run.follow_files(10, true).unwrap();
+    let _files = run
+        .follow_files(FileOptions {
+            rows_max: 10,
+            times: true,
+            from_exec: false,
+        })
+        .unwrap();
     println!("holding");
     std::thread::park();
 }
