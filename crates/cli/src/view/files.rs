@@ -114,6 +114,93 @@ fn cut_front(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::sample;
+    use record::file::{FileFlags, FileKind, SizeCount};
+    use record::unit::{Bytes, Nanos};
+
+    fn file(path: &str, read: u64, written: u64, calls: u64) -> FileLine {
+        FileLine {
+            path: path.to_owned(),
+            path_hex: None,
+            path_cut: false,
+            kind: FileKind::File,
+            device: "8:1".to_owned(),
+            inode: 7,
+            processes: vec![3],
+            processes_more: false,
+            counts: FileCounts {
+                reads: calls,
+                bytes_read: Bytes(read),
+                bytes_written: Bytes(written),
+                ..FileCounts::default()
+            },
+            first_ns: Nanos(0),
+            last_ns: Nanos(1),
+            size_before_bytes: None,
+            size_after_bytes: None,
+            time_ns: None,
+            flags: FileFlags::default(),
+            deleted: None,
+            sizes: vec![SizeCount {
+                bytes: Bytes(4096),
+                reads: calls,
+                writes: 0,
+            }],
+            sizes_exact: true,
+            size_classes: Vec::new(),
+            partial: false,
+        }
+    }
+
+    fn mount(point: Option<&str>) -> FileSystemLine {
+        FileSystemLine {
+            device: "8:1".to_owned(),
+            mount: point.map(str::to_owned),
+            kind: point.map(|_| "ext4".to_owned()),
+            files: 12,
+            counts: FileCounts {
+                writes: 3,
+                bytes_written: Bytes::from_mib(5),
+                ..FileCounts::default()
+            },
+        }
+    }
+
+    #[test]
+    fn the_busiest_files_and_mounts_are_two_tables() {
+        let mut report = sample::small();
+        report.file_systems = vec![mount(Some("/home")), mount(None)];
+        let mut gone = file("/tmp/part.o", 0, 1 << 30, 1 << 20);
+        (gone.deleted, gone.sizes) = (Some(true), Vec::new());
+        let wide = format!("/{}end.txt", "folder/".repeat(12));
+        let mut extra = Extra {
+            files: vec![
+                file("/data/in.bin", 10 << 20, 0, 2560),
+                gone,
+                file(&wide, 1, 0, 1),
+            ],
+            ..Extra::default()
+        };
+        let mut text = String::new();
+        table(&report, &extra, Style::PLAIN, &mut text);
+        // Nobody wraps what goes to a file; a terminal would.
+        assert!(text.contains(&wide), "{text}");
+        let terminal = Style {
+            terminal: true,
+            ..Style::PLAIN
+        };
+        extra.files[0].time_ns = Some(Nanos::from_millis(12));
+        let mut cut = String::new();
+        table(&report, &extra, terminal, &mut cut);
+        sample::compare("files", &cut);
+    }
+
+    #[test]
+    fn without_files_there_is_no_table() {
+        let mut text = String::new();
+        table(&sample::small(), &Extra::default(), Style::PLAIN, &mut text);
+        assert_eq!(text, "");
+    }
 
     #[test]
     fn a_wide_path_keeps_its_end() {
