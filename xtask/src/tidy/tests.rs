@@ -33,6 +33,7 @@ const CLEAN: &[(&str, &str)] = &[
         "crates/store/src/export/mod.rs",
         "//! Formats.\nmod json;\npub const FORMATS: &[&Format] = &[&json::FORMAT];\n",
     ),
+    ("crates/store/src/export/files.rs", "//! Files.\n"),
     ("crates/store/src/export/json.rs", "//! JSON.\n"),
     ("crates/store/src/export/processes.rs", "//! Processes.\n"),
     ("crates/store/src/export/series.rs", "//! Series.\n"),

@@ -263,6 +263,11 @@ fn bpf_root_what_is_before_the_exec_is_left_out_if_asked_for() {
     let mut shell = Gated::new(&format!(
         "echo a >{before}; exec sh -c 'echo b >{after}; :'"
     ));
+    // The kernel tells an exec a moment after the one who spawned goes on.
+    let stat = format!("/proc/{}/stat", shell.pid());
+    while !std::fs::read_to_string(&stat).unwrap().contains("(sh) S") {
+        std::thread::yield_now();
+    }
     run.add(shell.pid()).unwrap();
     shell.open();
     shell.finish(&mut [(&mut run, &mut crate::bpf::tests::Seen::default())]);
