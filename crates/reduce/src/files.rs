@@ -66,6 +66,8 @@ pub struct FileTotals {
     pub opened: u64,
     /// Files without a line, at most.
     pub without_line: u64,
+    /// Whether every call was seen.
+    pub complete: bool,
     /// Where it was counted.
     pub source: &'static str,
 }
@@ -83,6 +85,8 @@ pub struct FileSummary {
     pub total: FileCounts,
     /// Regular files that were opened, those with a line.
     pub files_opened: u64,
+    /// Whether every call was seen.
+    pub complete: bool,
     /// What a reader should know, in plain words.
     pub notes: Vec<String>,
 }
@@ -94,6 +98,7 @@ impl FileSummary {
             opens: self.total.opens,
             opened: self.files_opened,
             without_line: self.others.files,
+            complete: self.complete,
             source,
         }
     }
@@ -176,6 +181,7 @@ impl FileTable {
         }
         let mut summary = FileSummary {
             others: self.others,
+            complete: rest.compat_calls == 0,
             notes: notes(rest),
             ..FileSummary::default()
         };
@@ -254,6 +260,12 @@ fn notes(rest: &FileRest) -> Vec<String> {
         notes.push(format!(
             "{} file calls of 32-bit programs are in no file's counts",
             rest.compat_calls
+        ));
+    }
+    if rest.folders_lost > 0 {
+        notes.push(format!(
+            "the folders of {} uses of files could not be told: their paths are cut",
+            rest.folders_lost
         ));
     }
     notes

@@ -251,7 +251,7 @@ pub const METRICS: &[Metric] = &[
         "opens",
         Count,
         OPENS,
-        "exact",
+        "exact, lower_bound",
         "Successful calls that opened a file of any kind.",
     ),
     counter(

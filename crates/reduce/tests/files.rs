@@ -197,6 +197,20 @@ fn a_folder_that_was_not_told_leaves_a_cut_path() {
 }
 
 #[test]
+fn what_was_not_seen_is_said() {
+    let rest = FileRest {
+        compat_calls: 3,
+        folders_lost: 2,
+        ..FileRest::default()
+    };
+    let summary = FileTable::new(10).finish(&rest, Nanos(0));
+    assert_eq!(summary.notes.len(), 2, "{:?}", summary.notes);
+    assert!(!summary.totals("x").complete);
+    let whole = FileTable::new(10).finish(&FileRest::default(), Nanos(0));
+    assert!(whole.totals("x").complete && whole.notes.is_empty());
+}
+
+#[test]
 fn many_sizes_are_known_by_their_class() {
     let mut table = FileTable::new(10);
     table.folder(folder(1, "/"));

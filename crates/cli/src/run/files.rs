@@ -86,10 +86,12 @@ impl Files {
     ) -> Option<FileSummary> {
         let seen = self.seen.as_mut()?;
         let mut table = std::mem::take(&mut self.table);
-        if let Err(error) = seen.finish(alive, &mut |event| take(&mut table, event)) {
-            facts.note(unread(error));
-        }
+        let read = seen.finish(alive, &mut |event| take(&mut table, event));
         let mut summary = table.finish(&seen.rest(), start);
+        if let Err(error) = read {
+            facts.note(unread(error));
+            summary.complete = false;
+        }
         look_at_mounts(&mut summary);
         summary.notes.drain(..).for_each(|note| facts.note(note));
         Some(summary)
