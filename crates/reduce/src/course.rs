@@ -18,9 +18,6 @@ const LEAVING_MAX: usize = 4096;
 /// Ended processes that a late sample must not bring back.
 const DEAD_MAX: usize = 8192;
 
-/// Forks without a program between a process and one whose memory is known.
-const GENERATIONS_MAX: usize = 8;
-
 /// Two starts of one process as different sources tell them differ by less.
 const START_SLACK: Nanos = Nanos(30_000_000);
 
@@ -56,18 +53,30 @@ impl Tree {
 
     fn fork(&mut self, at: Nanos, parent: Option<u32>, pid: u32, start: Option<Nanos>) {
         let start = start.unwrap_or(at);
-        if let Some(known) = self.living.get_mut(&pid) {
+        if let Some(known) = self.living.get(&pid) {
             if !known.announced {
                 // A sample was quicker than the event.
-                known.announced = true;
-                known.parent = parent.or(known.parent);
-                known.start = known.start.min(start);
+                self.announce(pid, parent, start);
                 return;
             }
             // The pid is used again: the end of the process before was lost.
             self.end_unseen(at, pid);
         }
         self.born(pid, parent, start, at, true);
+    }
+
+    fn announce(&mut self, pid: u32, parent: Option<u32>, start: Nanos) {
+        self.lives_by_itself(pid);
+        let Some(life) = self.living.get_mut(&pid) else {
+            return;
+        };
+        life.announced = true;
+        life.parent = parent.or(life.parent);
+        life.start = life.start.min(start);
+        if !life.is_known() {
+            let parent = life.parent;
+            self.is_heir_of(pid, parent);
+        }
     }
 
     pub(crate) fn born(
@@ -95,6 +104,7 @@ impl Tree {
         self.virtual_size.open(start);
         life.held = self.growth.open(start);
         self.living.insert(pid, life);
+        self.is_heir_of(pid, parent);
         self.total += 1;
         self.alive_peak.raise(Some(self.living.len() as u64), at);
     }
@@ -109,10 +119,13 @@ impl Tree {
         if !self.living.contains_key(&pid) {
             self.born(pid, None, at, at, false);
         }
+        let at = at.max(self.start);
+        self.leave_heirs(at, pid);
+        self.gives_back(pid);
+        self.lives_by_itself(pid);
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
-        let at = at.max(self.start);
         if life.execs == 0 {
             // Until its first exec a child borrows the pages of its parent.
             self.virtual_size.forget(life.settled_virtual);
@@ -163,6 +176,8 @@ impl Tree {
         own: Option<&Counters>,
         peaks: Option<MemoryPeaks>,
     ) {
+        self.leave_heirs(at.max(self.start), pid);
+        self.lives_by_itself(pid);
         let Some(mut life) = self.living.remove(&pid) else {
             return;
         };
@@ -180,6 +195,9 @@ impl Tree {
         let size = life.peaks.virtual_size.map(|b| b.0);
         self.virtual_size.settle(life.settled_virtual, size);
         let inherited = self.inherited(&life);
+        if self.is_vague_heir(&life) {
+            life.held.is_more();
+        }
         self.bequeath(&life);
         self.growth.end(at, &mut life.held, own, rss, inherited);
         self.mourn(life.pid, life.start);
@@ -188,41 +206,6 @@ impl Tree {
             self.leave(life);
         } else {
             self.retire(life);
-        }
-    }
-
-    /// At most what a process had of its parent's memory when it was forked, as far as that counts:
-    /// with its first program, or once it was read, it has what it has.
-    pub(crate) fn inherited(&self, life: &Life) -> Option<u64> {
-        let mut heir = life;
-        for _ in 0..GENERATIONS_MAX {
-            if heir.execs > 0 || heir.held.heritage().is_some() {
-                break;
-            }
-            // The launcher, of which the first process is a child, is small.
-            if heir.pid == self.root {
-                return Some(0);
-            }
-            heir = self.living.get(&heir.parent?)?;
-        }
-        let own = heir.pid == life.pid;
-        if own { Some(0) } else { heir.held.heritage() }
-    }
-
-    /// A process ended that nobody read: those whose pages it may have had are read later.
-    fn bequeath(&mut self, heir: &Life) {
-        let (mut execs, mut read, mut parent) = (heir.execs, heir.held.heritage(), heir.parent);
-        for _ in 0..GENERATIONS_MAX {
-            if execs > 0 || read.is_some() {
-                return;
-            }
-            let Some(life) = parent.and_then(|pid| self.living.get_mut(&pid)) else {
-                return;
-            };
-            if life.last.is_none_or(|last| last.at < heir.start) {
-                life.held.bequeath();
-            }
-            (execs, read, parent) = (life.execs, life.held.heritage(), life.parent);
         }
     }
 

@@ -6,6 +6,7 @@
 //! rest after it.
 
 use crate::ceiling::Ceiling;
+use crate::life::Life;
 use crate::peak::MemoryPeak;
 use crate::settings::End;
 use crate::tree::Tree;
@@ -249,7 +250,10 @@ impl Tree {
         }
         self.dead_unwaited.listed = faults.unwaited;
         // What the dead had of the living is told by a reading of these.
-        if self.living.values().any(|life| life.held.owes()) {
+        let unknown = |life: &Life| life.pid != self.root && !life.is_known();
+        let vague = self.living.values().any(|life| life.held.is_vague());
+        let unclear = |life: &Life| life.held.owes() || vague && unknown(life);
+        if self.living.values().any(unclear) {
             return;
         }
         self.dead_unwaited.news = false;

@@ -8,88 +8,12 @@
 //! gives back while another gains, both within the millisecond of one pass.
 
 use crate::era::{FAULTS_BEFORE, Price, Sweep, Unread};
-use crate::life::Life;
+use crate::held::{Before, Held};
 use record::sample::{Counters, Memory, PageSizes};
 use record::unit::Nanos;
 
-/// Faults of a process by which it is taken for larger without its memory being read.
-const GUESSED_MAX: u64 = 64;
-
 /// Pages that one fault maps of what is in memory already (`fault_around_bytes`, 64 KiB).
 const PAGES_AROUND: u64 = 16;
-
-/// What a process held of its own when it was read.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Held {
-    /// Up to when the ceiling knows what it held.
-    settled: Nanos,
-    /// Its own pages then, bytes; nothing until it was read.
-    own: Option<u64>,
-    /// The most that it ever held of its own, as far as it was read.
-    high: u64,
-    /// The largest resident set that was read.
-    resident: u64,
-    /// Its faults so far, at least.
-    faults: u64,
-    /// Those of them that came since its memory was read.
-    guessed: u64,
-    /// Huge pages of the machine by then.
-    huge: u64,
-    /// Some of the faults until the next reading are of pages that it has no longer then: a child
-    /// that ended unread has them.
-    owes: bool,
-    /// The resident set was read, of this program.
-    met: bool,
-    /// What it held before its last exec is not settled yet.
-    before: Option<Before>,
-}
-
-/// A process as another program, or before its first one: what it held then becomes known by its
-/// faults at the next reading.
-#[derive(Debug, Clone, Copy)]
-struct Before {
-    from: Nanos,
-    until: Nanos,
-    /// Its own pages at `from`, bytes, and its faults and the machine's huge pages by then.
-    own: u64,
-    faults: u64,
-    huge: u64,
-}
-
-impl Held {
-    /// A child that nobody read has ended: it may have had any page that came until then.
-    pub(crate) fn bequeath(&mut self) {
-        self.owes = true;
-    }
-
-    /// Whether so many faults by now say what it has well enough: it was read, or executed a
-    /// program, and little came since. Of one that gets pages and gives them back they say too
-    /// much.
-    pub(crate) fn is_told_by(&self, faults: u64) -> bool {
-        let since = faults.saturating_sub(self.faults);
-        self.own.is_some() && self.guessed.saturating_add(since) <= GUESSED_MAX
-    }
-
-    /// Whether its faults until its next reading may be of pages that others have.
-    pub(crate) fn owes(&self) -> bool {
-        self.owes
-    }
-
-    /// Whether nobody ever read its faults.
-    pub(crate) fn is_unseen(&self) -> bool {
-        self.faults == 0
-    }
-
-    /// What it may hold still, where `inherited` is what it had of its parent before it was read.
-    fn base(&self, inherited: u64) -> u64 {
-        self.own.unwrap_or(inherited)
-    }
-
-    /// The most that a child may have got of its pages; nothing while it was not read itself.
-    pub(crate) fn heritage(&self) -> Option<u64> {
-        self.own.map(|own| own.max(self.high))
-    }
-}
 
 /// The sweep over the processes of a task.
 #[derive(Debug, Clone)]
@@ -175,6 +99,11 @@ impl Growth {
     /// It executes a program. A child has what it got since its fork until then; the rest it shares
     /// with its parent.
     pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held) {
+        if held.more {
+            self.part(at, held, 0);
+            (held.more, held.vague) = (false, false);
+            return;
+        }
         if !held.met {
             // The faults until its first reading bound what it was before as well.
             held.own = Some(0);
@@ -198,9 +127,45 @@ impl Growth {
             faults: held.faults,
             huge: self.huge,
             owes: held.owes,
+            gone: held.gone,
             before,
             ..Held::default()
         };
+    }
+
+    /// What it was forked from is gone by `at`, and it still has at most `inherited` of that (see
+    /// [`Growth::end`]), and what had come there `unread`.
+    pub(crate) fn inherit(
+        &mut self,
+        at: Nanos,
+        held: &mut Held,
+        inherited: Option<u64>,
+        unread: bool,
+    ) {
+        let inherited = self.known(inherited);
+        self.part(at, held, inherited);
+        held.more |= unread;
+        held.vague |= unread;
+    }
+
+    /// From `at` on it has `own`; before that what it had and what came unread.
+    fn part(&mut self, at: Nanos, held: &mut Held, own: u64) {
+        let base = held.base(0);
+        self.unread_since(held.huge);
+        if at > held.settled {
+            self.sweep.each(|ceiling| {
+                ceiling.open(at);
+                ceiling.settle_between(held.settled, at, base, false);
+            });
+            held.settled = at;
+        }
+        (held.own, held.huge, held.owes) = (Some(own), self.huge, true);
+    }
+
+    /// Others may have pages of it that came since it was read: those faults count as unread.
+    pub(crate) fn bequeath(&mut self, held: &mut Held) {
+        self.unread_since(held.huge);
+        held.owes = true;
     }
 
     /// What it held before its exec, if it had so many `faults` by some time after it; unknown if
@@ -251,16 +216,23 @@ impl Growth {
         let grown = inherited.and_then(|inherited| self.grown(held, inherited, faults));
         // The first reading may be of what it is about to become: the memory of an exec is there
         // before it is told.
-        let cap = mark.or(rss).filter(|_| held.met || grown.is_none());
+        let capped = held.met && !held.shared;
+        let cap = mark.or(rss).filter(|_| capped || grown.is_none());
         let Some(most) = grown.into_iter().chain(cap).min().max(own) else {
             return;
         };
         if at <= held.settled {
             return;
         }
+        // Where its memory was not read, it is taken for having all still.
+        let gone = grown
+            .zip(own)
+            .map_or(0, |(all, own)| all.saturating_sub(own));
         self.settle_before(held, Some(faults));
-        self.sweep
-            .each(|ceiling| ceiling.settle_until(held.settled, at, most));
+        self.sweep.each(|ceiling| {
+            ceiling.open(at);
+            ceiling.settle_between(held.settled, at, most, !held.more);
+        });
         if held.owes {
             self.owed = self.owed.saturating_add(faults - held.faults);
         }
@@ -274,6 +246,10 @@ impl Growth {
             guessed: if rss.is_some() { 0 } else { guessed },
             huge: self.huge,
             owes: false,
+            more: held.more && own.is_none(),
+            shared: false,
+            gone: held.gone.saturating_add(gone),
+            vague: held.vague,
             met: held.met || rss.is_some(),
             before: None,
         };
@@ -304,6 +280,15 @@ impl Growth {
         let grown = last.and_then(|faults| self.grown(held, inherited, faults));
         let huge_possible = self.sizes.is_some_and(|sizes| sizes.huge.is_some());
         match (grown, mark) {
+            (grown, None) if held.more => {
+                self.sweep
+                    .each(|ceiling| ceiling.settle_above(held.settled, grown.unwrap_or(0)));
+                self.unread_since(held.huge);
+            }
+            (_, Some(mark)) if held.more => {
+                self.sweep
+                    .each(|ceiling| ceiling.settle(held.settled, Some(mark)));
+            }
             (Some(grown), _) if huge_possible && mark.is_none_or(|mark| grown < mark) => {
                 // Huge pages made since they were told are not in it yet.
                 self.sweep
@@ -311,6 +296,11 @@ impl Growth {
                 self.unread_since(self.huge);
             }
             (None, None) => self.end_unread(held, inherited),
+            (None, _) if held.shared => self.end_unread(held, inherited),
+            (Some(grown), _) if held.shared => {
+                self.sweep
+                    .each(|ceiling| ceiling.settle(held.settled, Some(grown)));
+            }
             (grown, mark) => {
                 let most = grown.into_iter().chain(mark).min();
                 self.sweep
@@ -319,7 +309,8 @@ impl Growth {
         }
     }
 
-    fn known(&mut self, inherited: Option<u64>) -> u64 {
+    /// So much was inherited; without that there is no bound.
+    pub(crate) fn known(&mut self, inherited: Option<u64>) -> u64 {
         self.lost |= inherited.is_none();
         inherited.unwrap_or(0)
     }
@@ -453,21 +444,21 @@ impl Growth {
     /// `faults` in all, and no process ever was larger than `largest`. `over`: the task has ended.
     pub(crate) fn bound<'a>(
         &self,
-        living: impl Iterator<Item = (&'a Life, Option<u64>)>,
+        living: impl Iterator<Item = (&'a Held, Option<u64>)>,
         faults: u64,
         largest: Option<u64>,
         over: bool,
     ) -> Option<u64> {
         let price = self.price().filter(|_| !self.lost)?;
         let (mut sweep, mut read) = (self.sweep.clone(), self.read);
-        for (life, inherited) in living {
-            let base = life.held.base(inherited?);
-            if let Some(before) = life.held.before {
+        for (held, inherited) in living {
+            let base = held.base(inherited?);
+            if let Some(before) = held.before {
                 let (from, until) = (before.from, before.until);
                 sweep.each(|ceiling| ceiling.settle_between(from, until, before.own, false));
             }
-            sweep.each(|ceiling| ceiling.settle_above(life.held.settled, base));
-            read = read.saturating_add(life.held.faults);
+            sweep.each(|ceiling| ceiling.settle_above(held.settled, base));
+            read = read.saturating_add(held.faults);
         }
         sweep.bound(self.unread(faults, read), price, largest, over)
     }

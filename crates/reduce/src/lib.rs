@@ -12,6 +12,8 @@ pub mod files;
 pub mod fold;
 mod gpu;
 mod growth;
+mod heir;
+mod held;
 mod image;
 mod life;
 pub mod limit;

@@ -2,7 +2,8 @@
 
 use crate::ceiling::Ceiling;
 use crate::counters::{self, FIELDS};
-use crate::growth::{Growth, Held};
+use crate::growth::Growth;
+use crate::held::Held;
 use crate::resident::{Resident, Seen};
 use crate::spent::{Highest, Spent};
 use record::event::Former;
@@ -92,6 +93,13 @@ pub(crate) struct Life {
     pub(crate) end_told: bool,
     /// Forks of its own that were told.
     pub(crate) children: u64,
+    /// Of these those of whom it is not told yet what they have, at least.
+    pub(crate) heirs: u64,
+    /// Whether it counts as one of them.
+    pub(crate) is_heir: bool,
+    /// Whom it was forked from, if that one was known, and what had gone of it by then (see
+    /// [`Held`]).
+    pub(crate) of: Option<(u32, u64)>,
     /// The program that it runs, one number for each exec: a child without an exec has its parent's
     /// as it was then. Nothing if that is not known.
     pub(crate) image: Option<u64>,
@@ -134,6 +142,9 @@ impl Life {
             end: None,
             end_told: false,
             children: 0,
+            heirs: 0,
+            is_heir: false,
+            of: None,
             image: None,
             sigchld_ignored: false,
             ending: None,
@@ -252,6 +263,11 @@ impl Life {
         let young = at.since(self.start) < BORROWS_FOR;
         let child = self.announced && self.parent.is_some() || as_parent;
         child && self.execs == 0 && young && self.last.is_none()
+    }
+
+    /// Whether what it has is told without what it was forked from.
+    pub(crate) fn is_known(&self) -> bool {
+        self.execs > 0 || self.held.is_known()
     }
 
     /// The largest resident set known of it.

@@ -99,7 +99,7 @@ impl<'a> MemoryPeak<'a> {
             let living = tree
                 .living
                 .values()
-                .map(|life| (life, tree.inherited(life)));
+                .map(|life| (&life.held, tree.inherited(life)));
             let over = end.main.is_some();
             tree.growth.bound(living, faults, bound, over)
         });

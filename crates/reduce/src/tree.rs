@@ -163,12 +163,19 @@ impl Tree {
         }
         let parent = self.living.get(&sample.ppid);
         let as_parent = parent.is_some_and(|parent| parent.comm == sample.comm);
-        let inherited = self.living.get(&pid).and_then(|life| self.inherited(life));
+        let inherited = self.inherits(pid);
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
         let borrows = life.borrows(at, as_parent);
-        if !borrows && life.is_renewed(&sample.memory) {
+        let renewed = !borrows && life.is_renewed(&sample.memory);
+        if renewed {
+            self.leave_heirs(at, pid);
+        }
+        let Some(life) = self.living.get_mut(&pid) else {
+            return;
+        };
+        if renewed {
             let (size, resident) = (&mut self.virtual_size, &mut self.resident);
             life.renew(at, None, size, resident, &mut self.growth);
         }
@@ -185,16 +192,29 @@ impl Tree {
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
         if !borrows {
-            let faults = growth::faults(&sample.own);
-            let mark = sample.memory.rss_peak.and(resident_peak(&sample.memory));
-            let mark = mark.filter(|_| !life.zombie);
-            self.resident
-                .read(at, &mut life.resident, mark, faults, &self.growth);
-            self.growth
-                .read(at, &mut life.held, faults, &sample.memory, inherited);
+            self.weigh(at, sample, inherited);
         }
-        self.peaks.process(life, at);
-        pass.add(sample, life, borrows);
+        if let Some(life) = self.living.get(&pid) {
+            self.peaks.process(life, at);
+            pass.add(sample, life, borrows);
+        }
+    }
+
+    fn weigh(&mut self, at: Nanos, sample: &ProcessSample, inherited: Option<u64>) {
+        let Some(life) = self.living.get_mut(&sample.id.pid) else {
+            return;
+        };
+        let faults = growth::faults(&sample.own);
+        let mark = sample.memory.rss_peak.and(resident_peak(&sample.memory));
+        let mark = mark.filter(|_| !life.zombie);
+        self.resident
+            .read(at, &mut life.resident, mark, faults, &self.growth);
+        life.held.shared |= life.heirs > 0;
+        self.growth
+            .read(at, &mut life.held, faults, &sample.memory, inherited);
+        if life.is_known() {
+            self.lives_by_itself(sample.id.pid);
+        }
     }
 
     /// Processes that the pass did not see: gone, where no event would have told.

@@ -344,6 +344,44 @@ proptest! {
     }
 }
 
+/// A child without a program keeps the pages that its parent gave up by an exec.
+#[test]
+fn pages_outlive_the_exec_of_whom_they_came_from() {
+    let history = [
+        2_254_228_341_402_146_676,
+        10_275_749_808_564_624_240,
+        13_260_577_569_209_639_635,
+        5_897_501_192_306_993_213,
+        14_697_759_857_889_226_292,
+        8_873_759_027_655_819_603,
+        7_555_850_038_609_523_037,
+    ];
+    for eras in [false, true] {
+        let (_, truth, most) = bound(&history, eras);
+        assert_eq!(truth, 2_228_224);
+        let most = most.expect("bound");
+        assert!(most >= truth && most <= truth + truth / 2, "{most} {eras}");
+    }
+}
+
+/// A child keeps what its parent has replaced since the fork, until its own first program.
+#[test]
+fn replaced_pages_last_until_the_child_executes_a_program() {
+    let history = [
+        7_119_367_295_370_359_679,
+        5_650_719_086_400_481_540,
+        17_336_316_223_143_650_848,
+        1_153_720_001_556_786_695,
+        16_953_226_409_871_061_135,
+        7_933_292_647_378_536_731,
+        17_568_988_811_030_982_579,
+    ];
+    let (_, truth, most) = bound(&history, false);
+    assert_eq!(truth, 819_200);
+    let most = most.expect("bound");
+    assert!(most >= truth && most <= 2 * truth, "{most}");
+}
+
 /// One large process beside many small ones that nobody reads.
 #[test]
 fn a_storm_beside_a_large_process_is_not_there_all_at_once() {

@@ -1,0 +1,150 @@
+//! Processes that run without a program of their own: what they have of those they were forked
+//! from.
+
+use crate::life::Life;
+use crate::tree::Tree;
+use record::unit::Nanos;
+
+/// Forks without a program between a process and one whose memory is known.
+const GENERATIONS_MAX: usize = 8;
+
+impl Tree {
+    /// At most what a process has of those it was forked from, as far as that counts and is told:
+    /// with its first program, or once it was read, it has what it has.
+    pub(crate) fn inherited(&self, life: &Life) -> Option<u64> {
+        let line = self.ancestors(life)?;
+        let Some(source) = line.last().and_then(|pid| self.living.get(pid)) else {
+            return Some(0);
+        };
+        match source.is_known() {
+            true => source.held.legacy(),
+            // The launcher, of which the first process is a child, is small.
+            false => Some(0).filter(|_| source.pid == self.root),
+        }
+    }
+
+    /// Whether it may have more of them than is told.
+    pub(crate) fn is_vague_heir(&self, life: &Life) -> bool {
+        let line = self.ancestors(life).unwrap_or_default();
+        let source = line.last().and_then(|pid| self.living.get(pid));
+        source.is_some_and(|source| source.held.is_vague())
+    }
+
+    /// As [`Tree::inherited`], of a living process; puts down in it that it may have more.
+    pub(crate) fn inherits(&mut self, pid: u32) -> Option<u64> {
+        let life = self.living.get(&pid)?;
+        if life.is_known() {
+            return Some(0);
+        }
+        let (inherited, vague) = (self.inherited(life), self.is_vague_heir(life));
+        if let Some(life) = self.living.get_mut(&pid).filter(|_| vague) {
+            life.held.is_more();
+        }
+        inherited
+    }
+
+    /// Those whose pages it may have: its parent and so on, up to one of which it is known what it
+    /// has. `None` if one of them is not there any more.
+    fn ancestors(&self, life: &Life) -> Option<Vec<u32>> {
+        let mut found = Vec::new();
+        let mut heir = life;
+        while heir.pid != self.root && !heir.is_known() && found.len() < GENERATIONS_MAX {
+            heir = self.living.get(&heir.parent?)?;
+            found.push(heir.pid);
+        }
+        Some(found)
+    }
+
+    /// `heir` ended, and nobody read it: those whose pages it may have had are read later.
+    pub(crate) fn bequeath(&mut self, heir: &Life) {
+        let line = self.ancestors(heir).unwrap_or_default();
+        self.owe(&line, heir.start);
+    }
+
+    /// What came to those of `line` since they were read, somebody else may have who was forked
+    /// from them at `start`. Whether there can be any.
+    fn owe(&mut self, line: &[u32], start: Nanos) -> bool {
+        let mut any = false;
+        for pid in line {
+            if let Some(life) = self.living.get_mut(pid)
+                && !life.held.is_known_since(start)
+            {
+                self.growth.bequeath(&mut life.held);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The process gives up what it has at `at`, by an exec or its end: those who were forked from
+    /// it and have no program of their own keep what they got.
+    pub(crate) fn leave_heirs(&mut self, at: Nanos, pid: u32) {
+        if self.living.get(&pid).is_none_or(|life| life.heirs == 0) {
+            return;
+        }
+        let mut heirs = Vec::new();
+        for life in self.living.values() {
+            let line = self.ancestors(life).unwrap_or_default();
+            if line.contains(&pid) {
+                heirs.push((life.pid, life.start, line));
+            }
+        }
+        for (heir, start, line) in heirs {
+            let unread = self.owe(&line, start);
+            let inherited = self.inherits(heir);
+            if let Some(life) = self.living.get_mut(&heir) {
+                self.growth.inherit(at, &mut life.held, inherited, unread);
+            }
+        }
+    }
+
+    /// It executes its first program: what it had of others until then, and they not any more, is
+    /// its own.
+    pub(crate) fn gives_back(&mut self, pid: u32) {
+        let Some(life) = self.living.get(&pid).filter(|life| !life.is_known()) else {
+            return;
+        };
+        let (line, of) = (self.ancestors(life), life.of);
+        let (inherited, vague) = (self.inherited(life), self.is_vague_heir(life));
+        let source = line.as_deref().and_then(<[u32]>::last);
+        let source = source.and_then(|pid| self.living.get(pid));
+        let gone = source.zip(of).filter(|(source, of)| source.pid == of.0);
+        let gone = gone.map(|(source, of)| source.held.gone.saturating_sub(of.1));
+        let inherited = self.growth.known(inherited);
+        let alone = gone.unwrap_or(inherited).min(inherited);
+        if let Some(life) = self.living.get_mut(&pid)
+            && (vague || alone > 0)
+        {
+            life.held.was_alone_with(alone);
+        }
+    }
+
+    /// What it has is known from now on, or it ends: it is nobody's heir any more.
+    pub(crate) fn lives_by_itself(&mut self, pid: u32) {
+        let heir = self.living.get_mut(&pid).filter(|life| life.is_heir);
+        let Some(heir) = heir else {
+            return;
+        };
+        heir.is_heir = false;
+        let start = heir.start;
+        let parent = heir.parent.and_then(|pid| self.living.get_mut(&pid));
+        // Another may have the number of a parent that has ended.
+        if let Some(parent) = parent.filter(|parent| parent.start <= start) {
+            parent.heirs = parent.heirs.saturating_sub(1);
+            parent.held.shared = true;
+        }
+    }
+
+    /// It was forked from `parent`.
+    pub(crate) fn is_heir_of(&mut self, pid: u32, parent: Option<u32>) {
+        let parent = parent.and_then(|pid| self.living.get_mut(&pid));
+        let Some(parent) = parent.filter(|parent| parent.pid != pid) else {
+            return;
+        };
+        parent.heirs += 1;
+        let of = parent.is_known().then_some((parent.pid, parent.held.gone));
+        if let Some(life) = self.living.get_mut(&pid) {
+            (life.is_heir, life.of) = (true, of);
+        }
+    }
+}
