@@ -1,5 +1,6 @@
 //! What a process did with one file, and what files are.
 
+use crate::socket::Ends;
 use crate::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -194,6 +195,8 @@ pub struct FileUse {
     pub flags: FileFlags,
     /// It had no name left when it was last written or closed.
     pub unlinked: bool,
+    /// Of a socket of IPv4 or IPv6: where its packets go.
+    pub ends: Option<Ends>,
     /// Transfers by exact size.
     pub sizes: Vec<SizeCount>,
     /// Transfers whose exact size was not kept.

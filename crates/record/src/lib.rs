@@ -12,6 +12,7 @@ pub mod metric;
 pub mod quantity;
 pub mod report;
 pub mod sample;
+pub mod socket;
 pub mod timestamp;
 pub mod unit;
 pub mod value;

@@ -1,17 +1,15 @@
 //! The files of a task: uses to one row a path, bounded, with an exact remainder.
 
+use crate::file_row::{Row, busyness};
+use crate::sockets::{NetworkTotals, SocketSummary, Sockets};
 use record::file::{
-    CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileRest, FileSystemLine, FileUse,
-    Folder, OtherFiles, PROCESSES_MAX, Place, SizeClass, SizeClasses, SizeCount,
+    FileCounts, FileKind, FileLine, FileRest, FileSystemLine, FileUse, Folder, OtherFiles, Place,
 };
-use record::unit::{Bytes, Nanos};
+use record::socket::SocketInfo;
+use record::unit::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Exact sizes kept for a file; beyond it the rarest are known by their class.
-const SIZES_MAX: usize = 32;
-/// Exact sizes in the report.
-const SIZES_SHOWN: usize = 4;
 /// Folders that are remembered; what lies in others has a path of its last component only.
 const FOLDERS_MAX: usize = 1 << 18;
 /// Files that are remembered to have lost their row, so that a new one is known to be a part.
@@ -24,28 +22,6 @@ enum Key {
     Number(FileKind, (u32, u32), u64),
 }
 
-#[derive(Debug, Clone)]
-struct Row {
-    file: FileId,
-    kind: FileKind,
-    processes: Vec<u32>,
-    more_processes: bool,
-    counts: FileCounts,
-    first: Nanos,
-    last: Nanos,
-    size_first: Bytes,
-    size_last: Bytes,
-    time: Option<Nanos>,
-    flags: FileFlags,
-    /// The file that was last at this path has no name left.
-    unlinked: bool,
-    /// In no order: they are few.
-    sizes: Vec<SizeCount>,
-    /// Of transfers whose size is not in `sizes`, if there are any.
-    classes: Option<Box<SizeClasses>>,
-    partial: bool,
-}
-
 /// The files of one task.
 #[derive(Debug, Clone, Default)]
 pub struct FileTable {
@@ -55,6 +31,7 @@ pub struct FileTable {
     /// Of rows that gave way.
     others: OtherFiles,
     former: BTreeSet<Key>,
+    sockets: Sockets,
 }
 
 /// The files of a task in numbers.
@@ -66,6 +43,10 @@ pub struct FileTotals {
     pub opened: u64,
     /// Files without a line, at most.
     pub without_line: u64,
+    /// What went over networks.
+    pub network: NetworkTotals,
+    /// Something was counted of which it is not known what it was.
+    pub without_row: bool,
     /// Whether every call was seen.
     pub complete: bool,
     /// Where it was counted.
@@ -81,6 +62,10 @@ pub struct FileSummary {
     pub others: OtherFiles,
     /// Sums by file system, the busiest first.
     pub file_systems: Vec<FileSystemLine>,
+    /// Its sockets, which have a line among the others too.
+    pub sockets: SocketSummary,
+    /// Something was counted of which it is not known what it was.
+    pub without_row: bool,
     /// Everything.
     pub total: FileCounts,
     /// Regular files that were opened, those with a line.
@@ -98,6 +83,8 @@ impl FileSummary {
             opens: self.total.opens,
             opened: self.files_opened,
             without_line: self.others.files,
+            network: self.sockets.network,
+            without_row: self.without_row,
             complete: self.complete,
             source,
         }
@@ -109,6 +96,7 @@ impl FileTable {
     pub fn new(rows_max: usize) -> Self {
         Self {
             rows_max: rows_max.max(1),
+            sockets: Sockets::new(rows_max),
             ..Self::default()
         }
     }
@@ -120,8 +108,16 @@ impl FileTable {
         }
     }
 
+    /// What is known of a socket that was used.
+    pub fn socket(&mut self, info: SocketInfo) {
+        self.sockets.told(info);
+    }
+
     /// A process used a file.
     pub fn take(&mut self, used: FileUse) {
+        if used.kind == FileKind::Socket {
+            self.sockets.take(&used);
+        }
         let key = key_of(&used);
         match self.rows.get_mut(&key) {
             Some(row) => row.add(used),
@@ -182,7 +178,9 @@ impl FileTable {
         let mut summary = FileSummary {
             others: self.others,
             complete: rest.compat_calls == 0,
+            without_row: rest.rows > 0,
             notes: notes(rest),
+            sockets: self.sockets.clone().finish(start),
             ..FileSummary::default()
         };
         summary.others.files += rest.rows;
@@ -294,201 +292,4 @@ fn file_systems<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<FileSystemLine> 
         .collect();
     lines.sort_by_key(|line| Reverse(busyness(&line.counts)));
     lines
-}
-
-/// Bytes first, then calls.
-fn busyness(counts: &FileCounts) -> (u64, u64) {
-    let bytes = counts.bytes_read.0.saturating_add(counts.bytes_written.0);
-    let calls = counts.reads + counts.writes + counts.opens + counts.closes + counts.seeks;
-    (bytes, calls)
-}
-
-impl Row {
-    fn new(used: FileUse) -> Self {
-        let mut row = Self {
-            file: used.file,
-            kind: used.kind,
-            processes: Vec::new(),
-            more_processes: false,
-            counts: FileCounts::default(),
-            first: used.first,
-            last: Nanos(0),
-            size_first: used.size_first,
-            size_last: used.size_last,
-            time: None,
-            flags: FileFlags::default(),
-            unlinked: used.unlinked,
-            sizes: Vec::new(),
-            classes: None,
-            partial: false,
-        };
-        row.add(used);
-        row
-    }
-
-    fn busyness(&self) -> (u64, u64) {
-        busyness(&self.counts)
-    }
-
-    fn add(&mut self, used: FileUse) {
-        self.used_by(used.pid);
-        self.counts.add(&used.counts);
-        self.flags.add(used.flags);
-        self.spent(used.time);
-        let opened_first = used.first == self.first && used.counts.opens > 0;
-        self.begun(used.first, used.size_first);
-        self.ended(used.last, used.unlinked, used.size_last);
-        if opened_first {
-            self.size_first = self.size_first.min(used.size_first);
-        }
-        self.file = used.file;
-        for size in &used.sizes {
-            self.count_size(*size);
-        }
-        if let Some(classes) = &used.classes {
-            self.add_classes(classes);
-        }
-    }
-
-    fn merge(&mut self, other: Row) {
-        other.processes.iter().for_each(|pid| self.used_by(*pid));
-        self.more_processes |= other.more_processes;
-        self.counts.add(&other.counts);
-        self.flags.add(other.flags);
-        self.spent(other.time);
-        self.begun(other.first, other.size_first);
-        self.ended(other.last, other.unlinked, other.size_last);
-        for size in other.sizes {
-            self.count_size(size);
-        }
-        if let Some(classes) = &other.classes {
-            self.add_classes(classes);
-        }
-        self.partial |= other.partial;
-    }
-
-    fn used_by(&mut self, pid: u32) {
-        match self.processes.binary_search(&pid) {
-            Ok(_) => {}
-            Err(_) if self.processes.len() >= PROCESSES_MAX => self.more_processes = true,
-            Err(place) => self.processes.insert(place, pid),
-        }
-    }
-
-    fn spent(&mut self, time: Option<Nanos>) {
-        if let Some(time) = time {
-            self.time = Some(self.time.unwrap_or_default().plus(time));
-        }
-    }
-
-    fn begun(&mut self, first: Nanos, size: Bytes) {
-        if first < self.first {
-            (self.first, self.size_first) = (first, size);
-        }
-    }
-
-    /// Of two ends within one tick of the kernel that of a file with a name comes later, else that
-    /// of the larger file: files grow more often than they shrink.
-    fn ended(&mut self, last: Nanos, unlinked: bool, size: Bytes) {
-        if (last, !unlinked, size.0) >= (self.last, !self.unlinked, self.size_last.0) {
-            (self.last, self.unlinked, self.size_last) = (last, unlinked, size);
-        }
-    }
-
-    fn count_size(&mut self, size: SizeCount) {
-        if let Some(same) = self.sizes.iter_mut().find(|it| it.bytes == size.bytes) {
-            same.reads += size.reads;
-            same.writes += size.writes;
-            return;
-        }
-        self.sizes.push(size);
-        if self.sizes.len() <= SIZES_MAX {
-            return;
-        }
-        let places = self.sizes.iter().enumerate();
-        let rarest = places.min_by_key(|(_, it)| (it.reads + it.writes, it.bytes));
-        if let Some(place) = rarest.map(|(place, _)| place) {
-            let size = self.sizes.swap_remove(place);
-            count_class(self.classes.get_or_insert_default(), size);
-        }
-    }
-
-    fn add_classes(&mut self, classes: &SizeClasses) {
-        let own = self.classes.get_or_insert_default();
-        for (sum, more) in own.reads.iter_mut().zip(classes.reads) {
-            *sum += more;
-        }
-        for (sum, more) in own.writes.iter_mut().zip(classes.writes) {
-            *sum += more;
-        }
-    }
-
-    fn line(self, path: &[u8], path_cut: bool, start: Nanos) -> FileLine {
-        let sized = self.kind == FileKind::File;
-        let sizes_exact = self.classes.is_none();
-        let mut classes = self.classes.map_or_else(SizeClasses::default, |it| *it);
-        for size in &self.sizes {
-            count_class(&mut classes, *size);
-        }
-        let text = String::from_utf8_lossy(path);
-        FileLine {
-            path_hex: matches!(text, std::borrow::Cow::Owned(_)).then(|| hex(path)),
-            path: text.into_owned(),
-            path_cut,
-            kind: self.kind,
-            device: format!("{}:{}", self.file.device.0, self.file.device.1),
-            inode: self.file.inode,
-            processes: self.processes,
-            processes_more: self.more_processes,
-            counts: self.counts,
-            first_ns: self.first.since(start),
-            last_ns: self.last.since(start),
-            size_before_bytes: sized.then_some(if self.flags.created {
-                Bytes(0)
-            } else {
-                self.size_first
-            }),
-            size_after_bytes: sized.then_some(self.size_last),
-            time_ns: self.time,
-            flags: self.flags,
-            deleted: self.unlinked.then_some(true),
-            sizes: most_frequent(self.sizes),
-            sizes_exact,
-            size_classes: shown(&classes),
-            partial: self.partial,
-        }
-    }
-}
-
-fn count_class(classes: &mut SizeClasses, size: SizeCount) {
-    let class = (u64::BITS - size.bytes.0.leading_zeros()) as usize;
-    let class = class.min(CLASSES - 1);
-    if let Some(sum) = classes.reads.get_mut(class) {
-        *sum += size.reads;
-    }
-    if let Some(sum) = classes.writes.get_mut(class) {
-        *sum += size.writes;
-    }
-}
-
-fn most_frequent(mut sizes: Vec<SizeCount>) -> Vec<SizeCount> {
-    sizes.sort_by_key(|size| (Reverse(size.reads + size.writes), size.bytes));
-    sizes.truncate(SIZES_SHOWN);
-    sizes
-}
-
-fn shown(classes: &SizeClasses) -> Vec<SizeClass> {
-    let pairs = classes.reads.iter().zip(classes.writes).enumerate();
-    pairs
-        .filter(|(_, (reads, writes))| **reads + writes > 0)
-        .map(|(class, (reads, writes))| SizeClass {
-            from_bytes: Bytes(if class == 0 { 0 } else { 1 << (class - 1) }),
-            reads: *reads,
-            writes,
-        })
-        .collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

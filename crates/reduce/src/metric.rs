@@ -255,6 +255,34 @@ pub const METRICS: &[Metric] = &[
         "Successful calls that opened a file of any kind.",
     ),
     counter(
+        "network_sent",
+        Bytes,
+        OPENS,
+        "exact, lower_bound",
+        "Payload that was sent through IPv4 and IPv6 sockets, within the machine too.",
+    ),
+    counter(
+        "network_received",
+        Bytes,
+        OPENS,
+        "exact, lower_bound",
+        "Payload that was received through IPv4 and IPv6 sockets, within the machine too.",
+    ),
+    counter(
+        "network_loopback_sent",
+        Bytes,
+        OPENS,
+        "exact, lower_bound with upper",
+        "Of `network_sent` what stayed on the machine.",
+    ),
+    counter(
+        "network_loopback_received",
+        Bytes,
+        OPENS,
+        "exact, lower_bound with upper",
+        "Of `network_received` what stayed on the machine.",
+    ),
+    counter(
         "gpu_time",
         Nanoseconds,
         NVML,
@@ -329,10 +357,10 @@ mod tests {
     #[test]
     fn every_metric_has_its_own_name_and_every_counter_a_metric() {
         let mut names: Vec<_> = METRICS.iter().map(|m| m.name).collect();
-        assert_eq!(names.len(), 37);
+        assert_eq!(names.len(), 41);
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 37);
+        assert_eq!(names.len(), 41);
         for field in &crate::counters::FIELDS {
             assert_eq!(metric(field.metric).map(|m| m.unit), Some(field.unit));
         }

@@ -50,6 +50,8 @@ impl Tree {
             "footprint_peak" => self.walked(m, self.footprint.bytes),
             "files_peak" => self.walked(m, self.footprint.files),
             "files_opened" | "opens" => self.opened(m),
+            "network_sent" | "network_received" => self.network(m),
+            "network_loopback_sent" | "network_loopback_received" => self.network(m),
             _ => self.gpu_field(m, wall),
         }
     }
@@ -82,6 +84,30 @@ impl Tree {
                 whole(m, files.opened, Method::LowerBound { upper }, files.source)
             }
         }
+    }
+
+    fn network(&self, m: &Metric) -> Field {
+        let Some(files) = self.files else {
+            return Field::absent(Absent::Off);
+        };
+        let network = files.network;
+        let (value, unknown) = match m.name {
+            "network_sent" => (network.sent, 0),
+            "network_received" => (network.received, 0),
+            "network_loopback_sent" => (network.loopback_sent, network.unknown_sent),
+            _ => (network.loopback_received, network.unknown_received),
+        };
+        // Of what has no line it is not known whether it was a socket; some of an io_uring's
+        // transfers are not told.
+        let complete = files.complete && !files.without_row && self.io_unseen.is_none();
+        let method = match (complete, unknown) {
+            (true, 0) => Method::Exact,
+            (true, _) => Method::LowerBound {
+                upper: Some(value.saturating_add(unknown)),
+            },
+            (false, _) => LOWER,
+        };
+        whole(m, value, method, files.source)
     }
 
     fn processes_total(&self, m: &Metric) -> Field {

@@ -33,6 +33,7 @@ fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
         size_last: Bytes(4196),
         flags: FileFlags::default(),
         unlinked: false,
+        ends: None,
         sizes: [4096, 100].map(one_read).to_vec(),
         classes: None,
     }

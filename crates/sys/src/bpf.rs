@@ -41,7 +41,9 @@ mod types;
 mod walk;
 
 #[cfg(feature = "bpf")]
-pub use files::{ExactSize, FileId, FileOptions, FileRest, FileRow, Files, Folder, SizeClasses};
+pub use files::{
+    ExactSize, FileId, FileOptions, FileRest, FileRow, Files, Folder, SizeClasses, SocketInfo,
+};
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
 #[cfg(feature = "bpf")]

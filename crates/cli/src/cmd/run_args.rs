@@ -135,8 +135,8 @@ pub struct ReportArgs {
     /// Write the report to PREFIX.json, and keep the running state there meanwhile
     #[arg(long, short, value_name = "PREFIX")]
     pub output: Option<PathBuf>,
-    /// Write more beside it: PREFIX.processes.jsonl, PREFIX.series.csv; PREFIX.files.jsonl is there
-    /// whenever the level is io
+    /// Write more beside it: PREFIX.processes.jsonl, PREFIX.series.csv; PREFIX.files.jsonl and
+    /// PREFIX.sockets.jsonl are there whenever the level is io
     #[arg(
         long,
         value_name = "LIST",

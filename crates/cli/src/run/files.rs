@@ -115,6 +115,7 @@ fn take(table: &mut FileTable, event: source::interpose::bpf::FileEvent) {
     match event {
         FileEvent::Folder(folder) => table.folder(folder),
         FileEvent::Use(used) => table.take(*used),
+        FileEvent::Socket(socket) => table.socket(socket),
     }
 }
 

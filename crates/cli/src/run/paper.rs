@@ -163,6 +163,10 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
         write_file(&beside(".files.jsonl"), |out| {
             export::files::write(&files.lines, &files.others, out)
         })?;
+        let sockets = &files.sockets;
+        write_file(&beside(".sockets.jsonl"), |out| {
+            export::sockets::write(&sockets.lines, &sockets.others, out)
+        })?;
     }
     if options.with_series.is_some() {
         write_file(&beside(".series.csv"), |out| {

@@ -7,6 +7,7 @@ mod files;
 pub mod gpu;
 pub mod headline;
 pub mod limits;
+mod network;
 pub mod report;
 pub mod rows;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::files;
 use super::gpu;
 use super::headline::{Departure, headline, is_failure};
 use super::limits;
+use super::network;
 use super::rows::{LABEL_WIDTH, Row};
 use super::style::{Role, Style, cut, printable};
 use record::file::FileLine;
@@ -128,6 +129,7 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows.extend(cpu(report, marks));
     rows.extend(memory(report, marks));
     rows.extend(counts(report, marks));
+    rows.extend(network::row(report, marks));
     rows.extend(gpu::rows(report, marks));
     rows.extend(containers::rows(report, marks));
     rows.extend(survivors(extra));

@@ -27,6 +27,7 @@ mod limits;
 mod memory;
 mod output;
 mod signals;
+mod sockets;
 mod status;
 mod terminal;
 mod transparency;

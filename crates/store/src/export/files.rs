@@ -1,6 +1,7 @@
 //! The files of a task as lines of JSON, one a path: `PREFIX.files.jsonl`.
 
 use record::file::{FileLine, OtherFiles};
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// The end of the file's name.
@@ -11,12 +12,17 @@ pub const EXTENSION: &str = "files.jsonl";
 /// # Errors
 /// Those of `out`.
 pub fn write(files: &[FileLine], others: &OtherFiles, out: &mut dyn Write) -> io::Result<()> {
-    for file in files {
-        serde_json::to_writer(&mut *out, file)?;
-        out.write_all(b"\n")?;
-    }
+    lines(files, out)?;
     if others.files > 0 || !others.counts.is_empty() {
-        serde_json::to_writer(&mut *out, others)?;
+        lines(&[others], out)?;
+    }
+    Ok(())
+}
+
+/// Writes a line for each of these.
+pub(super) fn lines<T: Serialize>(each: &[T], out: &mut dyn Write) -> io::Result<()> {
+    for one in each {
+        serde_json::to_writer(&mut *out, one)?;
         out.write_all(b"\n")?;
     }
     Ok(())

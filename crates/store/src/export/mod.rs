@@ -5,6 +5,7 @@ pub mod json;
 pub mod jsonl;
 pub mod processes;
 pub mod series;
+pub mod sockets;
 
 use crate::Error;
 use record::report::Report;

@@ -8,8 +8,10 @@ mod batch;
 mod layout;
 mod load;
 mod share;
+mod socket;
 
 pub use layout::{ExactSize, FileId, FileRow, Folder, SizeClasses};
+pub use socket::SocketInfo;
 
 use super::layout::RUN_SLOTS;
 use super::load::{fd_bytes, update};
@@ -264,6 +266,18 @@ impl Files {
             }
         }
         Ok(())
+    }
+
+    /// Gives what is known of the sockets that tasks of this node use, the last of them.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn sockets(&self, take: &mut dyn FnMut(SocketInfo)) -> Result<(), Error> {
+        batch::every(&self.used.maps.sockets, &mut |_, info| {
+            if let Some(info) = socket::decode(info) {
+                take(info);
+            }
+        })
     }
 
     /// What found no place, so far.

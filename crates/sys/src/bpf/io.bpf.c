@@ -16,6 +16,7 @@
 #include "io.h"
 #include "io_maps.h"
 #include "io_arch.h"
+#include "io_socket.h"
 #include "io_file.h"
 #include "io_row.h"
 
@@ -32,6 +33,10 @@ enum action {
 	SEND, /* from the second descriptor to the first */
 	COPY, /* from the first to the third */
 	TEE,  /* from the first to the second */
+	RECEIVE, /* flags are the fourth argument */
+	RECEIVE_MESSAGE, /* flags are the third */
+	RECEIVE_MESSAGES, /* flags are the fourth */
+	SEND_MESSAGES,
 	AIO,
 };
 
@@ -44,7 +49,9 @@ static const __u8 actions[NR_LIMIT] = {
 	[NR_PREADV] = READ, [NR_PREADV2] = READ,
 	[NR_WRITE] = WRITE, [NR_PWRITE64] = WRITE, [NR_WRITEV] = WRITE,
 	[NR_PWRITEV] = WRITE, [NR_PWRITEV2] = WRITE,
-	[NR_RECVFROM] = READ, [NR_RECVMSG] = READ, [NR_SENDTO] = WRITE, [NR_SENDMSG] = WRITE,
+	[NR_RECVFROM] = RECEIVE, [NR_RECVMSG] = RECEIVE_MESSAGE,
+	[NR_RECVMMSG] = RECEIVE_MESSAGES, [NR_SENDMMSG] = SEND_MESSAGES,
+	[NR_SENDTO] = WRITE, [NR_SENDMSG] = WRITE,
 	[NR_LSEEK] = SEEK, [NR_MMAP] = MAP,
 	[NR_SENDFILE] = SEND, [NR_COPY_FILE_RANGE] = COPY, [NR_SPLICE] = COPY, [NR_TEE] = TEE,
 	[NR_IO_SUBMIT] = AIO,
@@ -245,6 +252,8 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 	case CLOSE:
 		slot->row.closes++;
 		look_at(&slot->row, file);
+		if ((slot->row.mode & S_IFMT) == S_IFSOCK)
+			leave_socket(slot->file, slot->id.inode);
 		break;
 	case OPEN:
 		slot->row.opens++;
@@ -319,6 +328,20 @@ int on_sys_exit(__u64 *ctx)
 	case TEE:
 		transfer(thread, CALL_ARG0(regs), true, result);
 		return transfer(thread, CALL_ARG1(regs), false, result);
+	case RECEIVE:
+		if (CALL_ARG3(regs) & (MSG_PEEK | MSG_ERRQUEUE))
+			return 0;
+		return transfer(thread, CALL_ARG0(regs), true, result);
+	case RECEIVE_MESSAGE:
+		if (CALL_ARG2(regs) & (MSG_PEEK | MSG_ERRQUEUE))
+			return 0;
+		return transfer(thread, CALL_ARG0(regs), true, result);
+	case RECEIVE_MESSAGES:
+		if (CALL_ARG3(regs) & (MSG_PEEK | MSG_ERRQUEUE))
+			return 0;
+		return count_messages(thread, CALL_ARG0(regs), CALL_ARG1(regs), true, result);
+	case SEND_MESSAGES:
+		return count_messages(thread, CALL_ARG0(regs), CALL_ARG1(regs), false, result);
 	case SEEK:
 		return touch(thread, CALL_ARG0(regs), SEEK);
 	case OPEN:

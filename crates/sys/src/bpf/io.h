@@ -7,6 +7,8 @@
 #define ROWS_MAX (1 << 17)
 /* Folders that have been told, of all runs together; the least used give way. */
 #define FOLDERS_MAX (1 << 14)
+#define SOCKETS_MAX (1 << 13)
+#define SOCKET_PATH_BYTES_MAX 108
 /* Powers of two of a transfer's size: 0, 1, 2..3, 4..7, ... 1 GiB and more. */
 #define SIZE_CLASSES 32
 /* Exact sizes that are counted at a time. */
@@ -90,12 +92,32 @@ struct dumped {
 #define ROW_OPENED_TO_WRITE 64u
 #define ROW_SIZES_LEFT 128u /* some transfers are in `size_classes` */
 #define ROW_UNLINKED 512u /* it had no name left when it was last written or closed */
+#define ROW_INET 1024u /* a socket of IPv4 or IPv6 */
+#define ROW_LOOPBACK 2048u /* whose packets do not leave the machine */
+#define ROW_ENDS_UNKNOWN 4096u /* it is connected to nobody: they may leave it or not */
 #define ROW_WHOLE_NAME 256u /* the name is that of `folder`, whole */
 
 /* Transfers of a row whose exact size is no longer kept. */
 struct size_classes {
 	__u32 reads[SIZE_CLASSES];
 	__u32 writes[SIZE_CLASSES];
+};
+
+/* A socket that a task uses. */
+struct socket_info {
+	__u64 inode;
+	__u32 local[4]; /* network order; an IPv4 address is the last */
+	__u32 peer[4];
+	__u64 retransmits; /* of TCP, segments */
+	__u32 rtt_us; /* of TCP, smoothed; 0: none measured */
+	__u16 family;
+	__u16 type;
+	__u16 protocol;
+	__u16 local_port;
+	__u16 peer_port;
+	__u8 unused;
+	__u8 path_bytes;
+	char path[SOCKET_PATH_BYTES_MAX]; /* of AF_UNIX, as in `sun_path` */
 };
 
 /* What is shared by all. */

@@ -23,6 +23,8 @@
 #define NR_SENDMSG 211
 #define NR_RECVMSG 212
 #define NR_MMAP 222
+#define NR_RECVMMSG 243
+#define NR_SENDMMSG 269
 #define NR_COPY_FILE_RANGE 285
 #define NR_PREADV2 286
 #define NR_PWRITEV2 287
@@ -54,6 +56,7 @@ struct task_struct___arch {
 #define CALL_ARG0(registers) ((registers)->orig_x0)
 #define CALL_ARG1(registers) ((registers)->regs[1])
 #define CALL_ARG2(registers) ((registers)->regs[2])
+#define CALL_ARG3(registers) ((registers)->regs[3])
 #define CALL_ARG4(registers) ((registers)->regs[4])
 /* A call by the 32 bit interface (TIF_32BIT). */
 #define IS_COMPAT(task) (((struct task_struct___arch *)(task))->thread_info.flags & (1 << 22))

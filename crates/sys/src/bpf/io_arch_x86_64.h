@@ -19,6 +19,8 @@
 #define NR_SENDMSG 46
 #define NR_RECVMSG 47
 #define NR_CREAT 85
+#define NR_RECVMMSG 299
+#define NR_SENDMMSG 307
 #define NR_IO_SUBMIT 209
 #define NR_OPENAT 257
 #define NR_SPLICE 275
@@ -38,6 +40,7 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pt_regs {
 	unsigned long r8;
+	unsigned long r10;
 	unsigned long dx;
 	unsigned long si;
 	unsigned long di;
@@ -57,6 +60,7 @@ struct task_struct___arch {
 #define CALL_ARG0(regs) ((regs)->di)
 #define CALL_ARG1(regs) ((regs)->si)
 #define CALL_ARG2(regs) ((regs)->dx)
+#define CALL_ARG3(regs) ((regs)->r10)
 #define CALL_ARG4(regs) ((regs)->r8)
 /* A call by the 32 bit interface (TS_COMPAT). */
 #define IS_COMPAT(task) (((struct task_struct___arch *)(task))->thread_info.status & 2)

@@ -185,6 +185,10 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 	row->mode = READ_MEMBER(inode, inode, i_mode);
 	row->magic = READ_MEMBER(super_block, super, s_magic);
 	row->flags = opened_to(mode);
+	/* As `slot->folder`: the pointer without its type. */
+	barrier();
+	if ((row->mode & S_IFMT) == S_IFSOCK)
+		row->flags |= describe_socket(slot->file, slot->id.inode);
 	if ((row->mode & S_IFMT) == S_IFCHR || (row->mode & S_IFMT) == S_IFBLK)
 		row->special_device = READ_MEMBER(inode, inode, i_rdev);
 	if (dentry == READ_MEMBER(vfsmount, mount, mnt_root)) {

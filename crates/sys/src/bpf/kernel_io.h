@@ -8,6 +8,7 @@
 #define S_IFMT 0170000
 #define S_IFCHR 0020000
 #define S_IFBLK 0060000
+#define S_IFSOCK 0140000
 #define FMODE_READ 1u
 #define FMODE_WRITE 2u
 #define FMODE_CREATED 0x100000u
@@ -62,6 +63,7 @@ struct path {
 struct file {
 	unsigned int f_mode;
 	unsigned int f_flags;
+	void *private_data;
 	struct inode *f_inode;
 	struct path f_path;
 };
@@ -73,6 +75,60 @@ struct fdtable {
 
 struct files_struct {
 	struct fdtable *fdt;
+};
+
+struct in6_addr {
+	__u32 words;
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct net_device {
+	unsigned int flags;
+};
+
+struct dst_entry {
+	struct net_device *dev;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_type;
+	__u16 sk_protocol;
+	struct dst_entry *sk_dst_cache;
+	struct socket *sk_socket;
+};
+
+struct socket {
+	struct file *file;
+	struct sock *sk;
+};
+
+struct tcp_sock {
+	__u32 total_retrans;
+	__u32 srtt_us;
+};
+
+struct sockaddr_un {
+	unsigned short sun_family;
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
 };
 
 struct io_kiocb {

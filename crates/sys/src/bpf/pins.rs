@@ -33,6 +33,7 @@ pub(super) const FILES: Set = &[
     "on_sys_enter",
     "on_uring_complete",
     "on_uring_complete_old",
+    "on_connection",
     "on_sys_exit",
 ];
 /// The program that takes the time of calls.

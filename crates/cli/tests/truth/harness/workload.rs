@@ -38,6 +38,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "pages",
     "reader",
     "share",
+    "sockets",
     "storm",
     "stubborn",
     "threadexec",

@@ -1,11 +1,12 @@
 //! The files of one task, the kernel's rows turned into records.
 
 use super::NAME;
-use super::kind::{Nature, kind, split};
+use super::kind::{Nature, is_socket, kind, split};
 use crate::error::Error;
 use record::file::{
     FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, Place, SizeClasses, SizeCount,
 };
+use record::socket::{Ends, SocketInfo};
 use record::unit::{Bytes, Nanos};
 use std::os::fd::BorrowedFd;
 use sys::bpf::FileRow;
@@ -30,6 +31,8 @@ pub enum FileEvent {
     Folder(Folder),
     /// What was done with one.
     Use(Box<FileUse>),
+    /// What is known of a socket, of which a use was told before.
+    Socket(SocketInfo),
 }
 
 impl Files {
@@ -102,8 +105,16 @@ impl Files {
         let taken = self.files.take_rows(alive, &mut |row| rows.push(row));
         // Told before the rows that name them.
         self.folders(take);
+        let any_socket = rows.iter().any(|row| is_socket(row.mode));
         rows.into_iter().for_each(|row| take(event(row, times)));
-        taken.map_err(broken)
+        taken.map_err(broken)?;
+        if !any_socket {
+            return Ok(());
+        }
+        let told = self
+            .files
+            .sockets(&mut |it| take(FileEvent::Socket(socket(it))));
+        told.map_err(broken)
     }
 
     fn folders(&mut self, take: &mut dyn FnMut(FileEvent)) {
@@ -124,12 +135,36 @@ fn broken(source: sys::Error) -> Error {
     }
 }
 
+fn socket(info: sys::bpf::SocketInfo) -> SocketInfo {
+    SocketInfo {
+        inode: info.inode,
+        family: info.family,
+        kind: info.kind,
+        protocol: info.protocol,
+        local: info.local,
+        peer: info.peer,
+        path: info.path,
+        retransmits: info.retransmits,
+        round_trip: info.rtt_us.map(|us| Nanos(u64::from(us) * 1000)),
+    }
+}
+
+fn ends(row: &FileRow) -> Option<Ends> {
+    match (row.inet, row.loopback, row.ends_unknown) {
+        (false, ..) => None,
+        (_, true, _) => Some(Ends::Loopback),
+        (_, _, true) => Some(Ends::Unknown),
+        _ => Some(Ends::Network),
+    }
+}
+
 fn event(row: FileRow, times: bool) -> FileEvent {
     let nature = Nature {
         mode: row.mode,
         magic: row.magic,
         special: row.special_device,
     };
+    let ends = ends(&row);
     FileEvent::Use(Box::new(FileUse {
         file: FileId {
             device: split(row.file.device),
@@ -167,6 +202,7 @@ fn event(row: FileRow, times: bool) -> FileEvent {
             mapped: row.mapped,
         },
         unlinked: row.unlinked,
+        ends,
         sizes: row.sizes.iter().map(size_count).collect(),
         classes: row.classes.as_deref().map(size_classes).map(Box::new),
     }))

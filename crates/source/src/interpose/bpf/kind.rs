@@ -42,6 +42,11 @@ pub(super) struct Nature {
     pub(super) special: u32,
 }
 
+/// Whether a file of this mode (`i_mode`) is a socket.
+pub(super) const fn is_socket(mode: u32) -> bool {
+    mode & FORMAT == SOCKET
+}
+
 /// A device number as the kernel keeps it: 12 bits and 20.
 pub(super) const fn split(device: u32) -> (u32, u32) {
     (device >> 20, device & 0xf_ffff)

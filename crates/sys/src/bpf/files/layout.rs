@@ -24,6 +24,9 @@ const OPENED_TO_WRITE: u32 = 64;
 const SIZES_LEFT: u32 = 128;
 const WHOLE_NAME: u32 = 256;
 const UNLINKED: u32 = 512;
+const INET: u32 = 1024;
+const LOOPBACK: u32 = 2048;
+const ENDS_UNKNOWN: u32 = 4096;
 
 /// What tells files apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,6 +118,12 @@ pub struct FileRow {
     pub appended: bool,
     /// It had no name left when it was last written or closed.
     pub unlinked: bool,
+    /// It is a socket of IPv4 or IPv6.
+    pub inet: bool,
+    /// Of that: its packets stay on the machine.
+    pub loopback: bool,
+    /// It is connected to nobody.
+    pub ends_unknown: bool,
     /// A descriptor of it may read.
     pub opened_to_read: bool,
     /// A descriptor of it may write.
@@ -242,6 +251,9 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         direct: has(DIRECT),
         appended: has(APPENDED),
         unlinked: has(UNLINKED),
+        inet: has(INET),
+        loopback: has(LOOPBACK),
+        ends_unknown: has(ENDS_UNKNOWN),
         opened_to_read: has(OPENED_TO_READ),
         opened_to_write: has(OPENED_TO_WRITE),
         sizes: decode_sizes(&mut reader)?,
@@ -308,7 +320,7 @@ pub(super) fn decode_folder(bytes: &[u8]) -> Option<Folder> {
     Some(Folder { id, path, cut })
 }
 
-fn until_nul(bytes: &[u8]) -> &[u8] {
+pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 

@@ -11,13 +11,14 @@ use std::os::fd::AsFd;
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/io.bpf.o")));
 
 /// The maps that the reader needs, by the names of `io_maps.h`.
-pub(super) const MAP_NAMES: [&str; 6] = [
+pub(super) const MAP_NAMES: [&str; 7] = [
     "io_rows",
     "io_classes",
     "io_runs",
     "io_config",
     "io_rings",
     "io_folders",
+    "io_sockets",
 ];
 
 /// The maps of the programs.
@@ -35,6 +36,8 @@ pub(super) struct FileMaps {
     pub(super) rings: MapHandle,
     /// Run and folder -> told.
     pub(super) folders: MapHandle,
+    /// Inode -> `struct socket_info`.
+    pub(super) sockets: MapHandle,
 }
 
 impl FileMaps {
@@ -42,7 +45,7 @@ impl FileMaps {
     pub(super) fn find(
         mut find: impl FnMut(&str) -> Result<MapHandle, Error>,
     ) -> Result<Self, Error> {
-        let [rows, classes, runs, config, rings, folders] = MAP_NAMES;
+        let [rows, classes, runs, config, rings, folders, sockets] = MAP_NAMES;
         Ok(Self {
             rows: find(rows)?,
             classes: find(classes)?,
@@ -50,12 +53,13 @@ impl FileMaps {
             config: find(config)?,
             rings: find(rings)?,
             folders: find(folders)?,
+            sockets: find(sockets)?,
         })
     }
 
     /// Forgets all rows and what folders were told; for when nobody writes.
     pub(super) fn clear(&self) {
-        for map in [&self.rows, &self.classes, &self.folders] {
+        for map in [&self.rows, &self.classes, &self.folders, &self.sockets] {
             // Collected first: behind a deleted key the kernel begins anew.
             let keys: Vec<_> = map.keys().collect();
             for key in keys {
@@ -66,7 +70,7 @@ impl FileMaps {
     }
 
     /// The maps in the order of [`MAP_NAMES`].
-    pub(super) fn all(&self) -> [&MapHandle; 6] {
+    pub(super) fn all(&self) -> [&MapHandle; 7] {
         [
             &self.rows,
             &self.classes,
@@ -74,6 +78,7 @@ impl FileMaps {
             &self.config,
             &self.rings,
             &self.folders,
+            &self.sockets,
         ]
     }
 }

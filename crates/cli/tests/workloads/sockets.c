@@ -1,0 +1,193 @@
+/* sockets DIR PART: one part of what a program can do with sockets, each call counted here.
+ * Truth: by construction, see the part; skips where this system has no such network. */
+#include "truth.h"
+#include <arpa/inet.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static char block[1 << 16];
+
+static void done(const char *what, long result, long wanted) {
+    if (result != wanted)
+        die(what);
+}
+
+static void exactly(const char *what, int fd, long bytes) {
+    while (bytes > 0) {
+        long part = read(fd, block, bytes < (long)sizeof block ? bytes : (long)sizeof block);
+        if (part <= 0)
+            die(what);
+        bytes -= part;
+    }
+}
+
+static socklen_t loopback(int family, struct sockaddr_storage *address) {
+    memset(address, 0, sizeof *address);
+    address->ss_family = family;
+    if (family == AF_INET) {
+        ((struct sockaddr_in *)address)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        return sizeof(struct sockaddr_in);
+    }
+    ((struct sockaddr_in6 *)address)->sin6_addr = in6addr_loopback;
+    return sizeof(struct sockaddr_in6);
+}
+
+/* A socket bound to the loopback address, which is put into `address`. */
+static int bound(int family, int type, struct sockaddr_storage *address, socklen_t *length) {
+    int fd = socket(family, type, 0);
+    *length = loopback(family, address);
+    if (fd < 0 || bind(fd, (void *)address, *length) != 0)
+        skip("no loopback address of this family");
+    getsockname(fd, (void *)address, length);
+    return fd;
+}
+
+/* The client sends 10 * 1000 by send, 5 * 200 by write, 2 * 50 by sendmsg, 10 + 20 + 30 by one
+ * sendmmsg, 5000 by sendfile, 4096 by splice: 20256 bytes in 22 writes; the server looks at 100
+ * of them first, reads them all, and answers 777 bytes, which recvmsg gets. */
+static void stream(int family) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    int server = bound(family, SOCK_STREAM, &address, &length);
+    listen(server, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        struct iovec small[3] = {{block, 10}, {block, 20}, {block, 30}}, fifty = {block, 50};
+        struct mmsghdr many[3] = {0};
+        struct msghdr one = {.msg_iov = &fifty, .msg_iovlen = 1};
+        int ends[2], client = socket(family, SOCK_STREAM, 0), file = memfd_create("sent", 0);
+        if (connect(client, (void *)&address, length) != 0 || pipe(ends) != 0)
+            die("connect");
+        for (int i = 0; i < 10; i++)
+            done("send", send(client, block, 1000, 0), 1000);
+        for (int i = 0; i < 5; i++)
+            done("write", write(client, block, 200), 200);
+        for (int i = 0; i < 2; i++)
+            done("sendmsg", sendmsg(client, &one, 0), 50);
+        for (int i = 0; i < 3; i++)
+            many[i].msg_hdr = (struct msghdr){.msg_iov = &small[i], .msg_iovlen = 1};
+        done("sendmmsg", sendmmsg(client, many, 3, 0), 3);
+        done("ftruncate", ftruncate(file, 5000), 0);
+        done("sendfile", sendfile(client, file, NULL, 5000), 5000);
+        done("write", write(ends[1], block, 4096), 4096);
+        done("splice", splice(ends[0], NULL, client, NULL, 4096, 0), 4096);
+        struct iovec answer = {block, 777};
+        one.msg_iov = &answer;
+        done("recvmsg", recvmsg(client, &one, MSG_WAITALL), 777);
+        _exit(0);
+    }
+    int fd = accept(server, NULL, NULL);
+    done("recv", recv(fd, block, 100, MSG_PEEK | MSG_WAITALL), 100);
+    exactly("read", fd, 20256);
+    done("write", write(fd, block, 777), 777);
+    waitpid(child, NULL, 0);
+    close(fd);
+}
+
+static void tcp(void) {
+    stream(AF_INET);
+}
+
+static void tcp6(void) {
+    stream(AF_INET6);
+}
+
+/* 7 datagrams of 100 from a connected socket, received by one recvmmsg; 3 of 50 from one that is
+ * connected to nobody: 850 bytes each way, of which 150 were sent who knows where. */
+static void udp(void) {
+    struct sockaddr_storage address;
+    struct iovec parts[7];
+    struct mmsghdr many[7] = {0};
+    socklen_t length;
+    int server = bound(AF_INET, SOCK_DGRAM, &address, &length);
+    int client = socket(AF_INET, SOCK_DGRAM, 0), other = socket(AF_INET, SOCK_DGRAM, 0);
+    if (connect(client, (void *)&address, length) != 0)
+        die("connect");
+    for (int i = 0; i < 7; i++) {
+        done("send", send(client, block, 100, 0), 100);
+        parts[i] = (struct iovec){block + 100 * i, 100};
+        many[i].msg_hdr = (struct msghdr){.msg_iov = &parts[i], .msg_iovlen = 1};
+    }
+    done("recvmmsg", recvmmsg(server, many, 7, MSG_WAITFORONE, NULL), 7);
+    for (int i = 0; i < 3; i++) {
+        done("sendto", sendto(other, block, 50, 0, (void *)&address, length), 50);
+        done("recvfrom", recvfrom(server, block, 100, 0, NULL, NULL), 50);
+    }
+}
+
+/* A unix socket with a name, 500 bytes: no network. */
+static void local(void) {
+    struct sockaddr_un address = {AF_UNIX, "named"};
+    int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (bind(server, (void *)&address, sizeof address) != 0 || listen(server, 1) != 0)
+        die("bind");
+    if (connect(client, (void *)&address, sizeof address) != 0)
+        die("connect");
+    int fd = accept(server, NULL, NULL);
+    done("write", write(client, block, 500), 500);
+    exactly("read", fd, 500);
+}
+
+static void up(int fd, const char *name) {
+    struct ifreq request = {0};
+    strcpy(request.ifr_name, name);
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
+        skip("interfaces");
+}
+
+/* In a network of its own with one tunnel: 4 datagrams of 250 leave by it, one of 100 goes to the
+ * machine's own address there. */
+static void far(void) {
+    struct ifreq request = {0};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
+    if (unshare(CLONE_NEWNET) != 0)
+        skip("a network namespace needs root");
+    int tunnel = open("/dev/net/tun", O_RDWR), fd = socket(AF_INET, SOCK_DGRAM, 0);
+    strcpy(request.ifr_name, "far0");
+    request.ifr_flags = IFF_TUN | IFF_NO_PI;
+    if (tunnel < 0 || ioctl(tunnel, TUNSETIFF, &request) != 0)
+        skip("no tunnels");
+    address.sin_addr.s_addr = inet_addr("192.0.2.1");
+    memcpy(&request.ifr_addr, &address, sizeof address);
+    if (ioctl(fd, SIOCSIFADDR, &request) != 0)
+        skip("interfaces");
+    address.sin_addr.s_addr = inet_addr("255.255.255.0");
+    memcpy(&request.ifr_netmask, &address, sizeof address);
+    ioctl(fd, SIOCSIFNETMASK, &request);
+    up(fd, "far0");
+    up(fd, "lo");
+    address.sin_addr.s_addr = inet_addr("192.0.2.2");
+    if (connect(fd, (void *)&address, sizeof address) != 0)
+        die("connect");
+    for (int i = 0; i < 4; i++)
+        done("send", send(fd, block, 250, 0), 250);
+    int own = socket(AF_INET, SOCK_DGRAM, 0);
+    address.sin_addr.s_addr = inet_addr("192.0.2.1");
+    if (connect(own, (void *)&address, sizeof address) != 0)
+        die("connect");
+    done("send", send(own, block, 100, 0), 100);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[] = {
+    {"tcp", tcp}, {"tcp6", tcp6}, {"udp", udp}, {"local", local}, {"far", far},
+};
+
+int main(int argc, char **argv) {
+    if (chdir(word(argc, argv, 1)) != 0)
+        die(argv[1]);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].name, word(argc, argv, 2)) == 0) {
+            parts[i].run();
+            return 0;
+        }
+    die(argv[2]);
+}

@@ -1,0 +1,232 @@
+//! One file of a task, or what has the same path.
+
+use record::file::{
+    CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, PROCESSES_MAX, SizeClass,
+    SizeClasses, SizeCount,
+};
+use record::unit::{Bytes, Nanos};
+use std::cmp::Reverse;
+
+/// Exact sizes kept for a file; beyond it the rarest are known by their class.
+const SIZES_MAX: usize = 32;
+/// Exact sizes in the report.
+const SIZES_SHOWN: usize = 4;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) file: FileId,
+    pub(crate) kind: FileKind,
+    pub(crate) processes: Vec<u32>,
+    pub(crate) more_processes: bool,
+    pub(crate) counts: FileCounts,
+    pub(crate) first: Nanos,
+    pub(crate) last: Nanos,
+    pub(crate) size_first: Bytes,
+    pub(crate) size_last: Bytes,
+    pub(crate) time: Option<Nanos>,
+    pub(crate) flags: FileFlags,
+    /// The file that was last at this path has no name left.
+    pub(crate) unlinked: bool,
+    /// In no order: they are few.
+    pub(crate) sizes: Vec<SizeCount>,
+    /// Of transfers whose size is not in `sizes`, if there are any.
+    pub(crate) classes: Option<Box<SizeClasses>>,
+    pub(crate) partial: bool,
+}
+
+/// Bytes first, then calls.
+pub(crate) fn busyness(counts: &FileCounts) -> (u64, u64) {
+    let bytes = counts.bytes_read.0.saturating_add(counts.bytes_written.0);
+    let calls = counts.reads + counts.writes + counts.opens + counts.closes + counts.seeks;
+    (bytes, calls)
+}
+
+impl Row {
+    pub(crate) fn new(used: FileUse) -> Self {
+        let mut row = Self {
+            file: used.file,
+            kind: used.kind,
+            processes: Vec::new(),
+            more_processes: false,
+            counts: FileCounts::default(),
+            first: used.first,
+            last: Nanos(0),
+            size_first: used.size_first,
+            size_last: used.size_last,
+            time: None,
+            flags: FileFlags::default(),
+            unlinked: used.unlinked,
+            sizes: Vec::new(),
+            classes: None,
+            partial: false,
+        };
+        row.add(used);
+        row
+    }
+
+    pub(crate) fn busyness(&self) -> (u64, u64) {
+        busyness(&self.counts)
+    }
+
+    pub(crate) fn add(&mut self, used: FileUse) {
+        self.used_by(used.pid);
+        self.counts.add(&used.counts);
+        self.flags.add(used.flags);
+        self.spent(used.time);
+        let opened_first = used.first == self.first && used.counts.opens > 0;
+        self.begun(used.first, used.size_first);
+        self.ended(used.last, used.unlinked, used.size_last);
+        if opened_first {
+            self.size_first = self.size_first.min(used.size_first);
+        }
+        self.file = used.file;
+        for size in &used.sizes {
+            self.count_size(*size);
+        }
+        if let Some(classes) = &used.classes {
+            self.add_classes(classes);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: Row) {
+        other.processes.iter().for_each(|pid| self.used_by(*pid));
+        self.more_processes |= other.more_processes;
+        self.counts.add(&other.counts);
+        self.flags.add(other.flags);
+        self.spent(other.time);
+        self.begun(other.first, other.size_first);
+        self.ended(other.last, other.unlinked, other.size_last);
+        for size in other.sizes {
+            self.count_size(size);
+        }
+        if let Some(classes) = &other.classes {
+            self.add_classes(classes);
+        }
+        self.partial |= other.partial;
+    }
+
+    fn used_by(&mut self, pid: u32) {
+        match self.processes.binary_search(&pid) {
+            Ok(_) => {}
+            Err(_) if self.processes.len() >= PROCESSES_MAX => self.more_processes = true,
+            Err(place) => self.processes.insert(place, pid),
+        }
+    }
+
+    fn spent(&mut self, time: Option<Nanos>) {
+        if let Some(time) = time {
+            self.time = Some(self.time.unwrap_or_default().plus(time));
+        }
+    }
+
+    fn begun(&mut self, first: Nanos, size: Bytes) {
+        if first < self.first {
+            (self.first, self.size_first) = (first, size);
+        }
+    }
+
+    /// Of two ends within one tick of the kernel that of a file with a name comes later, else that
+    /// of the larger file: files grow more often than they shrink.
+    fn ended(&mut self, last: Nanos, unlinked: bool, size: Bytes) {
+        if (last, !unlinked, size.0) >= (self.last, !self.unlinked, self.size_last.0) {
+            (self.last, self.unlinked, self.size_last) = (last, unlinked, size);
+        }
+    }
+
+    fn count_size(&mut self, size: SizeCount) {
+        if let Some(same) = self.sizes.iter_mut().find(|it| it.bytes == size.bytes) {
+            same.reads += size.reads;
+            same.writes += size.writes;
+            return;
+        }
+        self.sizes.push(size);
+        if self.sizes.len() <= SIZES_MAX {
+            return;
+        }
+        let places = self.sizes.iter().enumerate();
+        let rarest = places.min_by_key(|(_, it)| (it.reads + it.writes, it.bytes));
+        if let Some(place) = rarest.map(|(place, _)| place) {
+            let size = self.sizes.swap_remove(place);
+            count_class(self.classes.get_or_insert_default(), size);
+        }
+    }
+
+    fn add_classes(&mut self, classes: &SizeClasses) {
+        let own = self.classes.get_or_insert_default();
+        for (sum, more) in own.reads.iter_mut().zip(classes.reads) {
+            *sum += more;
+        }
+        for (sum, more) in own.writes.iter_mut().zip(classes.writes) {
+            *sum += more;
+        }
+    }
+
+    pub(crate) fn line(self, path: &[u8], path_cut: bool, start: Nanos) -> FileLine {
+        let sized = self.kind == FileKind::File;
+        let sizes_exact = self.classes.is_none();
+        let mut classes = self.classes.map_or_else(SizeClasses::default, |it| *it);
+        for size in &self.sizes {
+            count_class(&mut classes, *size);
+        }
+        let text = String::from_utf8_lossy(path);
+        FileLine {
+            path_hex: matches!(text, std::borrow::Cow::Owned(_)).then(|| hex(path)),
+            path: text.into_owned(),
+            path_cut,
+            kind: self.kind,
+            device: format!("{}:{}", self.file.device.0, self.file.device.1),
+            inode: self.file.inode,
+            processes: self.processes,
+            processes_more: self.more_processes,
+            counts: self.counts,
+            first_ns: self.first.since(start),
+            last_ns: self.last.since(start),
+            size_before_bytes: sized.then_some(if self.flags.created {
+                Bytes(0)
+            } else {
+                self.size_first
+            }),
+            size_after_bytes: sized.then_some(self.size_last),
+            time_ns: self.time,
+            flags: self.flags,
+            deleted: self.unlinked.then_some(true),
+            sizes: most_frequent(self.sizes),
+            sizes_exact,
+            size_classes: shown(&classes),
+            partial: self.partial,
+        }
+    }
+}
+
+fn count_class(classes: &mut SizeClasses, size: SizeCount) {
+    let class = (u64::BITS - size.bytes.0.leading_zeros()) as usize;
+    let class = class.min(CLASSES - 1);
+    if let Some(sum) = classes.reads.get_mut(class) {
+        *sum += size.reads;
+    }
+    if let Some(sum) = classes.writes.get_mut(class) {
+        *sum += size.writes;
+    }
+}
+
+fn most_frequent(mut sizes: Vec<SizeCount>) -> Vec<SizeCount> {
+    sizes.sort_by_key(|size| (Reverse(size.reads + size.writes), size.bytes));
+    sizes.truncate(SIZES_SHOWN);
+    sizes
+}
+
+fn shown(classes: &SizeClasses) -> Vec<SizeClass> {
+    let pairs = classes.reads.iter().zip(classes.writes).enumerate();
+    pairs
+        .filter(|(_, (reads, writes))| **reads + writes > 0)
+        .map(|(class, (reads, writes))| SizeClass {
+            from_bytes: Bytes(if class == 0 { 0 } else { 1 << (class - 1) }),
+            reads: *reads,
+            writes,
+        })
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
