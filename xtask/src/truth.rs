@@ -69,10 +69,10 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The module whose programs are attached to every system call. The kernel rewrites its own code
+/// The modules whose programs are attached to every system call. The kernel rewrites its own code
 /// for that, and a second processor of the emulator meets the breakpoint in between after the
 /// kernel has forgotten it ("Oops: int3"): on one processor that cannot be.
-const FILES: &str = "files";
+const AT_EVERY_CALL: [&str; 2] = ["files", "sockets"];
 
 /// Runs the truth tests on these kernels (all if none is named), or those of them whose name has
 /// one of the `filters`, and prints the sum.
@@ -98,9 +98,10 @@ pub(crate) fn run_on(
             for (module, tests) in by_module(&stage.names(program, filters)?) {
                 println!("{kernel}: {name}: {module}: {} tests", tests.len());
                 let label = format!("{kernel}: {name}: ");
+                let attaches = AT_EVERY_CALL.contains(&module);
                 let machine = Machine::prepare(*kernel)?
                     .seconds(VM_SECONDS)
-                    .with_cpus(if module == FILES { 1 } else { CPUS });
+                    .with_cpus(if attaches { 1 } else { CPUS });
                 match stage.on(&machine, program, &tests, &label) {
                     Ok(ran) => outcome.add(ran),
                     // The other modules are worth their time all the same.
