@@ -1,5 +1,6 @@
 //! The report of one task, schema `plimsoll.task/1`: what `PREFIX.json` holds.
 
+use crate::call::CallLine;
 use crate::file::FileSystemLine;
 use crate::unit::{Bytes, Nanos, Unit};
 use crate::value::{Field, Number};
@@ -43,6 +44,9 @@ pub struct Report {
     /// What it did on each file system, the busiest first (level io).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<FileSystemLine>,
+    /// Its system calls by kind, those that took most time first (`--syscalls`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub system_calls: Vec<CallLine>,
     /// How we know.
     pub monitor: Monitor,
 }

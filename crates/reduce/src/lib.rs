@@ -4,6 +4,7 @@
 //! arrives in the records. [`tree::Tree`] takes the events and samples of one task and says what
 //! it used and how that is known; [`limit::Limits`] says which limits a state of it breaks.
 
+pub mod calls;
 mod ceiling;
 mod counters;
 mod course;

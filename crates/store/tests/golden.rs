@@ -130,6 +130,7 @@ fn report() -> Report {
         usage: usage(),
         gpus: Vec::new(),
         file_systems: Vec::new(),
+        system_calls: Vec::new(),
         monitor: Monitor {
             version: "0.1.0".into(),
             level: "events".into(),

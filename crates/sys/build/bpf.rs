@@ -9,7 +9,9 @@ use std::process::Command;
 /// The compilers to try, best first, after the one that `CLANG` names.
 const COMPILERS: [&str; 5] = ["clang", "clang-19", "clang-18", "clang-16", "clang-14"];
 
-/// Processors whose system calls `io.bpf.c` knows; elsewhere its object is empty.
+/// Programs that need to know the processor's system calls.
+const OF_SYSTEM_CALLS: [&str; 2] = ["io", "calls"];
+/// Processors whose system calls they know; elsewhere their object is empty.
 const SYSTEM_CALLS_KNOWN: [&str; 2] = ["x86_64", "aarch64"];
 
 /// Builds the objects and tells the crate the hash of those that are shared, which names the pinned
@@ -29,6 +31,8 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "maps.h",
         "kernel.h",
         "peaks.h",
+        "calls.bpf.c",
+        "calls.h",
         "walk.bpf.c",
         "walk.h",
         "io.bpf.c",
@@ -39,20 +43,24 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "io_file.h",
         "io_maps.h",
         "io_row.h",
+        "io_socket.h",
         "io_uring.h",
         "kernel_io.h",
     ] {
         println!("cargo:rerun-if-changed={}", source.join(file).display());
     }
     let mut objects = Vec::new();
-    for name in ["task", "io", "walk"] {
+    for name in ["task", "io", "calls", "walk"] {
         let object = out.join(format!("{name}.bpf.o"));
-        if name == "io" && !SYSTEM_CALLS_KNOWN.contains(&architecture()?.as_str()) {
+        if OF_SYSTEM_CALLS.contains(&name)
+            && !SYSTEM_CALLS_KNOWN.contains(&architecture()?.as_str())
+        {
             std::fs::write(&object, "")?;
             continue;
         }
         compile(&source.join(format!("{name}.bpf.c")), &object, &include)?;
-        if name != "walk" {
+        // The others are loaded by each run for itself.
+        if ["task", "io"].contains(&name) {
             objects.extend(std::fs::read(&object)?);
         }
     }

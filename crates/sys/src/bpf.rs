@@ -12,6 +12,10 @@ mod unavailable;
 pub use unavailable::{Unavailable, probe};
 
 #[cfg(feature = "bpf")]
+mod batch;
+#[cfg(feature = "bpf")]
+mod calls;
+#[cfg(feature = "bpf")]
 mod files;
 #[cfg(feature = "bpf")]
 mod layout;
@@ -40,6 +44,8 @@ mod types;
 #[cfg(feature = "bpf")]
 mod walk;
 
+#[cfg(feature = "bpf")]
+pub use calls::{CallRow, Calls};
 #[cfg(feature = "bpf")]
 pub use files::{
     ExactSize, FileId, FileOptions, FileRest, FileRow, Files, Folder, SizeClasses, SocketInfo,

@@ -47,7 +47,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/store/src/export",
         table: "FORMATS",
-        parts: &["files", "processes", "series", "sockets"],
+        parts: &["files", "processes", "series", "sockets", "syscalls"],
     },
     Folder {
         path: "crates/cli/src/cmd",

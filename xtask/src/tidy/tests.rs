@@ -38,6 +38,7 @@ const CLEAN: &[(&str, &str)] = &[
     ("crates/store/src/export/processes.rs", "//! Processes.\n"),
     ("crates/store/src/export/series.rs", "//! Series.\n"),
     ("crates/store/src/export/sockets.rs", "//! Sockets.\n"),
+    ("crates/store/src/export/syscalls.rs", "//! Calls.\n"),
 ];
 
 /// The report on [`CLEAN`] with these files added or replaced.

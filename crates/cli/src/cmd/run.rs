@@ -127,6 +127,8 @@ pub struct RunOptions {
     pub files_max: u64,
     /// Whether the time that calls take is measured.
     pub times: bool,
+    /// Whether system calls are counted.
+    pub syscalls: bool,
     /// The limits, one a resource, in the order of the table of limits.
     pub limits: Vec<AskedLimit>,
     /// The grace asked for by name; see [`RunOptions::grace`].
@@ -190,6 +192,9 @@ fn check(args: RunArgs) -> Result<RunOptions> {
     let mechanism = args.watching.mechanism.map(mechanism);
     check_pair(level, mechanism)?;
     check_files(level, &args)?;
+    if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
+        bail!("--syscalls counts in the kernel: its mechanism is bpf, at level events or io");
+    }
     if args.command.first().is_none_or(|word| word.is_empty()) {
         bail!("the command is empty: give one, such as `plimsoll run -- make -j8`");
     }
@@ -210,6 +215,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         processes_max: args.report.max_processes,
         files_max: args.report.max_files,
         times: args.watching.times,
+        syscalls: args.watching.syscalls,
         limits: limits::collect(&args.limits.limit, args.limits.limits.as_deref())?,
         grace_asked: args.limits.grace.as_deref().map(grace).transpose()?,
         limit_exit_code: args.limits.limit_exit_code,
@@ -248,6 +254,10 @@ const fn mechanism(word: MechanismWord) -> Mechanism {
         MechanismWord::Connector => Mechanism::Connector,
         MechanismWord::Ptrace => Mechanism::Ptrace,
     }
+}
+
+fn other_than_bpf(mechanism: Option<Mechanism>) -> bool {
+    mechanism.is_some_and(|it| it != Mechanism::Bpf)
 }
 
 /// Refuses what only level io has at another level.

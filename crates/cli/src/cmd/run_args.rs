@@ -126,6 +126,10 @@ pub struct WatchingArgs {
     /// Measure the time that calls on each file take (with --level io)
     #[arg(long)]
     pub times: bool,
+    /// Count the system calls of each kind, their errors and the time they take (root, or CAP_BPF
+    /// and CAP_PERFMON)
+    #[arg(long)]
+    pub syscalls: bool,
 }
 
 /// Where the report goes.

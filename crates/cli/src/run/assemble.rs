@@ -15,6 +15,7 @@ use record::report::{Exceeded, Exit, ExitType, Report};
 use record::sample::{MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::{Absent, Number};
+use reduce::calls::CallSummary;
 use reduce::files::FileSummary;
 use reduce::live::{Basis, Live, LiveMemory, Reading};
 use reduce::settings::End;
@@ -46,6 +47,8 @@ pub(crate) struct Assembled {
     pub(crate) summary: Option<Summary>,
     /// The files, if they were asked for.
     pub(crate) files: Option<FileSummary>,
+    /// The system calls, if they were asked for.
+    pub(crate) calls: Option<CallSummary>,
     /// For the screen.
     pub(crate) extra: screen::Extra,
     /// The exit status of `plimsoll run`.
@@ -58,6 +61,8 @@ pub(crate) struct Seen {
     pub(crate) tree: Tree,
     /// Its files, if they were asked for.
     pub(crate) files: Option<FileSummary>,
+    /// Its system calls, if they were asked for.
+    pub(crate) calls: Option<CallSummary>,
 }
 
 /// Makes the report of a task that ended.
@@ -68,7 +73,7 @@ pub(crate) fn assemble(
     outcome: Outcome,
     options: &RunOptions,
 ) -> Assembled {
-    let Seen { tree, files } = seen;
+    let Seen { tree, files, calls } = seen;
     let events_lost = tree.events_lost();
     let summary = summarise(&mut facts, tree, hold, &outcome);
     let mut report = facts.report.clone();
@@ -91,10 +96,14 @@ pub(crate) fn assemble(
         report.file_systems.clone_from(&files.file_systems);
         extra.files = files.lines.iter().take(FILES_SHOWN).cloned().collect();
     }
+    if let Some(calls) = &calls {
+        report.system_calls.clone_from(&calls.kinds);
+    }
     Assembled {
         report,
         summary: Some(summary),
         files,
+        calls,
         extra,
         status,
     }
@@ -270,6 +279,7 @@ pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assemble
         report,
         summary: None,
         files: None,
+        calls: None,
         extra: screen::Extra::default(),
         status,
     }

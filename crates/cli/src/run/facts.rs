@@ -112,6 +112,7 @@ impl Facts {
             containers: Vec::new(),
             gpus: Vec::new(),
             file_systems: Vec::new(),
+            system_calls: Vec::new(),
             monitor,
         };
         Self {

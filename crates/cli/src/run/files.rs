@@ -1,5 +1,6 @@
 //! The files of the task, at level io: read from the mechanism, reduced to a table.
 
+use super::calls::Calls;
 use super::facts::Facts;
 use super::notifier::Notifier;
 use crate::cmd::run::{Level, RunOptions};
@@ -7,6 +8,7 @@ use anyhow::Result;
 #[cfg(feature = "bpf")]
 use record::file::FileKind;
 use record::unit::Nanos;
+use reduce::calls::CallSummary;
 use reduce::files::FileSummary;
 #[cfg(feature = "bpf")]
 use reduce::files::FileTable;
@@ -21,12 +23,13 @@ use std::path::Path;
 /// Where files are counted.
 pub(crate) const SOURCE: &str = "sys_exit";
 
-/// The files of one task, if they were asked for.
+/// The files of one task, and its system calls, if they were asked for.
 pub(crate) struct Files {
     #[cfg(feature = "bpf")]
     seen: Option<source::interpose::bpf::Files>,
     #[cfg(feature = "bpf")]
     table: FileTable,
+    calls: Calls,
 }
 
 impl Files {
@@ -44,7 +47,13 @@ impl Files {
             },
             #[cfg(feature = "bpf")]
             table: FileTable::new(usize::try_from(options.files_max).unwrap_or(usize::MAX)),
+            calls: Calls::begin(options, notifier)?,
         })
+    }
+
+    /// The system calls of the task; nothing if they were not asked for.
+    pub(crate) fn calls(&self, facts: &mut Facts) -> Option<CallSummary> {
+        self.calls.finish(facts)
     }
 
     /// Whether files are counted.

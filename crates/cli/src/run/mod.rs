@@ -1,6 +1,7 @@
 //! `plimsoll run`: the front, the monitor, and how they are started.
 
 mod assemble;
+mod calls;
 mod cause;
 mod command;
 mod containers;

@@ -402,7 +402,8 @@ impl<'a> Monitor<'a> {
         };
         let alive = !outcome.survivors.is_empty();
         let (tree, files, tellers) = self.eyes.part(alive, &mut self.facts);
-        let seen = Seen { tree, files };
+        let calls = tellers.0.calls(&mut self.facts);
+        let seen = Seen { tree, files, calls };
         let assembled = assemble(self.facts, seen, &self.hold, outcome, self.options);
         self.paper.write(&assembled, self.options);
         self.task.dismiss();

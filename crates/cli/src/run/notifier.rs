@@ -86,6 +86,7 @@ impl Notifier {
     ) -> Result<Self> {
         match (options.level, options.mechanism) {
             (Some(Level::Io), _) => Self::bpf(task, opening).context("--level io"),
+            _ if options.syscalls => Self::bpf(task, opening).context("--syscalls"),
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => {
                 Self::connector(task).context("--mechanism connector")

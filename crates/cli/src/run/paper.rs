@@ -168,6 +168,11 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
             export::sockets::write(&sockets.lines, &sockets.others, out)
         })?;
     }
+    if let Some(calls) = &done.calls {
+        write_file(&beside(".syscalls.jsonl"), |out| {
+            export::syscalls::write(&calls.processes, out)
+        })?;
+    }
     if options.with_series.is_some() {
         write_file(&beside(".series.csv"), |out| {
             export::series::write(&summary.series, out)

@@ -1,6 +1,7 @@
 //! The text report of one task: one screen that goes to stderr after the task ended.
 
 use super::amount::Marks;
+use super::calls;
 use super::containers;
 use super::files;
 use super::gpu;
@@ -82,6 +83,7 @@ pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
     if report.exit.kind != ExitType::NotStarted {
         top(extra, style, &mut out);
         files::table(report, extra, style, &mut out);
+        calls::table(report, style, &mut out);
     }
     for row in last_rows(report, marks) {
         row.render(style, &mut out);

@@ -29,6 +29,7 @@ mod output;
 mod signals;
 mod sockets;
 mod status;
+mod syscalls;
 mod terminal;
 mod transparency;
 mod tree;

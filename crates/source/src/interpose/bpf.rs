@@ -6,10 +6,14 @@
 use crate::notify::{Mechanism, Unusable};
 
 #[cfg(feature = "bpf")]
+mod calls;
+#[cfg(feature = "bpf")]
 mod files;
 #[cfg(feature = "bpf")]
 mod kind;
 
+#[cfg(feature = "bpf")]
+pub use calls::Calls;
 #[cfg(feature = "bpf")]
 pub(crate) use files::ROWS_MAX;
 #[cfg(feature = "bpf")]

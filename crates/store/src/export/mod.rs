@@ -6,6 +6,7 @@ pub mod jsonl;
 pub mod processes;
 pub mod series;
 pub mod sockets;
+pub mod syscalls;
 
 use crate::Error;
 use record::report::Report;

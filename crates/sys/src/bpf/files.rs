@@ -4,7 +4,6 @@
 //! empties; the paths of folders come through a ring buffer of their own. The programs are attached
 //! while a run on the node asks for files: every system call of the node passes them then.
 
-mod batch;
 mod layout;
 mod load;
 mod share;
@@ -13,10 +12,10 @@ mod socket;
 pub use layout::{ExactSize, FileId, FileRow, Folder, SizeClasses};
 pub use socket::SocketInfo;
 
+use super::batch;
 use super::layout::RUN_SLOTS;
 use super::load::{fd_bytes, update};
 use super::mapping::Mapping;
-use super::pinned::own;
 use super::programs::Shared;
 use super::ring::Ring;
 use super::run::create_ring;
@@ -28,9 +27,7 @@ use layout::{
 };
 use libbpf_rs::{MapCore, MapHandle};
 use share::Use;
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,8 +52,6 @@ const TIMES: u64 = 1;
 const FROM_EXEC: u64 = 2;
 /// About 150 bytes a folder.
 const RING_BYTES: usize = 1 << 20;
-/// `BPF_TRACE_ITER`.
-const TRACE_ITER: u32 = 28;
 
 /// What files were used that found no place in the table of rows, and what was not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -243,18 +238,7 @@ impl Files {
     /// # Errors
     /// The kernel's.
     pub fn pending(&self, take: &mut dyn FnMut(FileRow)) -> Result<(), Error> {
-        let program = self.used.dump.as_raw_fd();
-        // SAFETY: the descriptor is open; no options.
-        let link = unsafe { libbpf_sys::bpf_link_create(program, 0, TRACE_ITER, std::ptr::null()) };
-        let link = own("link of the pass over files in use", link)?;
-        // SAFETY: the descriptor is a link of an iterator.
-        let pass = unsafe { libbpf_sys::bpf_iter_create(link.as_raw_fd()) };
-        let mut pass = File::from(own("start of a pass over files in use", pass)?);
-        let mut bytes = Vec::new();
-        pass.read_to_end(&mut bytes).map_err(|source| Error::Call {
-            call: "read of files in use",
-            source,
-        })?;
+        let bytes = batch::pass(self.used.dump.as_fd())?;
         let ticks = self.ticks();
         for record in bytes.chunks_exact(DUMPED_BYTES + ROW_BYTES) {
             let (head, row) = record.split_at(DUMPED_BYTES);

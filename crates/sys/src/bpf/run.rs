@@ -1,5 +1,6 @@
 //! One run: its members, its events, its counters.
 
+use super::calls::Calls;
 use super::files::{FileOptions, Files};
 use super::layout::{RawEvent, add_run, added_key, decode, new_process};
 use super::load::{bpf_error, fd_bytes, lookup, update};
@@ -58,6 +59,14 @@ impl Run {
     /// [`Error::Unavailable`] if this kernel cannot have these programs, else the kernel's.
     pub fn follow_files(&self, options: FileOptions) -> Result<Files, Error> {
         Files::start(Arc::clone(&self.programs), self.slot, self.id, options)
+    }
+
+    /// Counts the system calls of this run's processes from now on.
+    ///
+    /// # Errors
+    /// As [`Run::follow_files`].
+    pub fn follow_calls(&self) -> Result<Calls, Error> {
+        Calls::start(Arc::clone(&self.programs), self.id)
     }
 }
 

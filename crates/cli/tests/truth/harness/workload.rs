@@ -41,6 +41,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "sockets",
     "storm",
     "stubborn",
+    "syscalls",
     "threadexec",
     "threads",
     "uring",

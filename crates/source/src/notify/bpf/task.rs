@@ -3,7 +3,7 @@
 use super::{NAME, unusable};
 use crate::error::Error;
 use crate::follow::tree::Counts;
-use crate::interpose::bpf::{Files, ROWS_MAX};
+use crate::interpose::bpf::{Calls, Files, ROWS_MAX};
 use crate::query::{proc_self_auxv, sys_cpu};
 use crate::root::Root;
 use record::event::{Event, Former};
@@ -41,13 +41,7 @@ impl Bpf {
     /// Where this user or this kernel cannot have them, in words that say what is missing.
     pub fn open() -> Result<Self, Error> {
         let run = TaskPrograms::open().and_then(|programs| programs.start_run());
-        let run = run.map_err(|error| match error {
-            sys::Error::Unavailable(why) => Error::Mechanism {
-                mechanism: NAME,
-                why: unusable(why).1,
-            },
-            source => broken(source),
-        })?;
+        let run = run.map_err(cannot)?;
         Ok(Self {
             run,
             root: None,
@@ -88,14 +82,15 @@ impl Bpf {
             times,
             from_exec: true,
         });
-        let files = files.map_err(|error| match error {
-            sys::Error::Unavailable(why) => Error::Mechanism {
-                mechanism: NAME,
-                why: unusable(why).1,
-            },
-            source => broken(source),
-        })?;
-        Ok(Files::new(files, times))
+        Ok(Files::new(files.map_err(cannot)?, times))
+    }
+
+    /// Counts the task's system calls, too, from now on.
+    ///
+    /// # Errors
+    /// This kernel cannot have these programs.
+    pub fn follow_calls(&self) -> Result<Calls, Error> {
+        Ok(Calls::new(self.run.follow_calls().map_err(cannot)?))
     }
 
     /// Appends what happened since the last call; bounded by what the ring holds (at most 4 MiB).
@@ -187,6 +182,17 @@ fn leave_out(event: &mut Event, root: u32, before: Nanos) {
         && *pid == root
     {
         own.cpu_wait = own.cpu_wait.map(|wait| wait.since(before));
+    }
+}
+
+/// The programs cannot be had, or not on this kernel.
+fn cannot(error: sys::Error) -> Error {
+    match error {
+        sys::Error::Unavailable(why) => Error::Mechanism {
+            mechanism: NAME,
+            why: unusable(why).1,
+        },
+        source => broken(source),
     }
 }
 

@@ -1,14 +1,36 @@
-//! Reading a hash map as a whole (`BPF_MAP_LOOKUP_BATCH`, Linux 5.6).
+//! Reading as a whole: a hash map (`BPF_MAP_LOOKUP_BATCH`, Linux 5.6), and what an iterator tells.
 
+use super::pinned::own;
 use crate::error::Error;
 use libbpf_rs::{MapCore, MapHandle};
-use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Entries a call.
 const ENTRIES: usize = 512;
 /// A bucket holds some entries; more than this in one is no hash.
 const ENTRIES_MAX: usize = 1 << 16;
+
+/// `BPF_TRACE_ITER`.
+const TRACE_ITER: u32 = 28;
+
+/// All that one pass of the iterator `program` writes.
+pub(super) fn pass(program: BorrowedFd<'_>) -> Result<Vec<u8>, Error> {
+    let program = program.as_raw_fd();
+    // SAFETY: the descriptor is open; no options.
+    let link = unsafe { libbpf_sys::bpf_link_create(program, 0, TRACE_ITER, std::ptr::null()) };
+    let link = own("link of a pass over threads", link)?;
+    // SAFETY: the descriptor is a link of an iterator.
+    let pass = unsafe { libbpf_sys::bpf_iter_create(link.as_raw_fd()) };
+    let mut pass = File::from(own("start of a pass over threads", pass)?);
+    let mut bytes = Vec::new();
+    pass.read_to_end(&mut bytes).map_err(|source| Error::Call {
+        call: "read of a pass over threads",
+        source,
+    })?;
+    Ok(bytes)
+}
 
 /// Gives every entry of `map` to `take`: those that are there all the while, each once, and some of
 /// those that come or go meanwhile.
