@@ -371,6 +371,33 @@ fn bpf_a_survivor_is_read_while_it_lives() {
     });
 }
 
+/// Sizes that a living thread gave up are with the others.
+#[test]
+fn bpf_sizes_of_a_survivor() {
+    with(Mechanism::Bpf, |mechanism| {
+        let run = Run::watched(mechanism, Vec::new()).options(["--level", "io"]);
+        let data = run.path("data");
+        let script = format!(
+            "(exec 3>{0}; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf %${{i}}s >&3; done; \
+             echo >{0}.ready; exec sleep 20) & \
+             while [ ! -s {0}.ready ]; do sleep 0.01; done; exit 0",
+            data.display()
+        );
+        let done = run.command(words!["/bin/sh", "-c", script]).finish();
+        done.expect_status(0);
+        let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+        let mut lines = text
+            .lines()
+            .filter_map(|it| serde_json::from_str::<FileLine>(it).ok());
+        let path = data.canonicalize().unwrap();
+        let line = lines.find(|line| line.path == path.to_str().unwrap());
+        let line = line.unwrap();
+        assert!(!line.sizes_exact, "{line:#?}");
+        let classes: Vec<_> = line.size_classes.iter().map(|it| it.writes).collect();
+        assert_eq!(classes, [1, 2, 4, 5], "{line:#?}");
+    });
+}
+
 /// Who may not have the programs is told before the task starts.
 #[test]
 fn level_io_says_what_it_needs() {

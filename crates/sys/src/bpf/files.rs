@@ -27,6 +27,8 @@ use layout::{
 };
 use libbpf_rs::{MapCore, MapHandle};
 use share::Use;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -239,17 +241,37 @@ impl Files {
     /// The kernel's.
     pub fn pending(&self, take: &mut dyn FnMut(FileRow)) -> Result<(), Error> {
         let bytes = batch::pass(self.used.dump.as_fd())?;
+        let mut classes = self.classes_left()?;
         let ticks = self.ticks();
         for record in bytes.chunks_exact(DUMPED_BYTES + ROW_BYTES) {
             let (head, row) = record.split_at(DUMPED_BYTES);
             if let Some((runs, file, pid)) = decode_dumped(head)
                 && runs.contains(&self.id)
-                && let Some(row) = decode_row(file, pid, row, ticks)
+                && let Some(mut decoded) = decode_row(file, pid, row, ticks)
             {
-                take(row);
+                if has_classes(row) {
+                    decoded.classes = classes.remove(&(pid, file)).map(Box::new);
+                }
+                take(decoded);
             }
         }
         Ok(())
+    }
+
+    /// By process and file, what belongs to no row of the table: to those of living threads.
+    fn classes_left(&self) -> Result<HashMap<(u32, FileId), SizeClasses>, Error> {
+        let mut left: HashMap<_, SizeClasses> = HashMap::new();
+        batch::every(&self.used.maps.classes, &mut |key, classes| {
+            if let Some(key) = decode_key(key).filter(|key| key.run == self.id)
+                && let Some(classes) = decode_classes(classes)
+            {
+                match left.entry((key.tgid, key.file)) {
+                    Entry::Occupied(mut sum) => sum.get_mut().add(&classes),
+                    Entry::Vacant(place) => _ = place.insert(classes),
+                }
+            }
+        })?;
+        Ok(left)
     }
 
     /// Gives what is known of the sockets that tasks of this node use, the last of them.

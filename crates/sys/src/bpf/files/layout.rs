@@ -59,6 +59,17 @@ pub struct SizeClasses {
     pub writes: [u32; SIZE_CLASSES],
 }
 
+impl SizeClasses {
+    /// Adds another sum.
+    pub(super) fn add(&mut self, other: &Self) {
+        let reads = self.reads.iter_mut().zip(other.reads);
+        let writes = self.writes.iter_mut().zip(other.writes);
+        for (sum, more) in reads.chain(writes) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
 /// A file as one thread used it, from one reading to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRow {
