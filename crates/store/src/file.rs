@@ -233,21 +233,21 @@ fn with_extension(prefix: &Path, extension: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
-fn running_name(path: &Path) -> PathBuf {
+pub(crate) fn running_name(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".running");
     path.with_file_name(name)
 }
 
-/// Makes a file that was not there; what a monitor that died left under that name goes. Never
-/// follows a link that someone else put there.
-fn identity(file: &File) -> io::Result<(u64, u64)> {
+pub(crate) fn identity(file: &File) -> io::Result<(u64, u64)> {
     let data = file.metadata()?;
     Ok((data.dev(), data.ino()))
 }
 
-fn create_new(path: &Path) -> io::Result<File> {
+/// Makes a file that was not there; what a monitor that died left under that name goes. Never
+/// follows a link that someone else put there.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let make = || OpenOptions::new().write(true).create_new(true).open(path);
     match make() {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

@@ -6,5 +6,6 @@
 mod error;
 pub mod export;
 pub mod file;
+pub mod place;
 
 pub use error::Error;

@@ -42,6 +42,32 @@ pub fn close_inherited(fds: &[RawFd]) {
     }
 }
 
+/// A copy of the descriptor `fd`, which this program was started with, to write to; neither of the
+/// two is passed on to programs.
+///
+/// # Errors
+/// If it is not open, or not for writing.
+pub fn take_for_writing(fd: RawFd) -> Result<OwnedFd, Error> {
+    // SAFETY: F_GETFL only reads flags.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    let flags = check("fcntl", i64::from(flags))?;
+    if flags & i64::from(libc::O_ACCMODE) == i64::from(libc::O_RDONLY) {
+        return Err(Error::Call {
+            call: "write",
+            source: std::io::Error::from_raw_os_error(libc::EBADF),
+        });
+    }
+    // SAFETY: the copy is of an open descriptor; the number is the lowest that it may get.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
+    check("fcntl", i64::from(copy))?;
+    // SAFETY: sets a flag of an open descriptor.
+    let kept = unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+    // SAFETY: the kernel just returned this descriptor and nobody else owns it.
+    let copy = unsafe { OwnedFd::from_raw_fd(copy) };
+    check("fcntl", i64::from(kept))?;
+    Ok(copy)
+}
+
 /// A pair of connected sockets that keep message borders (`SOCK_SEQPACKET`), closed on exec.
 pub fn channel() -> Result<(OwnedFd, OwnedFd), Error> {
     let mut fds = [0; 2];

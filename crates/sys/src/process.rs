@@ -130,6 +130,13 @@ pub fn real_uid() -> u32 {
     unsafe { libc::getuid() }
 }
 
+/// Size of a page in bytes, if the system tells.
+pub fn page_bytes() -> Option<u64> {
+    // SAFETY: takes a number, gives a number.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(size).ok().filter(|size| *size > 0)
+}
+
 /// Resource usage in the words of `getrusage(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {

@@ -47,12 +47,19 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/store/src/export",
         table: "FORMATS",
-        parts: &["files", "processes", "series", "sockets", "syscalls"],
+        parts: &[
+            "files",
+            "processes",
+            "quantities",
+            "series",
+            "sockets",
+            "syscalls",
+        ],
     },
     Folder {
         path: "crates/cli/src/cmd",
         table: "VERBS",
-        parts: &["run_args", "limits"],
+        parts: &["cctools_limits", "formats", "run_args", "limits"],
     },
     Folder {
         path: "xtask/src/tidy",

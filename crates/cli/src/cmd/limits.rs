@@ -1,5 +1,6 @@
 //! Limits as people write them: `--limit wall=2h,memory=4GiB` and files of flat `name = value`.
 
+use super::cctools_limits;
 use anyhow::{Context, Result, bail};
 use record::limit::{LIMITS, Limit, Resource};
 use record::quantity;
@@ -32,7 +33,11 @@ pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>>
     if let Some(path) = file {
         let source = format!("--limits {}", path.display());
         let text = read(path).with_context(|| source.clone())?;
-        for (name, value) in entries(&text).with_context(|| source.clone())? {
+        let entries = match cctools_limits::entries(&text) {
+            Some(entries) => entries,
+            None => entries(&text),
+        };
+        for (name, value) in entries.with_context(|| source.clone())? {
             add(&mut asked, &name, &value, &source)?;
         }
     }
@@ -225,6 +230,27 @@ mod tests {
             );
         }
         assert!(message(collect(&[], Some(Path::new("/nowhere/x")))).contains("/nowhere/x"));
+    }
+
+    #[test]
+    fn limits_of_cctools_are_known_by_their_form() {
+        for text in [
+            "# a comment\nwall_time: 90\n\n memory : 4096\ncores: 1.5\n",
+            r#"{"wall_time": [90, "s"], "memory": [4096, "MB"], "cores": [1.5, "cores"],
+                "category": "x", "exit_status": 0, "start": [1, "s"], "disk": [-1, "MB"]}"#,
+        ] {
+            let got = file(text).unwrap();
+            let values: Vec<_> = got.iter().map(|one| one.limit.value).collect();
+            assert_eq!(values, [90_000_000_000, 1500, 4 << 30], "{text}");
+        }
+        for (text, part) in [
+            ("memory: many", "512MiB"),
+            ("total_processes: 4", "cannot be limited here"),
+            ("wall_time: 1\nwall_time: 2", "two values"),
+            ("wall_time: 1\nmemory = 5", "not `name: value`"),
+        ] {
+            assert!(message(file(text)).contains(part), "{text}");
+        }
     }
 
     #[test]

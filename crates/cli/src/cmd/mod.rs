@@ -1,7 +1,9 @@
 //! The verbs of the one binary: words to options to one call.
 
+pub mod cctools_limits;
 pub mod completions;
 pub mod doctor;
+pub mod formats;
 pub mod limits;
 pub mod man;
 pub mod metrics;

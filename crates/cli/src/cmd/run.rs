@@ -1,7 +1,8 @@
 //! `plimsoll run`: its options, checked and in base units.
 
+use super::formats::{self, AskedFormat, Destination, Kind};
 use super::limits::{self, AskedLimit};
-use super::run_args::{self, DeathWord, FormatWord, LevelWord, MechanismWord, RunArgs, WithWord};
+use super::run_args::{self, CompatWord, DeathWord, LevelWord, MechanismWord, RunArgs, WithWord};
 use super::{Status, Verb};
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use store::export::{Details, Wants};
 
 /// Exit status when Plimsoll itself could not do what was asked, before the task started.
 pub const STATUS_OWN_FAILURE: Status = 125;
@@ -63,13 +65,11 @@ pub enum Series {
     Process,
 }
 
-/// Format of the report on stderr.
+/// Whose exit statuses are used instead of our own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
+pub enum Compat {
+    /// Those of CCTools' `resource_monitor`.
+    Cctools,
 }
 
 /// What to do with processes that outlive the command.
@@ -115,8 +115,12 @@ pub struct RunOptions {
     pub with_series: Option<Series>,
     /// The file that gets the report as one line.
     pub append: Option<PathBuf>,
-    /// The format asked for by name.
-    pub format: Option<Format>,
+    /// The formats asked for by name, with their places.
+    pub formats: Vec<AskedFormat>,
+    /// What single formats were asked for.
+    pub format_details: Details,
+    /// Whose exit statuses are used.
+    pub compat: Option<Compat>,
     /// No report on stderr.
     pub quiet: bool,
     /// A status line while the task runs.
@@ -164,11 +168,44 @@ impl RunOptions {
         self.grace_asked.unwrap_or(default)
     }
 
-    /// Whether the text report goes to a stderr of which `terminal` says if it is a terminal.
-    pub fn reports_on_stderr(&self, terminal: bool) -> bool {
-        let elsewhere = self.output.is_some() || self.append.is_some();
-        !self.quiet && (terminal || self.format.is_some() || !elsewhere)
+    /// The formats that go to stderr; unless there are some, and unless the report goes elsewhere,
+    /// the text, and always the text if `terminal` says that stderr is one.
+    pub fn on_stderr(&self, terminal: bool) -> Vec<Kind> {
+        let to_stderr = |one: &&AskedFormat| one.to == Destination::Stderr;
+        let asked: Vec<_> = self.formats.iter().filter(to_stderr).collect();
+        let elsewhere = self.output.is_some() || self.append.is_some() || !self.formats.is_empty();
+        if asked.is_empty() && !self.quiet && (terminal || !elsewhere) {
+            return vec![Kind::Text];
+        }
+        asked.into_iter().map(|one| one.kind).collect()
     }
+
+    /// Whether a format needs this.
+    pub fn wants(&self, what: Wants) -> bool {
+        self.formats.iter().any(|one| one.kind.wants() == what)
+    }
+
+    /// Exit status when Plimsoll itself could not do what was asked.
+    pub const fn own_failure(&self) -> Status {
+        match self.compat {
+            None => STATUS_OWN_FAILURE,
+            Some(Compat::Cctools) => cctools::MONITOR_ERROR,
+        }
+    }
+}
+
+/// Exit statuses of CCTools' `resource_monitor`.
+pub mod cctools {
+    use super::Status;
+
+    /// The task exited with a status other than 0, or a signal ended it.
+    pub const TASK_ERROR: Status = 1;
+    /// A limit was exceeded.
+    pub const OVERFLOW: Status = 2;
+    /// The time was over.
+    pub const TIME_EXPIRE: Status = 3;
+    /// The task could not be run.
+    pub const MONITOR_ERROR: Status = 4;
 }
 
 fn command() -> Command {
@@ -179,7 +216,14 @@ fn command() -> Command {
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {
-    crate::run::run(&options(matches)?)
+    let options = options(matches)?;
+    match crate::run::run(&options) {
+        Err(error) if options.compat.is_some() => {
+            crate::run::refuse(&error);
+            Ok(options.own_failure())
+        }
+        other => other,
+    }
 }
 
 /// The options of `plimsoll run` out of what clap understood.
@@ -195,6 +239,10 @@ fn check(args: RunArgs) -> Result<RunOptions> {
     if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
         bail!("--syscalls counts in the kernel: its mechanism is bpf, at level events or io");
     }
+    let output = args.report.output.as_deref().map(prefix).transpose()?;
+    let formats = formats::settle(&args.report.format, output.as_deref())?;
+    let with_series = series(&args.report.with);
+    check_formats(&formats, &args, with_series)?;
     if args.command.first().is_none_or(|word| word.is_empty()) {
         bail!("the command is empty: give one, such as `plimsoll run -- make -j8`");
     }
@@ -205,11 +253,16 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         interval: interval(&args.watching.interval)?,
         measure_dirs: args.watching.measure_dir,
         cgroup: !args.watching.no_cgroup,
-        output: args.report.output.as_deref().map(prefix).transpose()?,
+        output,
         with_processes: args.report.with.contains(&WithWord::Processes),
-        with_series: series(&args.report.with),
+        with_series,
         append: args.report.append,
-        format: args.report.format.map(format),
+        formats,
+        format_details: Details {
+            time_format: args.report.time_format,
+            ..Details::default()
+        },
+        compat: args.report.compat.map(compat),
         quiet: args.report.quiet,
         live: args.report.live,
         processes_max: args.report.max_processes,
@@ -270,6 +323,24 @@ fn check_files(level: Option<Level>, args: &RunArgs) -> Result<()> {
     }
     if args.report.with.contains(&WithWord::Files) {
         bail!("--with files needs --level io");
+    }
+    Ok(())
+}
+
+/// Refuses formats that other options exclude.
+fn check_formats(formats: &[AskedFormat], args: &RunArgs, series: Option<Series>) -> Result<()> {
+    for one in formats {
+        let name = one.kind.name();
+        if args.report.quiet && one.to == Destination::Stderr {
+            bail!("--quiet leaves stderr alone, --format {name} writes to it: give it a PATH");
+        }
+        if one.kind.wants() == Wants::Series && series == Some(Series::Process) {
+            bail!("--format {name} is made of the task's series: use --with series");
+        }
+    }
+    let time = |one: &AskedFormat| one.kind.name() == "time";
+    if args.report.time_format.is_some() && !formats.iter().any(time) {
+        bail!("--time-format is for --format time");
     }
     Ok(())
 }
@@ -345,10 +416,9 @@ fn series(words: &[WithWord]) -> Option<Series> {
     }
 }
 
-const fn format(word: FormatWord) -> Format {
+const fn compat(word: CompatWord) -> Compat {
     match word {
-        FormatWord::Text => Format::Text,
-        FormatWord::Json => Format::Json,
+        CompatWord::Cctools => Compat::Cctools,
     }
 }
 
@@ -538,10 +608,25 @@ mod tests {
 
     #[test]
     fn stderr_stays_clean_when_the_report_goes_elsewhere() {
-        assert!(parse("x").unwrap().reports_on_stderr(false));
-        assert!(!parse("--append f x").unwrap().reports_on_stderr(false));
-        assert!(parse("--append f x").unwrap().reports_on_stderr(true));
-        assert!(!parse("--quiet x").unwrap().reports_on_stderr(true));
+        let names = |line: &str, terminal| {
+            let kinds = parse(line).unwrap().on_stderr(terminal);
+            kinds.into_iter().map(Kind::name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("x", false), ["text"]);
+        assert_eq!(names("--append f x", false), [""; 0]);
+        assert_eq!(names("--append f x", true), ["text"]);
+        assert_eq!(names("--quiet x", true), [""; 0]);
+        assert_eq!(names("--format json x", true), ["json"]);
+        assert_eq!(names("--format json --append f x", false), ["json"]);
+        assert_eq!(
+            names("--format time --format text x", false),
+            ["time", "text"]
+        );
+        assert_eq!(names("--format json=f x", false), [""; 0]);
+        assert_eq!(names("--format json=f x", true), ["text"]);
+        assert_eq!(names("--output p --format json x", false), [""; 0]);
+        assert_eq!(names("--output p --format json=- x", false), ["json"]);
+        assert_eq!(names("--quiet --format json=f x", true), [""; 0]);
     }
 
     #[test]
@@ -560,6 +645,12 @@ mod tests {
             "--max-processes 1 x",
             "--kill-descendants --wait-descendants x",
             "--quiet --format json x",
+            "--quiet --format json=f --format time=fd:2 x",
+            "--time-format %e x",
+            "--time-format %e --format json x",
+            "--output p --with series:process --format cctools-series x",
+            "--format yaml x",
+            "--compat time x",
             "--limit wall=1 --limit wall=2 x",
         ] {
             assert!(parse(line).is_err(), "{line}");

@@ -1,5 +1,6 @@
 //! The command line of `plimsoll run`, as clap reads it: raw words, help texts, groups.
 
+use super::formats::{self, AskedFormat, FormatParser};
 use clap::{Args, ValueEnum};
 use record::limit::{LIMITS, LimitKind};
 use record::unit::Unit;
@@ -13,7 +14,9 @@ pub const USAGE: &str = "plimsoll run [OPTIONS] [--] COMMAND [ARG...]";
 /// Names of limits, exit statuses and examples, shown after the options.
 pub fn after_help() -> String {
     format!(
-        "Limits (--limit NAME=VALUE):\n{}\n{NOTE}\n\nExit status:\n{STATUSES}\n{}\n\n{EXAMPLES}",
+        "Formats (--format NAME[=PATH]):\n{}\n\nLimits (--limit NAME=VALUE):\n{}\n{NOTE}\n\n\
+         Exit status:\n{STATUSES}\n{}\n\n{EXAMPLES}",
+        formats::list(),
         limit_names(),
         limit_statuses()
     )
@@ -21,7 +24,8 @@ pub fn after_help() -> String {
 
 const NOTE: &str = "  \
   memory counts each page once and leaves out cache that can be dropped; rss is
-  the sum of the resident sets. --limits FILE holds lines such as wall = \"2h\".";
+  the sum of the resident sets. --limits FILE holds lines such as wall = \"2h\";
+  a limits file of CCTools is taken too.";
 
 const STATUSES: &str = "  \
   the task's own; 128+N if signal N ended it; 127 command not found, 126 not
@@ -34,6 +38,8 @@ Examples:
   plimsoll run --limit memory=4GiB,wall=2h -- ./simulate --steps 1000
   plimsoll run --output run1 --with processes,series python3 train.py
   plimsoll run --level io --output run1 -- ./convert in.nc out.nc
+  plimsoll run --format nextflow-trace=.command.trace -- bash .command.sh
+  plimsoll run --format json=fd:3 --format text ./job 3>report.json
   plimsoll run --append all.jsonl --category align --quiet bwa mem ref.fa r.fq
   plimsoll run --measure-only --limit memory=1GiB ./job";
 
@@ -152,11 +158,28 @@ pub struct ReportArgs {
     /// Add the report as one line to FILE
     #[arg(long, value_name = "FILE")]
     pub append: Option<PathBuf>,
-    /// Format of the report on stderr [default: text]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub format: Option<FormatWord>,
+    /// Write the report in this format too (repeatable; names below) to PATH, `-` for stderr or
+    /// fd:N; without PATH to PREFIX.<ext> if there is a PREFIX, else to stderr
+    #[arg(
+        long,
+        value_name = "NAME[=PATH]",
+        value_parser = FormatParser,
+        hide_possible_values = true
+    )]
+    pub format: Vec<AskedFormat>,
+    /// What `--format time` prints, as of `time -f`: '%e %M'
+    #[arg(long, value_name = "STRING", requires = "format")]
+    pub time_format: Option<String>,
+    /// Exit as this tool would [default: as below]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TOOL",
+        conflicts_with = "limit_exit_code"
+    )]
+    pub compat: Option<CompatWord>,
     /// No report on stderr
-    #[arg(long, short, conflicts_with = "format")]
+    #[arg(long, short)]
     pub quiet: bool,
     /// Show a status line while the task runs, if stderr is a terminal
     #[arg(long)]
@@ -272,13 +295,11 @@ pub enum WithWord {
     SeriesProcess,
 }
 
-/// Words for `--format`.
+/// Words for `--compat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FormatWord {
-    /// For people
-    Text,
-    /// For programs
-    Json,
+pub enum CompatWord {
+    /// CCTools' resource_monitor: 0 ok, 1 the task failed, 2 a limit, 3 the time, 4 the monitor
+    Cctools,
 }
 
 /// Words for `--on-monitor-death`.

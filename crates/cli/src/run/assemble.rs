@@ -6,7 +6,7 @@ use super::eyes::Eyes;
 use super::facts::{Facts, in_unit};
 use super::hold::{Broken, Hold};
 use crate::cmd::Status;
-use crate::cmd::run::RunOptions;
+use crate::cmd::run::{Compat, RunOptions, cctools};
 use crate::view::report as screen;
 use crate::view::status::Now;
 use record::identity::Ending;
@@ -181,12 +181,25 @@ fn measured(value: f64, unit: Unit) -> Number {
 
 fn status(enforced: Option<&Broken>, ending: Ending, options: &RunOptions) -> Status {
     let own = u8::try_from(ending.shell_status()).unwrap_or(u8::MAX);
+    if options.compat == Some(Compat::Cctools) {
+        return as_cctools(enforced, own);
+    }
     let Some(broken) = enforced else { return own };
     let kind = broken.verdict.limit.resource.kind();
     options
         .limit_exit_code
         .or(kind.map(|kind| kind.exit_status))
         .unwrap_or(own)
+}
+
+/// The exit status of CCTools' `resource_monitor`, which tells the kind of the end alone.
+fn as_cctools(enforced: Option<&Broken>, own: Status) -> Status {
+    match enforced.map(|broken| broken.verdict.limit.resource) {
+        Some(Resource::Wall) => cctools::TIME_EXPIRE,
+        Some(_) => cctools::OVERFLOW,
+        None if own != 0 => cctools::TASK_ERROR,
+        None => 0,
+    }
 }
 
 fn monitor(facts: &Facts, summary: &Summary, events_lost: u64) -> record::report::Monitor {

@@ -28,6 +28,7 @@ use source::root::Root;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
+use store::export::Wants;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
@@ -83,8 +84,9 @@ impl Eyes {
             interval: options.interval,
             max_processes: usize::try_from(options.processes_max).unwrap_or(usize::MAX),
             mechanism: notifier.kind(),
-            keep_processes: options.with_processes,
+            keep_processes: options.with_processes || options.wants(Wants::Processes),
             keep_series: match options.with_series {
+                None if options.wants(Wants::Series) => SeriesKind::Task,
                 None => SeriesKind::Off,
                 Some(Series::Task) => SeriesKind::Task,
                 Some(Series::Process) => SeriesKind::Process,

@@ -21,6 +21,7 @@ mod notifier;
 mod pace;
 mod paper;
 mod person;
+mod printed;
 mod reader;
 mod reaped;
 mod rhythm;
@@ -37,6 +38,15 @@ pub(crate) use start::run;
 #[allow(clippy::print_stderr, reason = "for failures that no report can carry")]
 pub(crate) fn warn(text: &str) {
     eprintln!("plimsoll: warning: {text}");
+}
+
+/// Tells the user why the task was not started.
+#[allow(
+    clippy::print_stderr,
+    reason = "a refusal before the task started goes to the user"
+)]
+pub(crate) fn refuse(error: &anyhow::Error) {
+    eprintln!("plimsoll: {}", chain(error));
 }
 
 /// An error and its causes as one line. Some errors of ours have their cause in their own words

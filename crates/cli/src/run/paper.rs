@@ -5,13 +5,16 @@ use super::assemble::{self, Assembled};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
-use crate::cmd::run::{Format, RunOptions};
+use super::printed::{Printed, Texts};
+use crate::cmd::formats::Kind;
+use crate::cmd::run::RunOptions;
+use crate::view::status;
 use crate::view::style::{Style, environment_allows_color};
-use crate::view::{report as screen, status};
 use anyhow::{Context, Result};
 use record::report::Report;
 use record::unit::Nanos;
 use std::io::{IsTerminal, Write};
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use store::export::{self, json, jsonl};
 use store::file::{Append, Output, write_file};
@@ -30,14 +33,16 @@ pub(crate) struct Paper {
     prefix: Option<PathBuf>,
     output: Option<Output>,
     append: Option<Append>,
+    printed: Printed,
     next_running: Nanos,
     next_live: Option<Nanos>,
     live_shown: bool,
 }
 
 impl Paper {
-    /// Makes sure that everything can be written, before the task starts.
-    pub(crate) fn check(options: &RunOptions) -> Result<Self> {
+    /// Makes sure that everything can be written, before the task starts. `inherited` are the
+    /// descriptors that we were started with.
+    pub(crate) fn check(options: &RunOptions, inherited: &[RawFd]) -> Result<Self> {
         let prefix = options.output.as_deref().map(absolute).transpose()?;
         let output = prefix.as_deref().map(Output::check).transpose()?;
         let append = options.append.as_deref().map(absolute).transpose()?;
@@ -47,6 +52,7 @@ impl Paper {
             prefix,
             output,
             append,
+            printed: Printed::check(options, inherited)?,
             next_running: Nanos(u64::MAX),
             next_live: live.then_some(Nanos(0)),
             live_shown: false,
@@ -62,6 +68,7 @@ impl Paper {
             .into_iter()
             .chain(append)
             .filter_map(Result::ok)
+            .chain(self.printed.identities())
             .collect()
     }
 
@@ -90,7 +97,7 @@ impl Paper {
             return;
         };
         let report = assemble::running_report(now, facts, eyes, hold);
-        let written = (json::FORMAT.encode)(&report).and_then(|text| output.write_running(&text));
+        let written = json::encode(&report).and_then(|text| output.write_running(&text));
         if let Err(error) = written {
             super::warn(&super::chain(&anyhow::Error::from(error)));
             // A full disk may have room in ten seconds; the task goes on in any case.
@@ -120,28 +127,31 @@ impl Paper {
         let append = self
             .append
             .map_or(Ok(()), |append| add_line(append, &done.report));
-        let lost = output.is_err() || append.is_err();
-        for error in [extras, output, append].into_iter().filter_map(Result::err) {
+        let texts = Texts::new(done, options);
+        let unprinted = self.printed.write(&texts);
+        let lost = output.is_err() || append.is_err() || !unprinted.is_empty();
+        let failed = [extras, output, append].into_iter().filter_map(Result::err);
+        for error in failed.chain(unprinted) {
             super::warn(&super::chain(&error));
         }
-        if let Err(error) = to_stderr(done, options, lost) {
+        if let Err(error) = to_stderr(&texts, options, lost) {
             super::warn(&super::chain(&error));
         }
     }
 }
 
 /// A path that stays the same when the working directory is left.
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn finish(output: Output, report: &Report) -> Result<()> {
-    let text = (json::FORMAT.encode)(report)?;
+    let text = json::encode(report)?;
     Ok(output.finish(&text)?)
 }
 
 fn add_line(append: Append, report: &Report) -> Result<()> {
-    let line = (jsonl::FORMAT.encode)(report)?;
+    let line = jsonl::encode(report)?;
     Ok(append.write(&line)?)
 }
 
@@ -182,22 +192,19 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
 }
 
 /// What was measured cannot be had again: if it is `lost` elsewhere (a full disk), it stands here.
-fn to_stderr(done: &Assembled, options: &RunOptions, lost: bool) -> Result<()> {
+fn to_stderr(texts: &Texts<'_>, options: &RunOptions, lost: bool) -> Result<()> {
     let stderr = std::io::stderr();
-    let asked = options.reports_on_stderr(stderr.is_terminal());
-    let instead = lost && !options.quiet;
-    if !asked && !instead {
-        return Ok(());
+    let mut kinds = options.on_stderr(stderr.is_terminal());
+    if kinds.is_empty() && lost && !options.quiet {
+        kinds.push(Kind::Text);
     }
-    let bytes = match options.format {
-        Some(Format::Json) => (json::FORMAT.encode)(&done.report)?,
-        Some(Format::Text) | None => {
-            let style = Style::of(&stderr, environment_allows_color());
-            screen::text(&done.report, &done.extra, style).into_bytes()
-        }
-    };
-    stderr
-        .lock()
-        .write_all(&bytes)
-        .context("cannot write the report to stderr")
+    let style = Style::of(&stderr, environment_allows_color());
+    for kind in kinds {
+        let text = texts.of(kind, style)?;
+        stderr
+            .lock()
+            .write_all(&text)
+            .context("cannot write the report to stderr")?;
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use super::task::Task;
 use super::words::ToFront;
 use super::{chain, warn};
 use crate::cmd::Status;
-use crate::cmd::run::{Mechanism, MonitorDeath, RunOptions};
+use crate::cmd::run::{Compat, Mechanism, MonitorDeath, RunOptions, cctools};
 use anyhow::{Context, Result};
 use source::query::proc_pid_schedstat;
 use source::root::Root;
@@ -68,7 +68,8 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
 fn asks_for_watching(options: &RunOptions) -> bool {
     options.output.is_some()
         || options.append.is_some()
-        || options.format.is_some()
+        || !options.formats.is_empty()
+        || options.compat.is_some()
         || options.level.is_some()
         || options.mechanism.is_some()
         || !options.limits.is_empty()
@@ -109,10 +110,6 @@ impl From<sys::Error> for Trouble {
 }
 
 /// In the monitor's process: starts the task and sees it through; the exit status.
-#[allow(
-    clippy::print_stderr,
-    reason = "a refusal before the task started goes to the user"
-)]
 fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status {
     // Without a second descriptor the front takes the status from our exit.
     let channel = front.as_fd().try_clone_to_owned();
@@ -124,8 +121,8 @@ fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status 
             ToFront::Bare
         }
         Err(Trouble::NoMeans(error) | Trouble::Refused(error)) => {
-            eprintln!("plimsoll: {}", chain(&error));
-            ToFront::Done(crate::cmd::run::STATUS_OWN_FAILURE)
+            super::refuse(&error);
+            ToFront::Done(options.own_failure())
         }
     };
     if let Ok(channel) = channel {
@@ -144,7 +141,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     let mask = signal::block_all();
     // Every stop of a traced process sends us SIGCHLD; the launcher's end is told by its channel.
     let signals = Signals::open(!signal::bit(SIGCHLD))?;
-    let mut paper = Paper::check(options)?;
+    let mut paper = Paper::check(options, inherited)?;
     let mut facts = Facts::gather(options);
     let path = match find(options) {
         Ok(path) => path,
@@ -231,6 +228,10 @@ fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {
 
 /// Reports a command that never ran.
 fn refuse(facts: Facts, paper: Paper, options: &RunOptions, status: Status, cause: &str) -> Status {
+    let status = match options.compat {
+        Some(Compat::Cctools) => cctools::MONITOR_ERROR,
+        None => status,
+    };
     let assembled = assemble::not_started(facts, status, cause);
     paper.write(&assembled, options);
     status

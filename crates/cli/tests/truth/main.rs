@@ -20,6 +20,7 @@ mod delegated;
 mod elsewhere;
 mod files;
 mod footprint;
+mod formats;
 mod gpu;
 mod harness;
 mod io;

@@ -1,0 +1,104 @@
+//! Limits as CCTools' `resource_monitor` reads them: lines of `name: value`, or its JSON with
+//! values of `[number, "unit"]`.
+
+use anyhow::{Context, Result, bail};
+
+/// Its name of a resource, ours, and the unit of its numbers.
+const NAMES: &[(&str, &str, &str)] = &[
+    ("wall_time", "wall", "s"),
+    ("cpu_time", "cpu", "s"),
+    ("cores", "cores", ""),
+    ("memory", "memory", "MiB"),
+    ("resident_memory", "memory", "MiB"),
+    ("virtual_memory", "virtual", "MiB"),
+    ("swap_memory", "swap", "MiB"),
+    ("max_concurrent_processes", "processes", ""),
+    ("disk", "footprint", "MiB"),
+    ("workdir_footprint", "footprint", "MiB"),
+    ("total_files", "files", ""),
+    ("workdir_num_files", "files", ""),
+    ("workdir_number_files_dirs", "files", ""),
+    ("bytes_read", "read", "MiB"),
+    ("bytes_written", "written", "MiB"),
+];
+
+/// Resources of a summary that are no limits there either.
+const NO_LIMITS: &[&str] = &[
+    "start",
+    "end",
+    "cores_avg",
+    "gpus",
+    "machine_cpus",
+    "machine_load",
+    "context_switches",
+    "fs_nodes",
+    "workers",
+];
+
+/// Names and values of limits in our words; none if `text` has not the form of these files.
+pub fn entries(text: &str) -> Option<Result<Vec<(String, String)>>> {
+    if let Ok(serde_json::Value::Object(members)) = serde_json::from_str(text) {
+        let resources: Vec<_> = members
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.as_array()?)))
+            .collect();
+        let limits = resources
+            .iter()
+            .map(|(name, value)| limit(name, value.first().and_then(serde_json::Value::as_f64)));
+        return (!resources.is_empty()).then(|| collect(limits));
+    }
+    let lines: Vec<_> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    let first = lines.first()?;
+    let of_lines = first.split_once(':').is_some_and(|(name, _)| {
+        let name = name.trim();
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    });
+    of_lines.then(|| collect(lines.iter().map(|line| pair(line))))
+}
+
+/// One `name: value`.
+///
+/// # Errors
+/// If it is of another form, or names what cannot be limited here.
+pub fn pair(text: &str) -> Result<Option<(String, String)>> {
+    let (name, value) = text
+        .split_once(':')
+        .with_context(|| format!("`{text}` is not `name: value`"))?;
+    let (name, value) = (name.trim(), value.trim());
+    match value.parse() {
+        Ok(number) => limit(name, Some(number)),
+        Err(_) => Ok(Some(
+            named(name).map(|(ours, _)| (ours.into(), value.into()))?,
+        )),
+    }
+}
+
+fn collect(
+    limits: impl Iterator<Item = Result<Option<(String, String)>>>,
+) -> Result<Vec<(String, String)>> {
+    limits.filter_map(Result::transpose).collect()
+}
+
+/// A limit, unless it is negative, which means none there.
+fn limit(name: &str, value: Option<f64>) -> Result<Option<(String, String)>> {
+    let value = value.with_context(|| format!("limit {name} must be a number"))?;
+    if value < 0.0 || NO_LIMITS.contains(&name) {
+        return Ok(None);
+    }
+    let (ours, unit) = named(name)?;
+    Ok(Some((ours.to_owned(), format!("{value}{unit}"))))
+}
+
+fn named(name: &str) -> Result<(&'static str, &'static str)> {
+    match NAMES.iter().find(|(theirs, ..)| *theirs == name) {
+        Some((_, ours, unit)) => Ok((ours, unit)),
+        None => {
+            let names: Vec<_> = NAMES.iter().map(|(theirs, ..)| *theirs).collect();
+            bail!("{name} cannot be limited here; {} can", names.join(", "))
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! WfFormat 1.5 of WfCommons: a workflow of this one task, as JSON.
+//!
+//! What is absent is left out; a task that was not started has no `execution`.
+
+use super::quantities::{number, seconds, whole};
+use super::{Format, Holds, Record, Wants};
+use crate::Error;
+use record::report::{Claim, Report};
+use serde_json::{Map, Value, json};
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "wfformat",
+    extension: "wfformat.json",
+    doc: "WfFormat 1.5, a workflow of one task",
+    holds: Holds::One,
+    wants: Wants::Report,
+    encode,
+};
+
+const VERSION: &str = "1.5";
+
+fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
+    let report = record.report;
+    let name = name(report);
+    let id = id(report);
+    let mut workflow = Map::new();
+    let task = json!({"name": name, "id": id, "parents": [], "children": []});
+    workflow.insert("specification".to_owned(), json!({"tasks": [task]}));
+    if let Some(execution) = execution(report, &id) {
+        workflow.insert("execution".to_owned(), execution);
+    }
+    let document = json!({
+        "name": name,
+        "schemaVersion": VERSION,
+        "createdAt": report.end,
+        "runtimeSystem": {"name": "plimsoll", "version": report.monitor.version},
+        "workflow": workflow,
+    });
+    let mut text = serde_json::to_vec_pretty(&document).map_err(|source| Error::Encode {
+        format: FORMAT.name,
+        source,
+    })?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// The category, else the program's name.
+fn name(report: &Report) -> String {
+    let program = report.task.command.first().map(String::as_str);
+    let program = program.and_then(|path| path.rsplit('/').next());
+    let name = report.task.category.as_deref().or(program);
+    name.filter(|name| !name.is_empty())
+        .unwrap_or("task")
+        .to_owned()
+}
+
+/// The identity, of the characters that WfFormat takes where tasks name one another.
+fn id(report: &Report) -> String {
+    let allowed = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.#".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    report.task.id.chars().map(allowed).collect()
+}
+
+fn execution(report: &Report, id: &str) -> Option<Value> {
+    let runtime = seconds(report, "wall_time")?;
+    let mut task = Map::new();
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            task.insert(name.to_owned(), value);
+        }
+    };
+    add("id", Some(json!(id)));
+    add("runtimeInSeconds", Some(json!(runtime)));
+    add("executedAt", Some(json!(report.start)));
+    add("command", command(report));
+    add("coreCount", cores(report).map(|cores| json!(cores)));
+    let percent = number(report, "cores_mean").map(|cores| json!(cores * 100.0));
+    add("avgCPU", percent);
+    add("readBytes", whole(report, "bytes_read").map(|n| json!(n)));
+    add(
+        "writtenBytes",
+        whole(report, "bytes_written").map(|n| json!(n)),
+    );
+    add("memoryInBytes", whole(report, "rss_peak").map(|n| json!(n)));
+    let named = !report.host.name.is_empty();
+    add("machines", named.then(|| json!([report.host.name])));
+    let mut execution = json!({
+        "makespanInSeconds": runtime,
+        "executedAt": report.start,
+        "tasks": [task],
+    });
+    if named && let Some(object) = execution.as_object_mut() {
+        object.insert("machines".to_owned(), json!([machine(report)]));
+    }
+    Some(execution)
+}
+
+/// An empty word has no place there: it is shown as a shell writes it.
+fn command(report: &Report) -> Option<Value> {
+    let shown = |word: &String| match word.as_str() {
+        "" => "''".to_owned(),
+        word => word.to_owned(),
+    };
+    let mut words = report.task.command.iter().map(shown);
+    let program = words.next()?;
+    Some(json!({"program": program, "arguments": words.collect::<Vec<_>>()}))
+}
+
+/// What the task asked for, else what it was given; at least 1.
+fn cores(report: &Report) -> Option<f64> {
+    let cores = |claims: &std::collections::BTreeMap<String, Claim>| {
+        claims.get("cores").map(|claim| claim.value.as_f64())
+    };
+    let cores = cores(&report.request).or_else(|| cores(&report.allocation))?;
+    Some(cores.max(1.0))
+}
+
+fn machine(report: &Report) -> Value {
+    let host = &report.host;
+    let mut machine = Map::new();
+    machine.insert("system".to_owned(), json!("linux"));
+    machine.insert("nodeName".to_owned(), json!(host.name));
+    if let Some(architecture) = &host.architecture {
+        machine.insert("architecture".to_owned(), json!(architecture));
+    }
+    if !host.kernel.is_empty() {
+        machine.insert("release".to_owned(), json!(host.kernel));
+    }
+    if host.memory_bytes > 0 {
+        machine.insert("memoryInBytes".to_owned(), json!(host.memory_bytes));
+    }
+    if host.cpus > 0 {
+        machine.insert("cpu".to_owned(), json!({"coreCount": host.cpus}));
+    }
+    Value::Object(machine)
+}

@@ -1,0 +1,250 @@
+//! Where one format of a report goes: a file that is replaced, one that is added to, or an open
+//! descriptor. Each is opened before the task starts, and written once after its end.
+
+use crate::Error;
+use crate::file::{Append, create_new, identity, running_name};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A place for one text.
+#[derive(Debug)]
+pub struct Place {
+    /// What messages call it.
+    path: PathBuf,
+    /// Taken when it is written.
+    kind: Option<Kind>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Written beside the file under this name, then renamed.
+    Beside { file: File, running: PathBuf },
+    /// Added at the end by one `write(2)`.
+    Append(Append),
+    /// Written as it stands: a descriptor, a pipe, a terminal, a device.
+    Direct(File),
+}
+
+impl Place {
+    /// A file that will replace what is there: never half written, as long as it is a regular one.
+    ///
+    /// # Errors
+    /// If it cannot be made beside `path`, or `path` names no file.
+    pub fn replacing(path: &Path) -> Result<Self, Error> {
+        let path = target(path)?;
+        let failed = |source| Error::Open {
+            path: path.clone(),
+            source,
+        };
+        if let Some(file) = open_special(&path).map_err(failed)? {
+            return Ok(Self::new(path, Kind::Direct(file)));
+        }
+        let running = running_name(&path);
+        let file = create_new(&running).map_err(failed)?;
+        Ok(Self::new(path, Kind::Beside { file, running }))
+    }
+
+    /// A file to which one text is added.
+    ///
+    /// # Errors
+    /// If it cannot be opened or made, or `path` names no file.
+    pub fn appending(path: &Path) -> Result<Self, Error> {
+        let path = target(path)?;
+        let special = open_special(&path).map_err(|source| Error::Open {
+            path: path.clone(),
+            source,
+        })?;
+        let kind = match special {
+            Some(file) => Kind::Direct(file),
+            None => Kind::Append(Append::check(&path)?),
+        };
+        Ok(Self::new(path, kind))
+    }
+
+    fn new(path: PathBuf, kind: Kind) -> Self {
+        let kind = Some(kind);
+        Self { path, kind }
+    }
+
+    /// An open file, called `name` in messages.
+    pub fn open(file: File, name: &str) -> Self {
+        Self::new(PathBuf::from(name), Kind::Direct(file))
+    }
+
+    /// The path, links followed where there is such a file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Device and inode of the file that is open.
+    ///
+    /// # Errors
+    /// If the file system does not tell.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        match &self.kind {
+            Some(Kind::Beside { file, .. } | Kind::Direct(file)) => identity(file),
+            Some(Kind::Append(append)) => append.identity(),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Writes the text where it belongs.
+    ///
+    /// # Errors
+    /// If not all of it was taken, or the file cannot be renamed. What was there before stays then.
+    pub fn write(mut self, text: &[u8]) -> Result<(), Error> {
+        let failed = |source| Error::Write {
+            path: self.path.clone(),
+            source,
+        };
+        match self.kind.take() {
+            None => Ok(()),
+            Some(Kind::Append(append)) => append.write(text),
+            Some(Kind::Direct(mut file)) => file.write_all(text).map_err(failed),
+            Some(Kind::Beside { mut file, running }) => {
+                let written = file.write_all(text).map_err(failed);
+                let renamed = written.and_then(|()| {
+                    fs::rename(&running, &self.path).map_err(|source| Error::Rename {
+                        from: running.clone(),
+                        to: self.path.clone(),
+                        source,
+                    })
+                });
+                if renamed.is_err() {
+                    remove(&running);
+                }
+                renamed
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(Kind::Beside { running, .. }) = &self.kind {
+            remove(running);
+        }
+    }
+}
+
+/// Nothing, or half of a text, was written: if it cannot be removed it is only that.
+fn remove(running: &Path) {
+    let _ = fs::remove_file(running);
+}
+
+/// The file behind `path`: a link to a file stays one.
+fn target(path: &Path) -> Result<PathBuf, Error> {
+    let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if ends_in_slash || path.file_name().is_none() {
+        return Err(Error::NoName {
+            prefix: path.to_owned(),
+        });
+    }
+    let path = match fs::symlink_metadata(path) {
+        Ok(data) if data.is_symlink() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+        _ => path.to_owned(),
+    };
+    if path.is_dir() {
+        return Err(Error::IsDirectory { path });
+    }
+    Ok(path)
+}
+
+/// A device, pipe or terminal that is there already; renaming would put a file in its place.
+fn open_special(path: &Path) -> io::Result<Option<File>> {
+    let data = match fs::metadata(path) {
+        Ok(data) if data.is_file() => return Ok(None),
+        Ok(data) => data,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // A named pipe is opened for both, or the task would wait for a reader.
+    let pipe = data.file_type().is_fifo();
+    let file = OpenOptions::new().read(pipe).write(true).open(path)?;
+    Ok(Some(file))
+}
+
+/// Whether `path` is the file that `other` is, by device and inode.
+pub fn is_same_file(path: &Path, other: &File) -> bool {
+    match (fs::metadata(path), other.metadata()) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.prom");
+        fs::write(&path, "old").unwrap();
+        let place = Place::replacing(&path).unwrap();
+        assert_eq!(names(dir.path()), [".a.prom.running", "a.prom"]);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        drop(place);
+        assert_eq!(names(dir.path()), ["a.prom"]);
+        Place::replacing(&path).unwrap().write(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(dir.path()), ["a.prom"]);
+    }
+
+    #[test]
+    fn what_is_added_comes_after_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("all.yml");
+        for text in ["- a\n", "- b\n"] {
+            let place = Place::appending(&path).unwrap();
+            place.write(text.as_bytes()).unwrap();
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"- a\n- b\n");
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        Place::replacing(&link).unwrap().write(b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_device_is_written_and_not_replaced() {
+        let full = Place::replacing(Path::new("/dev/full")).unwrap();
+        assert!(matches!(full.write(b"x"), Err(Error::Write { .. })));
+        Place::replacing(Path::new("/dev/null"))
+            .unwrap()
+            .write(b"x")
+            .unwrap();
+        let kept = fs::metadata("/dev/null").unwrap().file_type();
+        assert!(kept.is_char_device());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let refused = |path: &Path| Place::replacing(path).unwrap_err();
+        assert!(matches!(refused(dir.path()), Error::IsDirectory { .. }));
+        let missing = dir.path().join("no/such");
+        assert!(matches!(refused(&missing), Error::Open { .. }));
+        assert!(matches!(refused(Path::new("/")), Error::NoName { .. }));
+        assert!(matches!(refused(Path::new("a/")), Error::NoName { .. }));
+        assert!(Place::appending(&missing).is_err());
+    }
+}
