@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What packages are for; each includes those of the purposes before it, but for [`Purpose::Vm`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -27,6 +27,8 @@ enum Sign {
     Program(&'static str),
     /// A file.
     File(&'static str),
+    /// A python3 that can make an environment of its own.
+    Venv,
     /// The compiler that `CLANG` names, else one of those that the build looks for.
     Clang,
 }
@@ -56,6 +58,7 @@ const PACKAGES: &[(&str, Sign, Purpose)] = &[
     ("strace", Sign::Program("strace"), Purpose::Test),
     ("util-linux", Sign::Program("setpriv"), Purpose::Test),
     ("time", Sign::File("/usr/bin/time"), Purpose::Test),
+    ("python3-venv", Sign::Venv, Purpose::Test),
     (
         "liburing-dev",
         Sign::File("/usr/include/liburing.h"),
@@ -72,6 +75,9 @@ const PACKAGES: &[(&str, Sign, Purpose)] = &[
     ("xz-utils", Sign::Program("xz"), Purpose::Vm),
     ("python3-venv", Sign::Program("python3"), Purpose::Vm),
 ];
+
+/// As in the tests with Python programs.
+const PYTHONS: &[&str] = &["/usr/bin/python3", "python3"];
 
 /// As in the build script of `sys`.
 const CLANGS: &[&str] = &["clang", "clang-19", "clang-18", "clang-16", "clang-14"];
@@ -92,6 +98,12 @@ impl Sign {
         match self {
             Sign::Program(name) => step::find_program(name).is_some(),
             Sign::File(path) => Path::new(path).exists(),
+            Sign::Venv => PYTHONS.iter().any(|python| {
+                let mut words = Command::new(python);
+                words.args(["-c", "import ensurepip, venv"]);
+                let made = words.stderr(Stdio::null()).status();
+                made.is_ok_and(|status| status.success())
+            }),
             Sign::Clang => match std::env::var("CLANG") {
                 Ok(named) if named.contains('/') => Path::new(&named).exists(),
                 Ok(named) => step::find_program(&named).is_some(),
@@ -192,8 +204,8 @@ fn install(packages: &[&str]) -> Result<()> {
             .args(["install", "-y", "-qq", "--no-install-recommends"])
             .args(packages)
             .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null()),
+            .stdin(Stdio::null())
+            .stdout(Stdio::null()),
     )
 }
 

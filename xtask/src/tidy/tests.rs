@@ -36,6 +36,7 @@ const CLEAN: &[(&str, &str)] = &[
     ("crates/store/src/export/files.rs", "//! Files.\n"),
     ("crates/store/src/export/json.rs", "//! JSON.\n"),
     ("crates/store/src/export/processes.rs", "//! Processes.\n"),
+    ("crates/store/src/export/quantities.rs", "//! Quantities.\n"),
     ("crates/store/src/export/series.rs", "//! Series.\n"),
     ("crates/store/src/export/sockets.rs", "//! Sockets.\n"),
     ("crates/store/src/export/syscalls.rs", "//! Calls.\n"),

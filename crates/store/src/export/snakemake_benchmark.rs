@@ -37,7 +37,8 @@ const NEVER_MEASURED: &str = "-";
 fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     let report = record.report;
     let row = [
-        decimals(seconds(report, "wall_time")),
+        // Snakemake rounds this one twice.
+        decimals(seconds(report, "wall_time").map(|s| (s * 1e4).round() / 1e4)),
         whole(report, "wall_time").map_or_else(|| NOT_MEASURED.to_owned(), clock),
         decimals(mib(report, "rss_peak")),
         decimals(mib(report, "virtual_peak")),

@@ -1,0 +1,84 @@
+"""Makes the Python environment that holds the real readers of our formats, once.
+
+    python3 environment.py FOLDER
+
+FOLDER is made anew whenever the pinned packages change. Prints nothing if it is ready. Otherwise
+the last line says why it cannot be had, and the exit status is 3.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REQUIREMENTS = ["requirements.txt", "requirements-alone.txt"]
+SECONDS = 400
+
+
+def unavailable(why):
+    print(why)
+    sys.exit(3)
+
+
+def wanted():
+    """What a ready environment was made from."""
+    digest = hashlib.sha256(sys.version.encode())
+    for name in REQUIREMENTS:
+        with open(os.path.join(HERE, name), "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def run(words, what):
+    try:
+        done = subprocess.run(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        unavailable(f"{what}: no end after {SECONDS} s")
+    if done.returncode != 0:
+        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR")] or lines or ["no reason given"]
+        unavailable(f"{what}: {errors[-1][:200]}")
+
+
+def make(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError:
+        unavailable("python3 has no venv (package python3-venv)")
+    run([sys.executable, "-m", "venv", folder], "python3 -m venv")
+    pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--no-input"]
+    pip += ["--retries", "1"]
+    run(pip + ["-r", os.path.join(HERE, REQUIREMENTS[0])], "pip install of the readers")
+    alone = ["--no-deps", "-r", os.path.join(HERE, REQUIREMENTS[1])]
+    run(pip + alone, "pip install of the readers")
+
+
+def main(folder):
+    parent = os.path.dirname(os.path.abspath(folder))
+    try:
+        os.makedirs(parent, exist_ok=True)
+        lock = open(folder.rstrip("/") + ".lock", "w")
+    except OSError as error:
+        unavailable(f"no place for the readers: {error.strerror}")
+    # Tests of several programs want it at once.
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    mark = os.path.join(folder, "made-from")
+    try:
+        with open(mark) as file:
+            if file.read() == wanted():
+                return
+    except OSError:
+        pass
+    make(folder)
+    with open(mark, "w") as file:
+        file.write(wanted())
+
+
+main(sys.argv[1])
