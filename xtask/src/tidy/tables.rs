@@ -62,6 +62,11 @@ pub(crate) const FOLDERS: &[Folder] = &[
         parts: &["cctools_limits", "formats", "run_args", "limits"],
     },
     Folder {
+        path: "crates/cli/src/cmd/compat",
+        table: "TOOLS",
+        parts: &["getopt"],
+    },
+    Folder {
         path: "xtask/src/tidy",
         table: "CHECKS",
         parts: &["exceptions", "tree"],

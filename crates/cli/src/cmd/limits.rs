@@ -82,7 +82,11 @@ fn names() -> String {
     format!("the limits are {}", names.join(", "))
 }
 
-fn read(path: &Path) -> Result<String> {
+/// The text of a file of limits.
+///
+/// # Errors
+/// If it cannot be read, or is too long to be one.
+pub fn read(path: &Path) -> Result<String> {
     let mut text = String::new();
     File::open(path)?
         .take(FILE_BYTES_MAX + 1)

@@ -1,6 +1,7 @@
 //! The verbs of the one binary: words to options to one call.
 
 pub mod cctools_limits;
+pub mod compat;
 pub mod completions;
 pub mod doctor;
 pub mod formats;
@@ -42,6 +43,7 @@ pub struct Verb {
 pub const VERBS: &[&Verb] = &[
     &run::VERB,
     &doctor::VERB,
+    &compat::VERB,
     &completions::VERB,
     &man::VERB,
     &metrics::VERB,
@@ -137,6 +139,13 @@ impl Refusal {
         } else {
             0
         }
+    }
+
+    /// The message without what clap adds around it.
+    pub fn message(&self) -> String {
+        let text = self.clap.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        first.strip_prefix("error: ").unwrap_or(first).to_owned()
     }
 
     /// Prints the message where it belongs: help to stdout, errors to stderr.

@@ -44,6 +44,12 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     let report = record.report;
     let mut members = about(report)?;
     members.extend(resources(report));
+    // The user's own, as resource_monitor takes them by --verbatim-to-summary.
+    for (name, text) in &report.task.labels {
+        if members.iter().all(|(known, _)| known != name) {
+            members.push((name, json!(text).to_string()));
+        }
+    }
     let peaks = peak_times(report);
     if !peaks.is_empty() {
         members.push(("peak_times", object(&peaks, "  ")?));
@@ -54,14 +60,14 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
 }
 
 /// A member and its value as JSON.
-type Member = (&'static str, String);
+type Member<'a> = (&'a str, String);
 
-fn member(name: &'static str, value: &Value) -> Member {
+fn member<'a>(name: &'a str, value: &Value) -> Member<'a> {
     (name, value.to_string())
 }
 
 /// One member a line, in this order, as `resource_monitor` prints it.
-fn object(members: &[Member], indent: &str) -> Result<String, Error> {
+fn object(members: &[Member<'_>], indent: &str) -> Result<String, Error> {
     let mut text = String::from("{");
     for (index, (name, value)) in members.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
@@ -75,7 +81,7 @@ fn object(members: &[Member], indent: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-fn about(report: &Report) -> Result<Vec<Member>, Error> {
+fn about(report: &Report) -> Result<Vec<Member<'_>>, Error> {
     let task = &report.task;
     let mut members = vec![
         member("host", &json!(report.host.name)),
@@ -126,7 +132,7 @@ fn exit_status(report: &Report) -> Option<i32> {
 }
 
 /// A limit that was exceeded, with the limit as its value.
-fn exceeded(one: &Exceeded) -> Option<Member> {
+fn exceeded(one: &Exceeded) -> Option<Member<'static>> {
     let (_, name, unit) = LIMITS.iter().find(|(ours, ..)| *ours == one.resource)?;
     let limit = one.limit.as_f64();
     let value = match one.unit {
@@ -144,7 +150,7 @@ fn round(value: f64, decimals: i32) -> f64 {
     (value * factor).round() / factor
 }
 
-fn resources(report: &Report) -> Vec<Member> {
+fn resources(report: &Report) -> Vec<Member<'static>> {
     let mut members = Vec::new();
     let mut add = |name: &'static str, value: Option<Value>, unit: &str| {
         if let Some(value) = value {
@@ -184,7 +190,7 @@ fn resources(report: &Report) -> Vec<Member> {
 }
 
 /// Seconds since the start at which a peak was reached.
-fn peak_times(report: &Report) -> Vec<Member> {
+fn peak_times(report: &Report) -> Vec<Member<'static>> {
     let peaks = [
         ("memory", memory_metric(report)),
         ("virtual_memory", "virtual_peak"),

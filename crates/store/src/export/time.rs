@@ -6,7 +6,7 @@
 use super::quantities::{command, kib, seconds, sum, whole};
 use super::{Details, Format, Holds, Record, Wants};
 use crate::Error;
-use record::report::Report;
+use record::report::{ExitType, Report};
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -83,6 +83,11 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
 /// The line before the numbers, if the command failed.
 fn verdict(report: &Report) -> String {
     let status = report.exit.code.or(report.exit.status);
+    if report.exit.kind == ExitType::NotStarted {
+        let why = report.exit.cause.as_deref().unwrap_or_default();
+        let status = status.map_or_else(|| UNKNOWN.to_owned(), |status| status.to_string());
+        return format!("time: cannot run {why}\nCommand exited with non-zero status {status}\n");
+    }
     match (report.exit.signal, status) {
         (Some(signal), _) => format!("Command terminated by signal {signal}\n"),
         (None, Some(status)) if status != 0 => {
