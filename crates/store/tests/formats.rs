@@ -14,7 +14,7 @@ use record::unit::Nanos;
 use reduce::series::{Row, Series, TASK_COLUMNS};
 use std::fs;
 use std::path::{Path, PathBuf};
-use store::export::{Details, FORMATS, Format, Record, Wants, format};
+use store::export::{Details, FORMATS, Format, Record, TaskOutput, Wants, format};
 
 /// A folder of `fixtures/formats`: a report, its processes if it has some, and what is expected.
 struct Case {
@@ -166,6 +166,33 @@ fn what_is_absent_stays_absent() {
     assert!(!case.plain("wfformat").contains("memoryInBytes"));
     assert!(!case.plain("otlp-json").contains("process.memory"));
     assert!(case.plain("time").contains("(kbytes): ?\n"));
+}
+
+/// The record with everything that can be asked for beside the report.
+#[test]
+fn a_full_record_of_kickstart_reads_as_it_always_has() {
+    let case = Case::called("hostile");
+    let output = |name, data: Option<&str>| TaskOutput {
+        name,
+        file_name: data.is_none().then(|| "/home/ada/a: \"b\"".to_owned()),
+        size_bytes: data.map(|data| data.len() as u64 + 9),
+        data: data.map(str::to_owned),
+        truncated: true,
+    };
+    let odd = ("A=\"b\"".to_owned(), "- c: #\n\u{1b}[0m".to_owned());
+    let details = Details {
+        environment: Some(vec![("HOME".to_owned(), "/home/ada".to_owned()), odd]),
+        outputs: vec![
+            output("stdout", Some("...\n---\n- a: 'b\n\ttab\u{0}\r\n")),
+            output("stderr", None),
+        ],
+        ..details()
+    };
+    let format = format("kickstart").unwrap();
+    compare(
+        &case.folder.join("full.kickstart.yml"),
+        &case.text(format, &details),
+    );
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn record(report: &Report) -> Record<'_> {
         time_quiet: false,
         kickstart_brief: false,
         environment: None,
+        outputs: Vec::new(),
     };
     Record {
         report,

@@ -57,15 +57,46 @@ pub fn take_for_writing(fd: RawFd) -> Result<OwnedFd, Error> {
             source: std::io::Error::from_raw_os_error(libc::EBADF),
         });
     }
-    // SAFETY: the copy is of an open descriptor; the number is the lowest that it may get.
-    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
-    check("fcntl", i64::from(copy))?;
+    let copy = duplicate(fd)?;
     // SAFETY: sets a flag of an open descriptor.
     let kept = unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
-    // SAFETY: the kernel just returned this descriptor and nobody else owns it.
-    let copy = unsafe { OwnedFd::from_raw_fd(copy) };
     check("fcntl", i64::from(kept))?;
     Ok(copy)
+}
+
+/// A copy of the descriptor `fd` above standard error, for this process and the programs that it
+/// starts: its number.
+///
+/// # Errors
+/// If it is not open.
+pub fn copy(fd: RawFd) -> Result<RawFd, Error> {
+    // SAFETY: the number is the lowest that the copy may get.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD, 3) };
+    check("fcntl", i64::from(copy))?;
+    Ok(copy)
+}
+
+/// A copy of the open descriptor `fd` that is not passed on to programs.
+///
+/// # Errors
+/// If it is not open.
+pub fn duplicate(fd: RawFd) -> Result<OwnedFd, Error> {
+    // SAFETY: the number is the lowest that the copy may get.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
+    check("fcntl", i64::from(copy))?;
+    // SAFETY: the kernel just returned this descriptor and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// Makes `file` the standard descriptor `fd` (0, 1 or 2) of this process and the programs that it
+/// starts.
+///
+/// # Errors
+/// If the kernel has no room.
+pub fn redirect(fd: RawFd, file: BorrowedFd<'_>) -> Result<(), Error> {
+    // SAFETY: both are descriptors; the standard ones are owned by nobody.
+    let result = unsafe { libc::dup3(file.as_raw_fd(), fd, 0) };
+    check("dup3", i64::from(result)).map(drop)
 }
 
 /// A pair of connected sockets that keep message borders (`SOCK_SEQPACKET`), closed on exec.

@@ -11,6 +11,7 @@ use record::quantity;
 use record::unit::{Bytes, Nanos, Unit};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use store::export::{Details, Wants};
@@ -119,6 +120,8 @@ pub struct RunOptions {
     pub formats: Vec<AskedFormat>,
     /// What single formats were asked for.
     pub format_details: Details,
+    /// The outputs of the task that a record shows.
+    pub captures: Vec<Capture>,
     /// Whose exit statuses are used.
     pub compat: Option<Compat>,
     /// No report on stderr.
@@ -194,6 +197,30 @@ impl RunOptions {
     }
 }
 
+/// An output of the task that its record shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// `stdout` or `stderr`.
+    pub name: &'static str,
+    /// Where it goes.
+    pub file: CapturedFile,
+    /// The record shows the end of it, this much.
+    pub bytes_max: u64,
+    /// Whether the record shows it only if the task failed.
+    pub omitted_on_success: bool,
+}
+
+/// Where an output of the task goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapturedFile {
+    /// Where ours goes.
+    Inherited,
+    /// A file that stays.
+    Named(PathBuf),
+    /// An open file without a name.
+    Temporary(RawFd),
+}
+
 /// Exit statuses of CCTools' `resource_monitor`.
 pub mod cctools {
     use super::Status;
@@ -262,6 +289,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
             time_format: args.report.time_format,
             ..Details::default()
         },
+        captures: Vec::new(),
         compat: args.report.compat.map(compat),
         quiet: args.report.quiet,
         live: args.report.live,

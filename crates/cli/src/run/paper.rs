@@ -127,7 +127,7 @@ impl Paper {
         let append = self
             .append
             .map_or(Ok(()), |append| add_line(append, &done.report));
-        let texts = Texts::new(done, options);
+        let texts = Texts::new(done, options, &self.printed);
         let unprinted = self.printed.write(&texts);
         let lost = output.is_err() || append.is_err() || !unprinted.is_empty();
         let failed = [extras, output, append].into_iter().filter_map(Result::err);

@@ -3,7 +3,7 @@
 
 use super::assemble::Assembled;
 use crate::cmd::formats::{Destination, Kind};
-use crate::cmd::run::RunOptions;
+use crate::cmd::run::{CapturedFile, RunOptions};
 use crate::view::report as screen;
 use crate::view::style::Style;
 use anyhow::{Context, Result, bail};
@@ -12,15 +12,22 @@ use reduce::series::Series;
 use std::fs::File;
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, RawFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
-use store::export::{Details, Record, Wants};
+use store::export::{Details, Record, TaskOutput, Wants};
 use store::place::{Place, is_same_file};
 use sys::{descriptor, process};
 
-/// The places of the formats that do not go to stderr.
+/// Most of an output of the task that a record shows, whatever is asked for.
+const OUTPUT_BYTES_MAX: u64 = 1 << 28;
+
+/// The places of the formats that do not go to stderr, and the outputs of the task that they show.
 #[derive(Debug)]
-pub(crate) struct Printed(Vec<(Kind, Place)>);
+pub(crate) struct Printed {
+    places: Vec<(Kind, Place)>,
+    /// Files without a name, by the name of the output.
+    captured: Vec<(&'static str, File)>,
+}
 
 impl Printed {
     /// Opens every place; `inherited` are the descriptors that we were started with.
@@ -45,13 +52,54 @@ impl Printed {
                 place.with_context(|| format!("--format {name}"))?,
             ));
         }
-        Ok(Self(places))
+        let mut captured = Vec::new();
+        for capture in &options.captures {
+            if let CapturedFile::Temporary(fd) = capture.file {
+                let file = descriptor::take_for_writing(fd)?;
+                captured.push((capture.name, File::from(file)));
+            }
+        }
+        Ok(Self { places, captured })
     }
 
     /// Device and inode of the files that are ours.
     pub(crate) fn identities(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         // One that its file system does not tell of counts as the task's.
-        self.0.iter().filter_map(|(_, place)| place.identity().ok())
+        self.places
+            .iter()
+            .filter_map(|(_, place)| place.identity().ok())
+    }
+
+    /// The outputs of the task, as far as they are to be shown of one that ended so.
+    pub(crate) fn outputs(&self, options: &RunOptions, done: &Assembled) -> Vec<TaskOutput> {
+        let succeeded = done.report.exit.code == Some(0);
+        let shown = options.captures.iter().map(|capture| {
+            let file = self.captured.iter().find(|(name, _)| *name == capture.name);
+            let omitted = capture.omitted_on_success && succeeded;
+            let read = file.map(|(_, file)| end_of(file, capture.bytes_max));
+            let (size_bytes, data) = match read {
+                Some(Ok((size, data))) => (Some(size), Some(data)),
+                Some(Err(error)) => {
+                    super::warn(&format!("the task's {} is lost: {error}", capture.name));
+                    (None, None)
+                }
+                None => (None, None),
+            };
+            let length = data.as_ref().map_or(0, |data| data.len() as u64);
+            TaskOutput {
+                name: capture.name,
+                file_name: match &capture.file {
+                    CapturedFile::Named(path) => Some(path.display().to_string()),
+                    _ => None,
+                },
+                truncated: size_bytes.is_some_and(|size| size > length),
+                size_bytes,
+                data: data
+                    .filter(|data| !omitted && !data.is_empty())
+                    .map(|data| String::from_utf8_lossy(&data).into_owned()),
+            }
+        });
+        shown.collect()
     }
 
     /// Writes them all; what could not be written.
@@ -60,9 +108,18 @@ impl Printed {
             let text = texts.of(kind, Style::PLAIN)?;
             Ok(place.write(&text)?)
         };
-        let written = self.0.into_iter().map(write);
+        let written = self.places.into_iter().map(write);
         written.filter_map(Result::err).collect()
     }
+}
+
+/// How long `file` is, and its end.
+fn end_of(file: &File, bytes_max: u64) -> std::io::Result<(u64, Vec<u8>)> {
+    let size = file.metadata()?.len();
+    let kept = size.min(bytes_max).min(OUTPUT_BYTES_MAX);
+    let mut data = vec![0; usize::try_from(kept).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut data, size - kept)?;
+    Ok((size, data))
 }
 
 fn open_descriptor(fd: RawFd, inherited: &[RawFd]) -> Result<Place> {
@@ -103,7 +160,7 @@ pub(crate) struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     /// Of the task that ended.
-    pub(crate) fn new(done: &'a Assembled, options: &RunOptions) -> Self {
+    pub(crate) fn new(done: &'a Assembled, options: &RunOptions, printed: &Printed) -> Self {
         let summary = done.summary.as_ref();
         let processes = match summary {
             Some(summary) if options.wants(Wants::Processes) => summary.processes.iter().collect(),
@@ -116,6 +173,7 @@ impl<'a> Texts<'a> {
             series: series.filter(|series| !series.by_process()),
             details: Details {
                 page_bytes: process::page_bytes(),
+                outputs: printed.outputs(options, done),
                 ..options.format_details.clone()
             },
         }

@@ -14,6 +14,7 @@
 
 mod bad_places;
 mod bounds;
+mod compat;
 mod cpu;
 mod deaths;
 mod delegated;

@@ -6,7 +6,7 @@
 //! name.
 
 use super::quantities::{kib, seconds, whole};
-use super::{Details, Format, Holds, Record, Wants};
+use super::{Details, Format, Holds, Record, TaskOutput, Wants};
 use crate::Error;
 use record::report::{Process, Report, Usage};
 use record::unit::Nanos;
@@ -61,6 +61,13 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     out.text("cwd", Some(&report.task.cwd));
     if !details.kickstart_brief {
         machine(report, details, &mut out);
+    }
+    if !details.outputs.is_empty() {
+        out.open("files");
+        for output in &details.outputs {
+            task_output(output, &mut out);
+        }
+        out.close("files", "{}");
     }
     if let Some(environment) = &details.environment {
         out.open("environment");
@@ -334,6 +341,17 @@ fn machine(report: &Report, details: &Details, out: &mut Yaml) {
     out.raw("cpu_count", known(host.cpus));
     out.text("cpu_model", host.cpu_model.as_deref());
     out.close("machine", "{}");
+}
+
+fn task_output(output: &TaskOutput, out: &mut Yaml) {
+    out.open(output.name);
+    out.text("file_name", output.file_name.as_deref());
+    out.raw("size", output.size_bytes);
+    if let Some(data) = &output.data {
+        out.raw("data_truncated", Some(output.truncated));
+        out.text("data", Some(data));
+    }
+    out.close(output.name, "{}");
 }
 
 /// The limits of the task, not those of getrlimit(2), which Plimsoll leaves as they are.

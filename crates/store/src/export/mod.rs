@@ -53,6 +53,23 @@ pub struct Details {
     pub kickstart_brief: bool,
     /// The environment of the command, where `kickstart` was asked for it.
     pub environment: Option<Vec<(String, String)>>,
+    /// The outputs of the task that `kickstart` shows.
+    pub outputs: Vec<TaskOutput>,
+}
+
+/// An output of the task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskOutput {
+    /// `stdout` or `stderr`.
+    pub name: &'static str,
+    /// The file it went to, if that has a name.
+    pub file_name: Option<String>,
+    /// How long it is, if that is known.
+    pub size_bytes: Option<u64>,
+    /// The end of it, if it is to be shown.
+    pub data: Option<String>,
+    /// Whether something came before `data`.
+    pub truncated: bool,
 }
 
 /// What a file of a format holds.

@@ -93,6 +93,14 @@ def kickstart(case):
         same(status["signalled_signal"], case.report["exit"]["signal"], case.folder)
     elif case.started():
         same(status["regular_exitcode"], case.report["exit"]["code"], case.folder)
+    full = os.path.join(case.folder, "full.kickstart.yml")
+    if os.path.exists(full):
+        with open(full, encoding="utf-8") as file:
+            (record,) = yaml.safe_load(file)
+        same(record["files"]["stdout"]["data"], "...\n---\n- a: 'b\n\ttab\0\r\n", full)
+        same(record["files"]["stderr"]["file_name"], '/home/ada/a: "b"', full)
+        odd = {"HOME": "/home/ada", 'A="b"': "- c: #\n\x1b[0m"}
+        same(record["environment"], odd, full)
     # Appended to one another they stay one list.
     same(len(yaml.safe_load(case.text("kickstart.yml") * 3)), 3, case.folder)
 

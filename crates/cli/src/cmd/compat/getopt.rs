@@ -74,6 +74,11 @@ impl Line {
         self.given.iter().any(|(option, _)| option.is(name))
     }
 
+    /// The place of an option's last mention among all.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.given.iter().rposition(|(option, _)| option.is(name))
+    }
+
     /// The values of an option, in the order of the line.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a OsStr> {
         let given = self.given.iter().filter(move |(option, _)| option.is(name));

@@ -2,6 +2,7 @@
 //! its exit statuses. What it cannot do it refuses by name.
 
 pub mod getopt;
+pub mod kickstart;
 
 pub mod resource_monitor;
 pub mod time;
@@ -40,7 +41,7 @@ pub struct Tool {
 }
 
 /// Every tool.
-pub const TOOLS: &[&Tool] = &[&time::TOOL, &resource_monitor::TOOL];
+pub const TOOLS: &[&Tool] = &[&time::TOOL, &resource_monitor::TOOL, &kickstart::TOOL];
 
 const ARGS: &str = "args";
 

@@ -39,9 +39,11 @@ fn options(line: Line, default: Option<String>) -> Result<crate::cmd::run::RunOp
     if line.rest.is_empty() {
         bail!("missing program to run; see --help");
     }
+    // The later of the two.
+    let portable = line.position("portability") > line.position("format");
     let format = if line.has("verbose") {
         None
-    } else if line.has("portability") {
+    } else if portable {
         Some(PORTABLE_FORMAT.to_owned())
     } else {
         let given = line.text("format")?.map(str::to_owned);
@@ -64,8 +66,10 @@ fn options(line: Line, default: Option<String>) -> Result<crate::cmd::run::RunOp
             false => Destination::Replaced(file.into()),
         };
     }
+    // The POSIX form has no room for the line before the numbers.
+    let quiet = line.has("quiet") || format.as_deref() == Some(PORTABLE_FORMAT);
     options.format_details.time_format = format;
-    options.format_details.time_quiet = line.has("quiet");
+    options.format_details.time_quiet = quiet;
     Ok(options)
 }
 
@@ -93,6 +97,8 @@ mod tests {
         assert_eq!(format(&["ls"], Some("%e")), "%e");
         assert_eq!(format(&["-p", "ls"], Some("%e")), PORTABLE_FORMAT);
         assert_eq!(format(&["-f", "%M", "ls"], Some("%e")), "%M");
+        assert_eq!(format(&["-pf", "%M", "ls"], None), "%M");
+        assert_eq!(format(&["-f", "%M", "-p", "ls"], None), PORTABLE_FORMAT);
         let got = read(&["-qao", "fd:3", "--", "ls"], None).unwrap();
         assert_eq!(got.formats[0].to, Destination::Appended("fd:3".into()));
         assert!(got.quiet && got.format_details.time_quiet);

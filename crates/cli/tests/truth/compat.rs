@@ -1,0 +1,227 @@
+//! `plimsoll compat TOOL`: the command lines and exit statuses of other tools.
+
+use crate::harness::run::plimsoll;
+use crate::harness::skip;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// `plimsoll compat WORDS...` in a folder of its own.
+fn compat(folder: &TempDir, words: &[&str]) -> Output {
+    Command::new(plimsoll())
+        .arg("compat")
+        .args(words)
+        .current_dir(folder.path())
+        .env_remove("TIME")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[track_caller]
+fn expect(output: &Output, status: i32) {
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The line without its numbers.
+fn shape(line: &str) -> String {
+    line.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// Every line that GNU time prints is there, in its order; the numbers alone differ.
+#[test]
+fn time_prints_the_lines_of_gnu_time() {
+    let gnu = Path::new("/usr/bin/time");
+    if !gnu.exists() {
+        skip!("GNU time is not installed");
+    }
+    let folder = folder();
+    let command = ["/bin/sh", "-c", "exit 3"];
+    for options in [
+        &["-v"][..],
+        &["-p"],
+        &[],
+        &["-f", "%C|%x|%%|%X\\t%q"],
+        &["-qf", "%x %W"],
+    ] {
+        let run = Command::new(gnu).args(options).args(command).output();
+        let theirs = run.unwrap();
+        let words = [&["time"][..], options, &command].concat();
+        let ours = compat(&folder, &words);
+        expect(&ours, theirs.status.code().unwrap());
+        let shapes = |output: &Output| text(&output.stderr).lines().map(shape).collect::<Vec<_>>();
+        assert_eq!(shapes(&ours), shapes(&theirs), "{options:?}");
+    }
+}
+
+#[test]
+fn time_writes_its_file_and_exits_as_the_command() {
+    let folder = folder();
+    let line = |status| format!("{status} /bin/sh -c exit {status}\n");
+    for status in ["4", "5"] {
+        let exit = format!("exit {status}");
+        let words = ["time", "-qao", "log", "-f", "%x %C", "/bin/sh", "-c", &exit];
+        let done = compat(&folder, &words);
+        expect(&done, status.parse().unwrap());
+        assert_eq!(text(&done.stderr), "");
+    }
+    let log = fs::read_to_string(folder.path().join("log")).unwrap();
+    assert_eq!(log, [line("4"), line("5")].concat());
+    expect(
+        &compat(&folder, &["time", "/bin/sh", "-c", "kill -KILL $$"]),
+        137,
+    );
+    expect(&compat(&folder, &["time", "/no/such/program"]), 127);
+    for words in [
+        &["time"][..],
+        &["time", "--bogus", "x"],
+        &["time", "-o", "/no/x", "true"],
+    ] {
+        let done = compat(&folder, words);
+        expect(&done, 125);
+        assert!(!done.stderr.is_empty());
+    }
+}
+
+#[test]
+fn resource_monitor_writes_its_files_and_has_its_statuses() {
+    let folder = folder();
+    let words = [
+        "resource_monitor",
+        "-O",
+        "logs/a",
+        "-i",
+        "1",
+        "--with-time-series",
+    ];
+    let limits = [
+        "-L",
+        "wall_time: 0.2",
+        "-V",
+        "task_id: 7",
+        "--",
+        "sleep",
+        "60",
+    ];
+    let done = compat(&folder, &[&words[..], &limits].concat());
+    expect(&done, 3);
+    assert_eq!(text(&done.stderr), "");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&read("logs/a.summary")).unwrap();
+    assert_eq!(summary["exit_type"], "limits");
+    assert_eq!(summary["task_id"], "7");
+    assert_eq!(summary["command"], "sleep 60");
+    assert!(read("logs/a.series").contains("\n#wall_clock cpu_time cores "));
+    let status = |words: &[&str]| {
+        let words = [&["resource_monitor", "-O", "b"][..], words].concat();
+        compat(&folder, &words).status.code()
+    };
+    assert_eq!(status(&["true"]), Some(0));
+    assert_eq!(status(&["-c", "exit 9"]), Some(1));
+    assert_eq!(status(&["/no/such/program"]), Some(4));
+    assert_eq!(status(&["--with-inotify", "true"]), Some(4));
+    let forever = "while :; do :; done";
+    assert_eq!(status(&["-L", "cpu_time: 0.1", "--sh", forever]), Some(2));
+    assert_eq!(
+        status(&["-L", "cpu_time: 0.01", "--measure-only", "true"]),
+        Some(0)
+    );
+}
+
+#[test]
+fn kickstart_keeps_the_output_in_the_record() {
+    let folder = folder();
+    let script = "echo out; echo \"- bad: 'yaml\" >&2; exit 3";
+    let words = [
+        "kickstart",
+        "-n",
+        "ns::x:1",
+        "-R",
+        "site",
+        "/bin/sh",
+        "-c",
+        script,
+    ];
+    let done = compat(&folder, &words);
+    expect(&done, 3);
+    let record = text(&done.stdout);
+    assert!(record.starts_with("- invocation: True\n"), "{record}");
+    for line in [
+        "  transformation: \"ns::x:1\"",
+        "  resource: \"site\"",
+        "      regular_exitcode: 3",
+        "      data: \"out\\n\"",
+        "      data: \"- bad: 'yaml\\n\"",
+    ] {
+        assert!(record.lines().any(|one| one == line), "{line}\n{record}");
+    }
+    assert_eq!(
+        record.lines().filter(|line| line.starts_with("- ")).count(),
+        1
+    );
+}
+
+#[test]
+fn kickstart_redirects_and_appends() {
+    let folder = folder();
+    fs::write(folder.path().join("in"), "hello\n").unwrap();
+    for _ in 0..2 {
+        let words = [
+            "kickstart",
+            "-l",
+            "log",
+            "-i",
+            "in",
+            "-o",
+            "!out",
+            "-e",
+            "-",
+            "-W",
+            "d",
+            "cat",
+        ];
+        fs::create_dir_all(folder.path().join("d")).unwrap();
+        fs::copy(folder.path().join("in"), folder.path().join("d/in")).unwrap();
+        let done = compat(&folder, &words);
+        expect(&done, 0);
+        assert_eq!(text(&done.stdout), "");
+    }
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("d/out"), "hello\nhello\n");
+    let records = read("d/log");
+    let count = |start: &str| {
+        records
+            .lines()
+            .filter(|line| line.starts_with(start))
+            .count()
+    };
+    assert_eq!((count("- invocation: True"), count("  mainjob:")), (2, 2));
+}
+
+#[test]
+fn kickstart_has_its_statuses_and_says_what_is_wrong() {
+    let folder = folder();
+    let status = |words: &[&str]| {
+        let done = compat(&folder, &[&["kickstart"][..], words].concat());
+        (done.status.code(), text(&done.stderr))
+    };
+    assert_eq!(status(&["-k", "1", "sleep", "60"]).0, Some(14));
+    assert_eq!(status(&["/bin/sh", "-c", "exit 125"]).0, Some(125));
+    assert_eq!(status(&["/bin/sh", "-c", "kill -KILL $$"]).0, Some(137));
+    assert_eq!(status(&["/no/such/program"]).0, Some(127));
+    let (code, why) = status(&["-l", "/no/such/folder/x", "true"]);
+    assert_eq!(code, Some(127));
+    assert!(why.contains("cannot write /no/such/folder/x"), "{why}");
+    let (code, why) = status(&["-s", "a", "true"]);
+    assert_eq!(code, Some(127));
+    assert!(why.contains("-s: "), "{why}");
+}
