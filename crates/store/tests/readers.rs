@@ -11,6 +11,10 @@
     reason = "a test that meets what it did not expect fails by panicking, and says what it skips"
 )]
 
+#[path = "readers/environment.rs"]
+mod environment;
+
+use environment::environment;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,35 +23,8 @@ fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
 
-/// Debian's python3, else the first on PATH: others are built without venv now and then.
-fn python() -> &'static Path {
-    let debian = Path::new("/usr/bin/python3");
-    if debian.exists() {
-        debian
-    } else {
-        Path::new("python3")
-    }
-}
-
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
-}
-
-/// The interpreter of the environment, or why there is none.
-fn environment() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readers");
-    let script = here().join("readers/environment.py");
-    let done = Command::new(python()).arg(script).arg(&folder).output();
-    let done = done.map_err(|error| format!("no python3: {error}"))?;
-    match done.status.code() {
-        Some(0) => Ok(folder.join("bin/python")),
-        Some(3) => Err(text(&done.stdout)
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .to_owned()),
-        _ => panic!("environment.py: {}", text(&done.stderr)),
-    }
 }
 
 fn folders() -> Vec<OsString> {
@@ -59,7 +36,7 @@ fn folders() -> Vec<OsString> {
 }
 
 fn read_by(name: &str) {
-    let python = match environment() {
+    let python = match environment(&here().join("readers")) {
         Ok(python) => python,
         Err(why) => {
             println!("skipped: {why}");
