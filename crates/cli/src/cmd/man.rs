@@ -32,6 +32,10 @@ const FILES: &[(&str, &str)] = &[
         "the time series, units in its header (--with series)",
     ),
     (
+        "PREFIX.EXT",
+        "other formats, each with its own end (--format NAME)",
+    ),
+    (
         "FILE",
         "one report a line, many runs may share it (--append)",
     ),
