@@ -59,7 +59,13 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/cli/src/cmd",
         table: "VERBS",
-        parts: &["cctools_limits", "formats", "run_args", "limits"],
+        parts: &[
+            "cctools_limits",
+            "formats",
+            "run_args",
+            "limits",
+            "statuses",
+        ],
     },
     Folder {
         path: "crates/cli/src/cmd/compat",

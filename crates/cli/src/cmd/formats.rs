@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use std::ffi::{OsStr, OsString};
+use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use store::export::{self, FORMATS, Format, Holds, Wants};
@@ -25,7 +26,7 @@ pub enum Kind {
 /// Where a format goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
-    /// `PREFIX.<ext>` if there is a PREFIX, else standard error.
+    /// `PREFIX.EXT` if there is a PREFIX, else standard error; the text always there.
     Default,
     /// Standard error, after the task ended.
     Stderr,
@@ -87,6 +88,30 @@ impl Kind {
     }
 }
 
+/// An output of the task that its record shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// `stdout` or `stderr`.
+    pub name: &'static str,
+    /// Where it goes.
+    pub file: CapturedFile,
+    /// The record shows the end of it, this much.
+    pub bytes_max: u64,
+    /// Whether the record shows it only if the task failed.
+    pub omitted_on_success: bool,
+}
+
+/// Where an output of the task goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapturedFile {
+    /// Where ours goes.
+    Inherited,
+    /// A file that stays.
+    Named(PathBuf),
+    /// An open file without a name.
+    Temporary(RawFd),
+}
+
 /// Names and descriptions of all formats, for people.
 fn named() -> impl Iterator<Item = (&'static str, &'static str)> {
     let others = FORMATS.iter().map(|format| (format.name, format.doc));
@@ -109,6 +134,8 @@ pub fn settle(asked: &[AskedFormat], prefix: Option<&Path>) -> Result<Vec<AskedF
         let to = match (&one.to, prefix) {
             // The report itself, which is written in any case.
             (Destination::Default, Some(_)) if one.kind.name() == "json" => continue,
+            // What people read has always gone there, beside files too.
+            (Destination::Default, _) if one.kind == Kind::Text => Destination::Stderr,
             (Destination::Default, Some(prefix)) => {
                 let mut path = prefix.as_os_str().to_owned();
                 path.push(".");
@@ -126,7 +153,7 @@ pub fn settle(asked: &[AskedFormat], prefix: Option<&Path>) -> Result<Vec<AskedF
             bail!("--format {name} is given twice for the same place");
         }
         if let Some(path) = to.path()
-            && let Some(old) = settled.iter().find(|old| old.to.path() == Some(path))
+            && let Some(old) = settled.iter().find(|old| old.to.is_file(path))
         {
             let old = old.kind.name();
             let path = path.display();
@@ -139,6 +166,13 @@ pub fn settle(asked: &[AskedFormat], prefix: Option<&Path>) -> Result<Vec<AskedF
 }
 
 impl Destination {
+    /// Whether it is this file, however its path is written.
+    pub fn is_file(&self, path: &Path) -> bool {
+        let absolute = |path: &Path| std::path::absolute(path).ok();
+        self.path()
+            .is_some_and(|own| own == path || absolute(own) == absolute(path))
+    }
+
     fn path(&self) -> Option<&Path> {
         match self {
             Destination::Replaced(path) | Destination::Appended(path) => Some(path),
@@ -250,7 +284,7 @@ mod tests {
             places,
             [
                 Destination::Replaced("d/r.kickstart.yml".into()),
-                Destination::Replaced("d/r.txt".into()),
+                Destination::Stderr,
                 Destination::Stderr,
                 Destination::Replaced("x".into()),
             ]
@@ -269,6 +303,11 @@ mod tests {
         assert!(settled(&["json=a", "json=b", "time", "text"]).is_ok());
         assert!(settled(&["json", "json=-"]).unwrap_err().contains("twice"));
         assert!(settled(&["json=a", "time=a"]).unwrap_err().contains("both"));
+        assert!(
+            settled(&["json=a", "time=./a"])
+                .unwrap_err()
+                .contains("both")
+        );
     }
 
     #[test]

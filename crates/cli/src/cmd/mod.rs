@@ -10,6 +10,7 @@ pub mod man;
 pub mod metrics;
 pub mod run;
 pub mod run_args;
+pub mod statuses;
 
 use anyhow::Result;
 use clap::{ArgMatches, Command};

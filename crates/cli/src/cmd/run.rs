@@ -1,8 +1,9 @@
 //! `plimsoll run`: its options, checked and in base units.
 
-use super::formats::{self, AskedFormat, Destination, Kind};
+use super::formats::{self, AskedFormat, Capture, Destination, Kind};
 use super::limits::{self, AskedLimit};
 use super::run_args::{self, CompatWord, DeathWord, LevelWord, MechanismWord, RunArgs, WithWord};
+use super::statuses::{Compat, cctools};
 use super::{Status, Verb};
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -11,7 +12,6 @@ use record::quantity;
 use record::unit::{Bytes, Nanos, Unit};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use store::export::{Details, Wants};
@@ -64,13 +64,6 @@ pub enum Series {
     Task,
     /// The task, and each process.
     Process,
-}
-
-/// Whose exit statuses are used instead of our own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compat {
-    /// Those of CCTools' `resource_monitor`.
-    Cctools,
 }
 
 /// What to do with processes that outlive the command.
@@ -188,6 +181,17 @@ impl RunOptions {
         self.formats.iter().any(|one| one.kind.wants() == what)
     }
 
+    /// Whether the process table is kept.
+    pub fn keeps_processes(&self) -> bool {
+        self.with_processes || self.wants(Wants::Processes)
+    }
+
+    /// What the time series is kept of, if it is.
+    pub fn kept_series(&self) -> Option<Series> {
+        let wanted = self.wants(Wants::Series).then_some(Series::Task);
+        self.with_series.or(wanted)
+    }
+
     /// Exit status when Plimsoll itself could not do what was asked.
     pub const fn own_failure(&self) -> Status {
         match self.compat {
@@ -195,44 +199,6 @@ impl RunOptions {
             Some(Compat::Cctools) => cctools::MONITOR_ERROR,
         }
     }
-}
-
-/// An output of the task that its record shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capture {
-    /// `stdout` or `stderr`.
-    pub name: &'static str,
-    /// Where it goes.
-    pub file: CapturedFile,
-    /// The record shows the end of it, this much.
-    pub bytes_max: u64,
-    /// Whether the record shows it only if the task failed.
-    pub omitted_on_success: bool,
-}
-
-/// Where an output of the task goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CapturedFile {
-    /// Where ours goes.
-    Inherited,
-    /// A file that stays.
-    Named(PathBuf),
-    /// An open file without a name.
-    Temporary(RawFd),
-}
-
-/// Exit statuses of CCTools' `resource_monitor`.
-pub mod cctools {
-    use super::Status;
-
-    /// The task exited with a status other than 0, or a signal ended it.
-    pub const TASK_ERROR: Status = 1;
-    /// A limit was exceeded.
-    pub const OVERFLOW: Status = 2;
-    /// The time was over.
-    pub const TIME_EXPIRE: Status = 3;
-    /// The task could not be run.
-    pub const MONITOR_ERROR: Status = 4;
 }
 
 fn command() -> Command {
@@ -366,11 +332,31 @@ fn check_formats(formats: &[AskedFormat], args: &RunArgs, series: Option<Series>
             bail!("--format {name} is made of the task's series: use --with series");
         }
     }
+    for file in own_files(args)? {
+        if let Some(one) = formats.iter().find(|one| one.to.is_file(&file)) {
+            let (name, file) = (one.kind.name(), file.display());
+            bail!("--format {name} would write {file}, which --output or --append writes");
+        }
+    }
     let time = |one: &AskedFormat| one.kind.name() == "time";
     if args.report.time_format.is_some() && !formats.iter().any(time) {
         bail!("--time-format is for --format time");
     }
     Ok(())
+}
+
+/// The files that are written without a format.
+fn own_files(args: &RunArgs) -> Result<Vec<PathBuf>> {
+    let mut files: Vec<_> = args.report.append.iter().cloned().collect();
+    if let Some(output) = args.report.output.as_deref() {
+        let prefix = prefix(output)?;
+        for end in [".json", ".processes.jsonl", ".files.jsonl", ".series.csv"] {
+            let mut path = prefix.clone().into_os_string();
+            path.push(end);
+            files.push(path.into());
+        }
+    }
+    Ok(files)
 }
 
 /// Refuses a level and a mechanism that exclude each other.
@@ -678,6 +664,8 @@ mod tests {
             "--time-format %e --format json x",
             "--output p --with series:process --format cctools-series x",
             "--format yaml x",
+            "--output p --format time=p.json x",
+            "--append p --format json=./p x",
             "--compat time x",
             "--limit wall=1 --limit wall=2 x",
         ] {

@@ -159,7 +159,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub append: Option<PathBuf>,
     /// Write the report in this format too (repeatable; names below) to PATH, `-` for stderr or
-    /// fd:N; without PATH to PREFIX.<ext> if there is a PREFIX, else to stderr
+    /// fd:N; without PATH to PREFIX.EXT if there is a PREFIX, else (and text always) to stderr
     #[arg(
         long,
         value_name = "NAME[=PATH]",

@@ -6,7 +6,8 @@ use super::eyes::Eyes;
 use super::facts::{Facts, in_unit};
 use super::hold::{Broken, Hold};
 use crate::cmd::Status;
-use crate::cmd::run::{Compat, RunOptions, cctools};
+use crate::cmd::run::RunOptions;
+use crate::cmd::statuses::{Compat, cctools};
 use crate::view::report as screen;
 use crate::view::status::Now;
 use record::identity::Ending;
@@ -85,7 +86,10 @@ pub(crate) fn assemble(
         .collect();
     report.exceeded.extend(found_at_the_end(hold, &summary));
     let enforced = hold.broken.iter().find(|broken| broken.enforced);
-    let status = status(enforced, outcome.end.ending, options);
+    let mut status = status(enforced, outcome.end.ending, options);
+    if options.compat == Some(Compat::Cctools) {
+        status = as_cctools(&report.exceeded, outcome.end.ending);
+    }
     report.exit = exit(&facts, hold, enforced, &outcome, status);
     report.usage = summary.usage.clone();
     report.containers = hold.containers.report();
@@ -181,9 +185,6 @@ fn measured(value: f64, unit: Unit) -> Number {
 
 fn status(enforced: Option<&Broken>, ending: Ending, options: &RunOptions) -> Status {
     let own = u8::try_from(ending.shell_status()).unwrap_or(u8::MAX);
-    if options.compat == Some(Compat::Cctools) {
-        return as_cctools(enforced, own);
-    }
     let Some(broken) = enforced else { return own };
     let kind = broken.verdict.limit.resource.kind();
     options
@@ -192,13 +193,18 @@ fn status(enforced: Option<&Broken>, ending: Ending, options: &RunOptions) -> St
         .unwrap_or(own)
 }
 
-/// The exit status of CCTools' `resource_monitor`, which tells the kind of the end alone.
-fn as_cctools(enforced: Option<&Broken>, own: Status) -> Status {
-    match enforced.map(|broken| broken.verdict.limit.resource) {
-        Some(Resource::Wall) => cctools::TIME_EXPIRE,
-        Some(_) => cctools::OVERFLOW,
-        None if own != 0 => cctools::TASK_ERROR,
-        None => 0,
+/// The exit status of CCTools' `resource_monitor`: the kind of the end alone, limits that were only
+/// measured told too.
+fn as_cctools(exceeded: &[Exceeded], ending: Ending) -> Status {
+    let wall = Resource::Wall.name();
+    if exceeded.iter().any(|one| one.resource == wall) {
+        cctools::TIME_EXPIRE
+    } else if !exceeded.is_empty() {
+        cctools::OVERFLOW
+    } else if ending.shell_status() != 0 {
+        cctools::TASK_ERROR
+    } else {
+        0
     }
 }
 

@@ -28,7 +28,6 @@ use source::root::Root;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use store::export::Wants;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
@@ -84,9 +83,8 @@ impl Eyes {
             interval: options.interval,
             max_processes: usize::try_from(options.processes_max).unwrap_or(usize::MAX),
             mechanism: notifier.kind(),
-            keep_processes: options.with_processes || options.wants(Wants::Processes),
-            keep_series: match options.with_series {
-                None if options.wants(Wants::Series) => SeriesKind::Task,
+            keep_processes: options.keeps_processes(),
+            keep_series: match options.kept_series() {
                 None => SeriesKind::Off,
                 Some(Series::Task) => SeriesKind::Task,
                 Some(Series::Process) => SeriesKind::Process,

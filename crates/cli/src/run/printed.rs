@@ -2,8 +2,8 @@
 //! starts, and their texts after its end.
 
 use super::assemble::Assembled;
-use crate::cmd::formats::{Destination, Kind};
-use crate::cmd::run::{CapturedFile, RunOptions};
+use crate::cmd::formats::{CapturedFile, Destination, Kind};
+use crate::cmd::run::RunOptions;
 use crate::view::report as screen;
 use crate::view::style::Style;
 use anyhow::{Context, Result, bail};

@@ -42,11 +42,12 @@ fn a_prefix_takes_the_formats_without_a_path() {
         .options(["--format", "cctools-series", "--format", "kickstart"])
         .finish();
     done.expect_status(4);
-    assert_eq!(done.stderr, "", "everything went to files");
+    assert_eq!(lines(&done.stderr, "exit 4 after "), 1);
+    assert_eq!(lines(&done.stderr, "{"), 0, "the rest went to files");
     let text = |name: &str| fs::read_to_string(done.path(name)).unwrap();
     let report: Report = serde_json::from_str(&text("r.json")).unwrap();
     assert_eq!(report.exit.code, Some(4));
-    assert!(text("r.txt").starts_with("exit 4 after "));
+    assert!(!done.path("r.txt").exists());
     assert!(text("r.time").starts_with("Command exited with non-zero status 4\n\tCommand being"));
     assert_eq!(lines(&text("r.kickstart.yml"), "    status:"), 1);
     assert!(lines(&text("r.series"), "#wall_clock cpu_time ") == 1);
@@ -77,6 +78,17 @@ fn what_holds_many_tasks_is_added_to_and_the_others_are_replaced() {
     assert_eq!(lines(&text("jsonl"), "{\"schema\":"), 2);
     assert_eq!(lines(&text("openmetrics"), "# EOF"), 1);
     assert!(text("openmetrics").contains("exit_status{id="));
+}
+
+#[test]
+fn the_text_has_a_file_if_it_is_given_one() {
+    let run = Run::plain(&[], words!["/bin/sh", "-c", "exit 4"]);
+    let format = format!("text={}", run.path("t").display());
+    let done = run.options(["--format", &format]).finish();
+    done.expect_status(4);
+    assert_eq!(done.stderr, "");
+    let text = fs::read_to_string(done.path("t")).unwrap();
+    assert!(text.starts_with("exit 4 after "), "{text}");
 }
 
 /// The descriptor takes the report, and the task never has it.
@@ -116,6 +128,14 @@ fn what_cannot_be_written_is_refused_before_the_task_starts() {
         assert_eq!(done.stdout, "", "{format}");
         assert!(done.stderr.contains(part), "{format}: {}", done.stderr);
     }
+    let words = ["--output", "/tmp/x", "--format", "time=/tmp/./x.json"];
+    let done = Run::plain(&words, words!["/bin/echo", "started"]).finish();
+    done.expect_status(125);
+    assert!(
+        done.stderr.contains("which --output or --append writes"),
+        "{}",
+        done.stderr
+    );
     // The harness sends the task's output to the file `stdout`.
     let run = Run::plain(&[], words!["/bin/echo", "started"]);
     let format = format!("json={}", run.path("stdout").display());

@@ -4,8 +4,8 @@
 use super::getopt::{Line, Opt, Takes};
 use super::{Tool, run_options};
 use crate::cmd::Status;
-use crate::cmd::formats::Destination;
-use crate::cmd::run::{Capture, CapturedFile, RunOptions, STATUS_OWN_FAILURE};
+use crate::cmd::formats::{Capture, CapturedFile, Destination};
+use crate::cmd::run::{RunOptions, STATUS_OWN_FAILURE};
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};

@@ -3,7 +3,8 @@
 use super::getopt::{Line, Opt, Takes};
 use super::{Tool, run_options};
 use crate::cmd::formats::Destination;
-use crate::cmd::run::{RunOptions, cctools};
+use crate::cmd::run::RunOptions;
+use crate::cmd::statuses::cctools;
 use crate::cmd::{Status, cctools_limits, limits};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -161,7 +162,7 @@ fn verbatim(line: &Line) -> Result<BTreeMap<String, String>> {
 mod tests {
     use super::*;
     use crate::cmd::compat::getopt::parse;
-    use crate::cmd::run::Compat;
+    use crate::cmd::statuses::Compat;
     use record::unit::Nanos;
 
     fn read(words: &[&str]) -> Result<RunOptions> {
