@@ -38,14 +38,8 @@ impl Printed {
             let place = match &asked.to {
                 Destination::Default | Destination::Stderr => continue,
                 Destination::Descriptor(fd) => open_descriptor(*fd, inherited),
-                Destination::Replaced(path) => {
-                    let path = to_be_written(path);
-                    path.and_then(|path| Ok(Place::replacing(&path)?))
-                }
-                Destination::Appended(path) => {
-                    let path = to_be_written(path);
-                    path.and_then(|path| Ok(Place::appending(&path)?))
-                }
+                Destination::Replaced(path) => open_file(path, Place::replacing),
+                Destination::Appended(path) => open_file(path, Place::appending),
             };
             places.push((
                 asked.kind,
@@ -131,17 +125,23 @@ fn open_descriptor(fd: RawFd, inherited: &[RawFd]) -> Result<Place> {
     Ok(Place::open(File::from(copy), &format!("descriptor {fd}")))
 }
 
-/// The path, absolute, unless it is where the task's own output goes.
-fn to_be_written(path: &Path) -> Result<std::path::PathBuf> {
-    let stdout = std::io::stdout();
-    let own = stdout.as_fd().try_clone_to_owned().map(File::from);
-    if let Ok(own) = own
-        && is_same_file(path, &own)
-        && (stdout.is_terminal() || !is_device(&own))
+/// The file at `path`, or standard error where the path leads there (`/dev/stderr`), which may be a
+/// file that others write too.
+fn open_file(path: &Path, open: fn(&Path) -> Result<Place, store::Error>) -> Result<Place> {
+    let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+    let leads_to =
+        |terminal: bool, own: &File| is_same_file(path, own) && (terminal || !is_device(own));
+    if let Ok(own) = stderr.as_fd().try_clone_to_owned().map(File::from)
+        && leads_to(stderr.is_terminal(), &own)
+    {
+        return Ok(Place::open(own, "stderr"));
+    }
+    if let Ok(own) = stdout.as_fd().try_clone_to_owned().map(File::from)
+        && leads_to(stdout.is_terminal(), &own)
     {
         bail!("{} is the task's standard output", path.display());
     }
-    super::paper::absolute(path)
+    Ok(open(&super::paper::absolute(path)?)?)
 }
 
 /// Such as /dev/null, where nothing is mixed up.

@@ -144,6 +144,19 @@ fn what_cannot_be_written_is_refused_before_the_task_starts() {
     assert!(done.stderr.contains("standard output"), "{}", done.stderr);
 }
 
+/// A path that leads to stderr is stderr, where the task has written already.
+#[test]
+fn a_path_to_stderr_keeps_what_is_there() {
+    let done = formatted(&["--format", "time=/dev/stderr"], "echo err >&2");
+    done.expect_status(0);
+    assert!(
+        done.stderr.starts_with("err\n\tCommand being timed: "),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(done.stdout, "");
+}
+
 #[test]
 fn a_file_that_fails_at_the_end_leaves_the_report_on_stderr() {
     let done = formatted(&["--format", "json=/dev/full"], "exit 6");
