@@ -1,5 +1,5 @@
 //! The programs that our formats are for read the recorded files: snakemake, PyYAML, the parsers of
-//! Prometheus, BenchExec, HTCondor, WfCommons and OpenTelemetry.
+//! Prometheus, Pegasus, BenchExec, HTCondor, WfCommons and OpenTelemetry.
 //!
 //! They are installed once by pip into a Python environment of their own below `target/`. Where
 //! that cannot be, the tests say why and are skipped.
@@ -68,6 +68,11 @@ fn snakemake_writes_the_same_table() {
 #[test]
 fn pyyaml_reads_the_record_of_kickstart() {
     read_by("kickstart");
+}
+
+#[test]
+fn pegasus_reads_the_record_of_kickstart() {
+    read_by("pegasus");
 }
 
 #[test]

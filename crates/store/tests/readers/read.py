@@ -105,6 +105,23 @@ def kickstart(case):
     same(len(yaml.safe_load(case.text("kickstart.yml") * 3)), 3, case.folder)
 
 
+def pegasus(case):
+    """Pegasus' own parser finds in the record what it looks for."""
+    from Pegasus.tools.kickstart_parser import Parser
+
+    (record,) = Parser(case.path("kickstart.yml")).parse_stampede()
+    task, exit = case.report["task"], case.report["exit"]
+    same(record["invocation"], True, case.folder)
+    same((record["name"], record["cwd"]), (task["command"][0], task["cwd"]), case.folder)
+    same((record["hostname"], record["user"]), ("n1", task["user"]), case.folder)
+    same(record.get("transformation"), task["labels"].get("transformation"), case.folder)
+    same((record.get("exitcode"), record.get("signal")), (exit["code"], exit["signal"]), case.folder)
+    near(record.get("duration"), case.seconds("wall_time"), 0.0005, case.folder)
+    near(record.get("stime"), case.seconds("cpu_system"), 0.0005, case.folder)
+    rss = case.value("rss_peak_process")
+    same(record.get("maxrss"), None if rss is None else -(-rss // 1024), case.folder)
+
+
 def openmetrics(case):
     """Readers of OpenMetrics and of the older format read the same."""
     import shutil
@@ -266,7 +283,7 @@ def otlp(case):
         same(got.get(key), value, f"{case.folder} {key}")
 
 
-READERS = [snakemake, kickstart, openmetrics, runexec, classad, wfformat, otlp]
+READERS = [snakemake, kickstart, pegasus, openmetrics, runexec, classad, wfformat, otlp]
 
 
 def main(name, folders):
