@@ -76,6 +76,7 @@ impl Case {
 fn details() -> Details {
     Details {
         page_bytes: Some(4096),
+        executable: Some("dynamic"),
         ..Details::default()
     }
 }

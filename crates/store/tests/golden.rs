@@ -166,6 +166,7 @@ fn compare(name: &str, text: &[u8]) {
 fn record(report: &Report) -> Record<'_> {
     const DETAILS: &Details = &Details {
         page_bytes: None,
+        executable: None,
         time_format: None,
         time_quiet: false,
         kickstart_brief: false,

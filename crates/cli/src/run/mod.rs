@@ -7,6 +7,7 @@ mod command;
 mod containers;
 mod cost;
 mod ending;
+mod executable;
 mod eyes;
 mod facts;
 mod files;

@@ -2,6 +2,8 @@
 //! starts, and their texts after its end.
 
 use super::assemble::Assembled;
+use super::command::{self, Found};
+use super::executable;
 use crate::cmd::formats::{CapturedFile, Destination, Kind};
 use crate::cmd::run::RunOptions;
 use crate::view::report as screen;
@@ -27,6 +29,8 @@ pub(crate) struct Printed {
     places: Vec<(Kind, Place)>,
     /// Files without a name, by the name of the output.
     captured: Vec<(&'static str, File)>,
+    /// What kind of file the command's program is, while it can be found.
+    executable: Option<&'static str>,
 }
 
 impl Printed {
@@ -53,7 +57,11 @@ impl Printed {
                 captured.push((capture.name, File::from(file)));
             }
         }
-        Ok(Self { places, captured })
+        Ok(Self {
+            places,
+            captured,
+            executable: executable_of(options),
+        })
     }
 
     /// Device and inode of the files that are ours.
@@ -104,6 +112,17 @@ impl Printed {
         };
         let written = self.places.into_iter().map(write);
         written.filter_map(Result::err).collect()
+    }
+}
+
+fn executable_of(options: &RunOptions) -> Option<&'static str> {
+    let word = options
+        .command
+        .first()
+        .filter(|_| !options.formats.is_empty())?;
+    match command::find(word, std::env::var_os("PATH").as_deref()) {
+        Found::At(path) => executable::kind(&path),
+        Found::Missing | Found::NotExecutable(_) => None,
     }
 }
 
@@ -173,6 +192,7 @@ impl<'a> Texts<'a> {
             series: series.filter(|series| !series.by_process()),
             details: Details {
                 page_bytes: process::page_bytes(),
+                executable: printed.executable,
                 outputs: printed.outputs(options, done),
                 ..options.format_details.clone()
             },

@@ -42,7 +42,7 @@ const LIMIT_STATUS: i32 = 143;
 
 fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     let report = record.report;
-    let mut members = about(report)?;
+    let mut members = about(report, record.details.executable)?;
     members.extend(resources(report));
     // The user's own, as resource_monitor takes them by --verbatim-to-summary.
     for (name, text) in &report.task.labels {
@@ -81,7 +81,7 @@ fn object(members: &[Member<'_>], indent: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-fn about(report: &Report) -> Result<Vec<Member<'_>>, Error> {
+fn about<'a>(report: &Report, executable: Option<&str>) -> Result<Vec<Member<'a>>, Error> {
     let task = &report.task;
     let mut members = vec![
         member("host", &json!(report.host.name)),
@@ -90,6 +90,9 @@ fn about(report: &Report) -> Result<Vec<Member<'_>>, Error> {
             &json!(format!("plimsoll {}", report.monitor.version)),
         ),
     ];
+    if let Some(kind) = executable {
+        members.push(member("executable_type", &json!(kind)));
+    }
     if let Some(category) = &task.category {
         members.push(member("category", &json!(category)));
     }

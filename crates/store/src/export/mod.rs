@@ -45,6 +45,8 @@ pub struct Record<'a> {
 pub struct Details {
     /// Size of a page in bytes, if known.
     pub page_bytes: Option<u64>,
+    /// `dynamic`, `static` or `#!`: what kind of file the program is, if known.
+    pub executable: Option<&'static str>,
     /// The format string of `time`; its long form without one.
     pub time_format: Option<String>,
     /// Whether `time` is silent about a status that is not 0.
