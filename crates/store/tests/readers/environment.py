@@ -3,7 +3,8 @@
     python3 environment.py FOLDER
 
 FOLDER is made anew whenever the pinned packages change. Prints nothing if it is ready. Otherwise
-the last line says why it cannot be had, and the exit status is 3.
+the last line says why it cannot be had, and the exit status is 3; for ten minutes it is not tried
+again, as a machine without network has none a moment later.
 """
 
 import fcntl
@@ -12,15 +13,29 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REQUIREMENTS = ["requirements.txt", "requirements-alone.txt"]
 SECONDS = 400
+SECONDS_BEFORE_RETRY = 600
+
+
+class Unavailable(Exception):
+    pass
 
 
 def unavailable(why):
     print(why)
     sys.exit(3)
+
+
+def content(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def wanted():
@@ -38,11 +53,11 @@ def run(words, what):
             words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
-        unavailable(f"{what}: no end after {SECONDS} s")
+        raise Unavailable(f"{what}: no end after {SECONDS} s")
     if done.returncode != 0:
         lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
         errors = [line for line in lines if line.startswith("ERROR")] or lines or ["no reason given"]
-        unavailable(f"{what}: {errors[-1][:200]}")
+        raise Unavailable(f"{what}: {errors[-1][:200]}")
 
 
 def make(folder):
@@ -51,7 +66,7 @@ def make(folder):
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
     except ImportError:
-        unavailable("python3 has no venv (package python3-venv)")
+        raise Unavailable("python3 has no venv (package python3-venv)")
     run([sys.executable, "-m", "venv", folder], "python3 -m venv")
     pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--no-input"]
     pip += ["--retries", "1"]
@@ -69,14 +84,18 @@ def main(folder):
         unavailable(f"no place for the readers: {error.strerror}")
     # Tests of several programs want it at once.
     fcntl.flock(lock, fcntl.LOCK_EX)
-    mark = os.path.join(folder, "made-from")
+    mark, refusal = os.path.join(folder, "made-from"), folder.rstrip("/") + ".unavailable"
+    if content(mark) == wanted():
+        return
+    digest, _, why = content(refusal).partition("\n")
+    if digest == wanted() and time.time() - os.path.getmtime(refusal) < SECONDS_BEFORE_RETRY:
+        unavailable(why)
     try:
-        with open(mark) as file:
-            if file.read() == wanted():
-                return
-    except OSError:
-        pass
-    make(folder)
+        make(folder)
+    except Unavailable as reason:
+        with open(refusal, "w") as file:
+            file.write(f"{wanted()}\n{reason}")
+        unavailable(str(reason))
     with open(mark, "w") as file:
         file.write(wanted())
 
