@@ -20,7 +20,8 @@ class Case:
             self.report = json.load(file)
 
     def text(self, extension):
-        with open(os.path.join(self.folder, "expected." + extension), encoding="utf-8") as file:
+        path = self.path(extension)
+        with open(path, encoding="utf-8", newline="") as file:
             return file.read()
 
     def path(self, extension):
@@ -138,6 +139,7 @@ def openmetrics(case):
     for value, labels in samples[0].values():
         same(labels["id"], case.report["task"]["id"], case.folder)
         same(labels.get("category"), case.report["task"]["category"], case.folder)
+        same(labels.get("label_x"), case.report["task"]["labels"].get("x"), case.folder)
     for metric, name, unit in [
         ("memory_peak", "memory_peak_bytes", 1),
         ("cpu_time", "cpu_time_seconds", 1e9),
