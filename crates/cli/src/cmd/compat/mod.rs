@@ -45,12 +45,20 @@ pub const TOOLS: &[&Tool] = &[&time::TOOL, &resource_monitor::TOOL, &kickstart::
 
 const ARGS: &str = "args";
 
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll compat time -v make
+  plimsoll compat resource_monitor -O log -L 'memory: 512' -- ./job
+  plimsoll compat kickstart -n ns::job:1.0 -l records.yml ./job
+`plimsoll compat TOOL --help` lists what is taken and what is refused.";
+
 fn command() -> Command {
     let compat = Command::new("compat")
         .about("Take the place of another tool: its common options, its exit statuses")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .disable_help_subcommand(true);
+        .disable_help_subcommand(true)
+        .after_help(EXAMPLES);
     TOOLS.iter().fold(compat, |compat, tool| {
         let args = Arg::new(ARGS)
             .value_name("ARGS")
