@@ -174,6 +174,8 @@ fn resources(report: &Report) -> Vec<Member<'static>> {
     add("disk", mb("footprint_peak"), "MB");
     add("bytes_read", mb("bytes_read"), "MB");
     add("bytes_written", mb("bytes_written"), "MB");
+    add("bytes_received", mb("network_received"), "MB");
+    add("bytes_sent", mb("network_sent"), "MB");
     let gpus = report.gpus.len();
     add("gpus", (gpus > 0).then(|| json!(gpus)), "gpus");
     add("cores", real(number(report, "cores_peak"), 3), "cores");
