@@ -330,7 +330,8 @@ impl Life {
 
     /// Its line of the process table, times counted from `zero`.
     pub(crate) fn process(&self, zero: Nanos, now: Nanos, late_cpu: bool) -> Process {
-        let lived = self.end.unwrap_or(now).since(self.start);
+        // The root was there before the task: it waited for its exec.
+        let lived = self.end.unwrap_or(now).since(self.start.max(zero));
         let method = match (self.end, self.end_told) {
             (None, _) => Method::LowerBound { upper: None },
             (Some(_), true) => Method::Exact,

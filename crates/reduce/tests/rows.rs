@@ -9,8 +9,9 @@ use record::sample::{Counters, WaitTotals};
 use record::unit::Nanos;
 use record::value::{Absent, Method};
 use reduce::fold::Lines;
-use reduce::settings::KernelCounts;
 use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
+use reduce::settings::{KernelCounts, Settings};
+use reduce::tree::Tree;
 use scene::*;
 
 fn row(rows: &Lines, pid: u32) -> Process {
@@ -42,6 +43,25 @@ fn the_main_process_of_a_sampled_task_has_its_end_and_its_parent() {
     assert_eq!(other.end_ns, Some(Nanos::from_millis(90)));
     assert_eq!(method(&other.usage, "wall_time"), Method::UpperBound);
     assert_eq!(other.code, None);
+}
+
+/// It waits for its exec before the task begins.
+#[test]
+fn the_main_process_lives_no_longer_than_the_task() {
+    let settings = Settings {
+        mechanism: Bpf,
+        keep_processes: true,
+        ..Settings::default()
+    };
+    let mut task = Tree::new(ms(30), 1, settings);
+    fork(&mut task, 5, 99, 1);
+    let rows = task.finish(&end(90, None)).processes;
+    let main = row(&rows, 1);
+    assert_eq!(
+        (main.start_ns, main.end_ns),
+        (Nanos(0), Some(Nanos::from_millis(60)))
+    );
+    assert_eq!(whole(&main.usage, "wall_time"), Nanos::from_millis(60).0);
 }
 
 #[test]
