@@ -45,7 +45,8 @@ pub(crate) struct Eyes {
     events: Vec<Event>,
     scales: Scales,
     gpus: Gpus,
-    files: Files,
+    /// What sees files.
+    pub(crate) files: Files,
     reaped: Reaped,
     glance: Glance,
     glanced: Vec<ProcessSample>,
@@ -77,6 +78,7 @@ impl Eyes {
         facts: &mut Facts,
         task: &Task,
         opening: Opening,
+        mut files: Files,
     ) -> Result<Self> {
         let notifier = Notifier::choose(options, facts, task, opening)?;
         let settings = Settings {
@@ -90,7 +92,7 @@ impl Eyes {
                 Some(Series::Process) => SeriesKind::Process,
             },
         };
-        let files = Files::begin(options, &notifier)?;
+        files.begin(options, &notifier, facts)?;
         let level = if files.is_on() {
             Level::Io
         } else if notifier.kind().tells_tree() {
@@ -98,9 +100,17 @@ impl Eyes {
         } else {
             Level::Query
         };
-        facts.watched_by(notifier.name(), level);
+        let name = if files.library_beside() {
+            notifier.name_beside_library()
+        } else {
+            notifier.name()
+        };
+        facts.watched_by(name, level);
         // What was asked for by name is used and nothing else.
-        let may_walk = matches!(options.mechanism, None | Some(Mechanism::Bpf));
+        let may_walk = matches!(
+            options.mechanism,
+            None | Some(Mechanism::Bpf | Mechanism::Preload)
+        );
         Ok(Self {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
@@ -437,7 +447,7 @@ impl Eyes {
         self.gpus.finish(&mut self.tree);
         let files = self.files.finish(alive, self.start, facts);
         if let Some(files) = &files {
-            self.tree.files(files.totals(super::files::SOURCE));
+            self.tree.files(files.totals(self.files.source()));
         }
         (self.tree, files, (self.files, self.notifier))
     }

@@ -3,6 +3,7 @@
 use super::NAME;
 use super::kind::{Nature, kind, split};
 use crate::error::Error;
+use crate::interpose::FileEvent;
 use record::file::{
     FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, Place, SizeClasses, SizeCount,
 };
@@ -21,15 +22,6 @@ pub struct Files {
     files: sys::bpf::Files,
     /// Whether the time of calls is taken.
     times: bool,
-}
-
-/// What is read of files: folders come before the files in them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileEvent {
-    /// Where files are.
-    Folder(Folder),
-    /// What was done with one.
-    Use(Box<FileUse>),
 }
 
 impl Files {
