@@ -16,6 +16,8 @@ pub(crate) const NR_READV: usize = 65;
 pub(crate) const NR_WRITEV: usize = 66;
 pub(crate) const NR_MADVISE: usize = 233;
 pub(crate) const NR_GETPID: usize = 172;
+pub(crate) const NR_GETEUID: usize = 175;
+pub(crate) const NR_GETEGID: usize = 177;
 pub(crate) const NR_FCNTL: usize = 25;
 pub(crate) const NR_PRCTL: usize = 167;
 pub(crate) const NR_CLOCK_GETTIME: usize = 113;
@@ -30,9 +32,11 @@ pub(crate) const MACHINE: u16 = 183;
 /// The name of the clock in the kernel's own library.
 pub(crate) const VDSO_CLOCK: &[u8] = b"__kernel_clock_gettime";
 
-/// Where the fields of `struct stat` lie: mode, number of links, device number of a device file.
+/// Where the fields of `struct stat` lie: mode, number of links, user (the group behind it), device
+/// number of a device file.
 pub(crate) const STAT_MODE: usize = 16;
 pub(crate) const STAT_LINKS: usize = 20;
+pub(crate) const STAT_USER: usize = 24;
 pub(crate) const STAT_RDEV: usize = 32;
 
 /// A system call; the kernel's answer, an error as its negative number.

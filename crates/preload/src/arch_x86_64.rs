@@ -16,6 +16,8 @@ pub(crate) const NR_READV: usize = 19;
 pub(crate) const NR_WRITEV: usize = 20;
 pub(crate) const NR_MADVISE: usize = 28;
 pub(crate) const NR_GETPID: usize = 39;
+pub(crate) const NR_GETEUID: usize = 107;
+pub(crate) const NR_GETEGID: usize = 108;
 pub(crate) const NR_FCNTL: usize = 72;
 pub(crate) const NR_PRCTL: usize = 157;
 pub(crate) const NR_CLOCK_GETTIME: usize = 228;
@@ -30,10 +32,11 @@ pub(crate) const MACHINE: u16 = 62;
 /// The name of the clock in the kernel's own library.
 pub(crate) const VDSO_CLOCK: &[u8] = b"__vdso_clock_gettime";
 
-/// Where the fields of `struct stat` lie: mode, number of links and its width, device number of a
-/// device file.
+/// Where the fields of `struct stat` lie: mode, number of links, user (the group behind it), device
+/// number of a device file.
 pub(crate) const STAT_MODE: usize = 24;
 pub(crate) const STAT_LINKS: usize = 16;
+pub(crate) const STAT_USER: usize = 28;
 pub(crate) const STAT_RDEV: usize = 40;
 
 /// A system call; the kernel's answer, an error as its negative number.

@@ -28,6 +28,8 @@ pub(crate) struct Stat {
     pub(crate) special: u64,
     pub(crate) mode: u32,
     pub(crate) links: u32,
+    pub(crate) user: u32,
+    pub(crate) group: u32,
     pub(crate) size: u64,
 }
 
@@ -43,6 +45,8 @@ fn decode(bytes: &StatBytes) -> Stat {
         special: word(arch::STAT_RDEV),
         mode: half(arch::STAT_MODE),
         links: half(arch::STAT_LINKS),
+        user: half(arch::STAT_USER),
+        group: half(arch::STAT_USER + 4),
         size: word(48),
     }
 }
@@ -118,6 +122,15 @@ pub(crate) fn opened_with(fd: i32) -> Option<i32> {
 pub(crate) fn pid() -> u32 {
     // SAFETY: nothing is written.
     unsafe { call(arch::NR_GETPID, [0; 6]) as u32 }
+}
+
+/// The user and the group that count.
+pub(crate) fn user_and_group() -> (u32, u32) {
+    // SAFETY: nothing is written.
+    let user = unsafe { call(arch::NR_GETEUID, [0; 6]) };
+    // SAFETY: nothing is written.
+    let group = unsafe { call(arch::NR_GETEGID, [0; 6]) };
+    (user as u32, group as u32)
 }
 
 fn mapped(answer: isize) -> Option<usize> {
