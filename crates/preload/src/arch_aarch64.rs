@@ -1,6 +1,7 @@
 //! System calls of aarch64.
 
 use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) const NR_READ: usize = 63;
 pub(crate) const NR_WRITE: usize = 64;
@@ -59,4 +60,10 @@ pub(crate) unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
         );
     }
     answer
+}
+
+/// Puts `new` where `old` is; else what is there.
+#[inline(always)]
+pub(crate) fn replace(place: &AtomicU64, old: u64, new: u64, _: bool) -> Result<u64, u64> {
+    place.compare_exchange(old, new, Relaxed, Relaxed)
 }

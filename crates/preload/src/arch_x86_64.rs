@@ -1,6 +1,7 @@
 //! System calls of x86_64.
 
 use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) const NR_READ: usize = 0;
 pub(crate) const NR_WRITE: usize = 1;
@@ -59,4 +60,25 @@ pub(crate) unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
         );
     }
     answer
+}
+
+/// Puts `new` where `old` is; else what is there. `single`: no other thread does so, only a signal
+/// handler may come between, and one instruction suffices without the lock on it.
+#[inline(always)]
+pub(crate) fn replace(place: &AtomicU64, old: u64, new: u64, single: bool) -> Result<u64, u64> {
+    if !single {
+        return place.compare_exchange(old, new, Relaxed, Relaxed);
+    }
+    let found: u64;
+    // SAFETY: an aligned word that is only ever used as an atomic one.
+    unsafe {
+        asm!(
+            "cmpxchg qword ptr [{place}], {new}",
+            place = in(reg) place.as_ptr(),
+            new = in(reg) new,
+            inlateout("rax") old => found,
+            options(nostack),
+        );
+    }
+    if found == old { Ok(found) } else { Err(found) }
 }

@@ -1,25 +1,24 @@
 //! What time it is, without a system call where the kernel's own library tells it.
 
 use crate::arch;
+use crate::hot::HOT;
 use crate::link;
 use crate::system;
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 
 const CLOCK_MONOTONIC: usize = 1;
 /// The last tick of the kernel's.
 const CLOCK_MONOTONIC_COARSE: usize = 6;
 
-/// `clock_gettime` of the kernel's own library; 0: not found.
-static CLOCK: AtomicUsize = AtomicUsize::new(0);
-
 /// Looks for it in the image at `base`.
 pub(crate) fn find(base: usize) {
-    CLOCK.store(link::in_image(base, arch::VDSO_CLOCK).unwrap_or(0), Relaxed);
+    let found = link::in_image(base, arch::VDSO_CLOCK);
+    HOT.clock.store(found.unwrap_or(0), Relaxed);
 }
 
 #[inline(always)]
 fn read(which: usize) -> u64 {
-    let found = CLOCK.load(Relaxed);
+    let found = HOT.clock.load(Relaxed);
     // SAFETY: the address of that function, or 0, which is `None`.
     let function: Option<extern "C" fn(i32, *mut [u64; 2]) -> i32> =
         unsafe { core::mem::transmute(found) };
@@ -40,6 +39,7 @@ pub(crate) fn tick() -> u64 {
 }
 
 /// To the nanosecond.
+#[inline(never)]
 pub(crate) fn precise() -> u64 {
     read(CLOCK_MONOTONIC)
 }

@@ -1,7 +1,9 @@
 //! Counting a call on a row.
 
+use crate::arch;
 use crate::clock;
 use crate::descriptor;
+use crate::hot;
 use crate::layout::{Others, Row, SIZE_WRITES, class};
 use crate::table;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -74,10 +76,11 @@ fn add(row: &Row, way: Way, result: isize, begun: u64) {
     }
     // Sizes have 31 bits; a call moves less.
     let size = (bytes & 0x7fff_ffff) << 32 | if way.writes() { SIZE_WRITES } else { 0 };
+    let single = hot::is_single();
     for place in &row.sizes {
         let mut word = place.load(Relaxed);
         while word >> 32 << 32 == size && word as u32 != 0 && word as u32 != u32::MAX {
-            match place.compare_exchange_weak(word, word + 1, Relaxed, Relaxed) {
+            match arch::replace(place, word, word + 1, single) {
                 Ok(_) => return,
                 Err(changed) => word = changed,
             }
@@ -144,8 +147,14 @@ fn spill(row: &Row, word: u64) {
 pub(crate) fn used(row: &Row, begun: u64) {
     row.last.store(clock::tick(), Relaxed);
     if begun != 0 {
-        more(&row.time, clock::precise().saturating_sub(begun));
+        spent(row, begun);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn spent(row: &Row, begun: u64) {
+    more(&row.time, clock::precise().saturating_sub(begun));
 }
 
 /// Counts in the sum of what has no row, if `fd` is a file at all.

@@ -113,11 +113,11 @@ pub mod slot {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Row {
+    /// Last use, ns of `CLOCK_MONOTONIC`.
+    pub last: AtomicU64,
     /// Transfers by exact size: 31 bits of size and one that says a write above a count of 32 bits.
     /// One word, so that a size and its count change together.
     pub sizes: [AtomicU64; SIZES],
-    /// Last use, ns of `CLOCK_MONOTONIC`.
-    pub last: AtomicU64,
     /// First use.
     pub first: AtomicU64,
     /// Time spent in calls, ns.

@@ -29,6 +29,7 @@ mod clock;
 mod count;
 mod descriptor;
 mod environment;
+mod hot;
 #[cfg(not(shared_object))]
 mod image;
 pub mod judge;

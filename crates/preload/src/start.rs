@@ -1,6 +1,7 @@
 //! What happens when the library is loaded: before the program's own first line.
 
 use crate::calls::Next;
+use crate::hot::HOT;
 use crate::link;
 use crate::state;
 use crate::stdio;
@@ -37,6 +38,8 @@ extern "C" fn begin() {
     INODE.store(stat.inode, Relaxed);
     PATH_BYTES.store(path.len(), Relaxed);
     PATH.store(path.as_ptr() as usize, Relaxed);
+    HOT.single
+        .store(link::variable(b"__libc_single_threaded"), Relaxed);
     if state::begin() {
         tell_children();
         stdio::begin();

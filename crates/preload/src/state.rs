@@ -1,6 +1,7 @@
 //! What one process remembers, in a mapping that a forked child finds empty (`MADV_WIPEONFORK`): a
 //! child begins anew, whichever way it was forked, and never writes into its parent's rows.
 
+use crate::hot::HOT;
 use crate::layout::{CHUNKS_OF_A_PROCESS, PATH_MAX, Row, SLOTS};
 use crate::system;
 use core::cell::UnsafeCell;
@@ -42,8 +43,6 @@ struct Scratch {
     bytes: UnsafeCell<[u8; PATH_MAX]>,
 }
 
-/// Where it is; 0: not yet, or nowhere.
-static STATE: AtomicUsize = AtomicUsize::new(0);
 /// Whether calls of our own may end the program (a filter of system calls).
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -58,7 +57,7 @@ pub(crate) fn begin() -> bool {
         system::unmap(at, bytes);
         return false;
     }
-    match STATE.compare_exchange(0, at, AcqRel, Relaxed) {
+    match HOT.state.compare_exchange(0, at, AcqRel, Relaxed) {
         Ok(_) => get()
             .inspect(|state| state.pid.store(system::pid(), Relaxed))
             .is_some(),
@@ -72,7 +71,7 @@ pub(crate) fn begin() -> bool {
 /// This process's.
 #[inline(always)]
 pub(crate) fn get() -> Option<&'static State> {
-    let at = STATE.load(Relaxed);
+    let at = HOT.state.load(Relaxed);
     if at == 0 {
         return None;
     }

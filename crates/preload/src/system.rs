@@ -208,6 +208,8 @@ pub(crate) fn auxiliary(to: &mut [u64]) -> usize {
 }
 
 /// A time of the kernel's own clock, ns; the long way.
+#[cold]
+#[inline(never)]
 pub(crate) fn clock(which: usize) -> u64 {
     let mut time = [0u64; 2];
     let to = time.as_mut_ptr() as usize;
@@ -218,6 +220,8 @@ pub(crate) fn clock(which: usize) -> u64 {
 }
 
 /// A call that a C function of the program stands for, where that function cannot be found.
+#[cold]
+#[inline(never)]
 pub(crate) fn pass(number: usize, arguments: [usize; 6]) -> isize {
     // SAFETY: as good as the program's own call, whose arguments these are.
     unsafe { call(number, arguments) }

@@ -1,5 +1,6 @@
 //! The table that this process shares with the monitor: its header, chunks of our own, and slots.
 
+use crate::hot::HOT;
 use crate::layout::{
     CHUNK_BYTES, CHUNKS, CHUNKS_OF_A_PROCESS, Chunk, Classes, HEADER_BYTES, Header, MAGIC, Row,
     SLOT_BYTES, SLOTS, TABLE_AT, TIMES, slot,
@@ -7,19 +8,17 @@ use crate::layout::{
 use crate::state::{self, State};
 use crate::system;
 use core::sync::atomic::{
-    AtomicBool, AtomicUsize,
+    AtomicBool,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// Where the header is mapped; 0: not yet, or nowhere.
-static HEADER: AtomicUsize = AtomicUsize::new(0);
 /// It was found that there is none.
 static NONE: AtomicBool = AtomicBool::new(false);
 
 /// The header, if it is mapped.
 #[inline(always)]
 pub(crate) fn header() -> Option<&'static Header> {
-    let at = HEADER.load(Acquire);
+    let at = HOT.header.load(Acquire);
     if at == 0 {
         return None;
     }
@@ -30,7 +29,7 @@ pub(crate) fn header() -> Option<&'static Header> {
 /// Whether the time of calls is taken.
 #[inline(always)]
 pub(crate) fn takes_times() -> bool {
-    header().is_some_and(|header| header.asked.load(Relaxed) & TIMES != 0)
+    HOT.times.load(Relaxed)
 }
 
 /// The header, mapped if need be.
@@ -68,10 +67,13 @@ fn map_header(fd: i32) -> Option<&'static Header> {
         return None;
     }
     let at = system::map_shared(fd, TABLE_AT, HEADER_BYTES)?;
-    if HEADER.compare_exchange(0, at, AcqRel, Relaxed).is_err() {
+    if HOT.header.compare_exchange(0, at, AcqRel, Relaxed).is_err() {
         system::unmap(at, HEADER_BYTES);
     }
-    header()
+    let header = header()?;
+    let times = header.asked.load(Relaxed) & TIMES != 0;
+    HOT.times.store(times, Relaxed);
+    Some(header)
 }
 
 /// The number of this process, as the /proc knows it in which the monitor is found.

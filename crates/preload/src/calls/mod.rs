@@ -66,6 +66,8 @@ pub(crate) trait Failure {
 }
 
 impl Failure for isize {
+    #[cold]
+    #[inline(never)]
     fn from_kernel(answer: isize) -> Self {
         if answer < 0 {
             set_errno(-answer as i32);
