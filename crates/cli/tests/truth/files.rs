@@ -44,6 +44,12 @@ dynamic_and_static!(
     a_tree_of_files,
     direct,
     a_full_table,
+    streams,
+    killed,
+    borrowed_memory,
+    execs,
+    a_storm,
+    cancelled,
 );
 
 /// Exit status of a workload that cannot be done here.
@@ -310,6 +316,47 @@ fn direct(mechanism: Mechanism, name: &str) {
     seen.report();
     counts(seen.of("j"), [1, 1, 0, 0, 2, 8192]);
     assert!(seen.of("j").flags.direct);
+}
+
+fn streams(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "streams", &[]);
+    seen.report();
+    counts(seen.of("k"), [2, 2, 2, 1000, 10, 1000]);
+}
+
+fn killed(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "killed", &[]);
+    seen.report();
+    let line = seen.of("l");
+    counts(line, [1, 0, 0, 0, 7, 210]);
+    assert_eq!(line.size_after_bytes.unwrap().0, 210);
+}
+
+fn borrowed_memory(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "borrowed", &[]);
+    seen.report();
+    counts(seen.of("m"), [1, 1, 0, 0, 5, 55]);
+    counts(seen.of("n"), [4, 4, 0, 0, 4, 24]);
+}
+
+fn execs(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "execs", &[]);
+    seen.report();
+    counts(seen.of("o"), [9, 9, 0, 0, 9, 27]);
+}
+
+fn a_storm(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "storm", &[]);
+    seen.report();
+    let line = seen.of("p");
+    counts(line, [3000, 0, 0, 0, 6000, 30_000]);
+    assert!(line.processes_more);
+}
+
+fn cancelled(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "cancelled", &[]);
+    seen.report();
+    counts(seen.of("r"), [1, 1, 0, 0, 1, 9]);
 }
 
 /// Beyond the bound the least busy files are one sum, and nothing is missing.
