@@ -236,7 +236,7 @@ impl Asking {
         }
         for i in 0..PATH_MAX {
             // SAFETY: the kernel just took this path, so it is readable up to its NUL.
-            let byte = unsafe { *self.path.add(i) };
+            let byte = unsafe { self.path.wrapping_add(i).read() };
             if byte == 0 {
                 break;
             }

@@ -107,7 +107,7 @@ fn text<'a>(at: *const u8) -> Option<&'a [u8]> {
 
 fn word(words: Words, place: usize) -> *const u8 {
     // SAFETY: within the list, which ends with a null pointer that nobody reads past.
-    unsafe { words.add(place).read() }
+    unsafe { words.wrapping_add(place).read() }
 }
 
 /// The variables of an environment, each with its place.

@@ -1,8 +1,8 @@
 //! The table that the library's processes write and the monitor reads: what lies where.
 //!
 //! One file in memory (`memfd_create(2)`) holds the library's image, and from [`TABLE_AT`] on the
-//! table: a [`Header`], then chunks of [`CHUNK_BYTES`]. A process takes a chunk when it first uses a
-//! file, and another when that is full. The first slot of a chunk is its [`Chunk`]; the others hold
+//! table: a [`Header`], then chunks of [`CHUNK_BYTES`]. A process takes a chunk when it first uses
+//! a file, and another when that is full. The first slot of a chunk is its [`Chunk`]; the others hold
 //! a [`Row`] each, the rest of a long path, or [`Classes`]. Numbers are of this machine's order.
 //! Whoever belongs to the task can write all of it: the reader believes nothing.
 
@@ -218,4 +218,4 @@ pub const fn class(bytes: u64) -> usize {
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 const _: () = assert!(size_of::<Row>() <= SLOT_BYTES);
 const _: () = assert!(size_of::<Classes>() <= SLOT_BYTES);
-const _: () = assert!(TABLE_AT % 65536 == 0 && HEADER_BYTES % 65536 == 0);
+const _: () = assert!(TABLE_AT.is_multiple_of(65536) && HEADER_BYTES.is_multiple_of(65536));

@@ -70,7 +70,7 @@ pub(crate) fn begin() {
         .step_by(8)
         .filter(found);
     let Some(first) = places.next() else { return };
-    let last = places.last().unwrap_or(first);
+    let last = places.next_back().unwrap_or(first);
     // The dynamic linker sealed whole pages only.
     let page = link::page();
     let sealed_end = end & !(page - 1);

@@ -190,8 +190,8 @@ pub(crate) fn protect(at: usize, bytes: usize, writable: bool) -> bool {
     unsafe { call(arch::NR_MPROTECT, [at, bytes, how, 0, 0, 0]) == 0 }
 }
 
-/// The auxiliary vector, into `to`: from /proc, by the calls that the dynamic linker makes too; where
-/// that may not be read, from the kernel (Linux 6.4).
+/// The auxiliary vector, into `to`: from /proc, by the calls that the dynamic linker makes too;
+/// where that may not be read, from the kernel (Linux 6.4).
 pub(crate) fn auxiliary(to: &mut [u64]) -> usize {
     let (at, bytes) = (to.as_mut_ptr() as usize, size_of_val(to));
     let mut answer = 0;

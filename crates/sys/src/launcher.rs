@@ -36,8 +36,8 @@ pub struct Plan<'a> {
     pub started_with: u32,
     /// Whether the task is left alone when the monitor dies.
     pub leave: bool,
-    /// A library that the command may be told to load ([`Launcher::go`]): the launcher holds it open,
-    /// so that `/proc` leads to it as long as the task lives.
+    /// A library that the command may be told to load ([`Launcher::go`]): the launcher holds it
+    /// open, so that `/proc` leads to it as long as the task lives.
     pub library: Option<BorrowedFd<'a>>,
 }
 
@@ -243,7 +243,8 @@ fn become_launcher(
     variables: &[*const libc::c_char],
     status: &OwnedFd,
 ) -> ! {
-    // SAFETY: both lists end with a null pointer and point into live C strings; an empty path with AT_EMPTY_PATH names the descriptor itself.
+    // SAFETY: both lists end with a null pointer and point into live C strings; an empty path with
+    // AT_EMPTY_PATH names the descriptor itself.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,

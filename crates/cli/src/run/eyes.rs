@@ -100,12 +100,7 @@ impl Eyes {
         } else {
             Level::Query
         };
-        let name = if files.library_beside() {
-            notifier.name_beside_library()
-        } else {
-            notifier.name()
-        };
-        facts.watched_by(name, level);
+        facts.watched_by(files.mechanism(&notifier), level);
         // What was asked for by name is used and nothing else.
         let may_walk = matches!(
             options.mechanism,

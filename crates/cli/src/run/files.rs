@@ -123,9 +123,13 @@ impl Files {
         !matches!(self.seen, Seen::Nothing)
     }
 
-    /// What sees them, if it is not what tells of the processes.
-    pub(crate) const fn library_beside(&self) -> bool {
-        matches!(self.seen, Seen::Library(_))
+    /// The name of what sees them and of what tells of the processes.
+    pub(crate) fn mechanism(&self, notifier: &Notifier) -> &'static str {
+        if self.library().is_some() {
+            notifier.name_beside_library()
+        } else {
+            notifier.name()
+        }
     }
 
     /// Where they are counted.
@@ -183,7 +187,7 @@ impl Files {
         };
         let mut summary = table.finish(&rest, start);
         // Nobody knows what a library does not see.
-        summary.complete &= !self.library_beside();
+        summary.complete &= self.library().is_none();
         if let Err(error) = read {
             facts.note(unread(error));
             summary.complete = false;

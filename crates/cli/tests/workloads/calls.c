@@ -274,8 +274,8 @@ static void killed(void) {
     waitpid(child, NULL, 0);
 }
 
-/* Children that borrow the parent's memory (vfork) open n and make it what m is to the parent, which
- * writes m before, between and after: m 5 writes of 11, n 4 writes of 6. */
+/* Children that borrow the parent's memory (vfork) open n and make it what m is to the parent,
+ * which writes m before, between and after: m 5 writes of 11, n 4 writes of 6. */
 static void borrowed(void) {
     int fd = make("m", O_WRONLY | O_CREAT);
     done("write", write(fd, block, 11), 11);

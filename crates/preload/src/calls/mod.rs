@@ -106,8 +106,8 @@ fn set_errno(error: i32) {
     }
 }
 
-/// Defines C functions. `|next|` is a closure that calls the next one with the same arguments; `raw`
-/// is the system call that takes its place where there is none.
+/// Defines C functions. `|next|` is a closure that calls the next one with the same arguments;
+/// `raw` is the system call that takes its place where there is none.
 macro_rules! wrap {
     ($(
         fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty
@@ -117,9 +117,10 @@ macro_rules! wrap {
         pub(crate) extern "C" fn $name($($argument: $type),*) -> $result {
             static NEXT: $crate::calls::Next = $crate::calls::Next::new(stringify!($name));
             let $next = || -> $result {
-                // SAFETY: the address of the C function of this name, or 0, which is `None`.
-                let next: Option<unsafe extern "C" fn($($type),*) -> $result> =
-                    unsafe { core::mem::transmute(NEXT.find()) };
+                let next: Option<unsafe extern "C" fn($($type),*) -> $result> = {
+                    // SAFETY: the address of the C function of this name, or 0, which is `None`.
+                    unsafe { core::mem::transmute(NEXT.find()) }
+                };
                 match next {
                     // SAFETY: the program's own call.
                     Some(next) => unsafe { next($($argument),*) },
@@ -145,9 +146,10 @@ macro_rules! pass_on {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty;)*) => { $(
         pub(super) fn $name($($argument: $type),*) -> $result {
             static NEXT: $crate::calls::Next = $crate::calls::Next::new(stringify!($name));
-            // SAFETY: the address of the C function of this name, or 0, which is `None`.
-            let next: Option<unsafe extern "C" fn($($type),*) -> $result> =
-                unsafe { core::mem::transmute(NEXT.find()) };
+            let next: Option<unsafe extern "C" fn($($type),*) -> $result> = {
+                // SAFETY: the address of the C function of this name, or 0, which is `None`.
+                unsafe { core::mem::transmute(NEXT.find()) }
+            };
             match next {
                 // SAFETY: the program's own call.
                 Some(next) => unsafe { next($($argument),*) },

@@ -63,7 +63,7 @@ fn how(mode: *const u8) -> i32 {
     let mut how = 0;
     for i in 0..16 {
         // SAFETY: the C library just read the mode up to its NUL, or will.
-        let byte = unsafe { *mode.add(i) };
+        let byte = unsafe { mode.wrapping_add(i).read() };
         how = match byte {
             0 | b',' => break,
             b'w' => O_WRONLY | O_CREAT | O_TRUNC,

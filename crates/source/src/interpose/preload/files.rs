@@ -282,7 +282,7 @@ fn size_now(row: &Raw, kind: FileKind) -> Option<u64> {
     }
     let found = std::fs::metadata(OsStr::from_bytes(&row.path)).ok()?;
     let same = found.st_ino() == row.inode && found.st_dev() == row.device;
-    same.then(|| found.len())
+    same.then_some(found.len())
 }
 
 /// The devices of the file systems that the kernel makes up, as they are mounted here.
@@ -315,5 +315,137 @@ fn broken(source: sys::Error) -> Error {
     Error::Kernel {
         mechanism: NAME,
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use preload::layout::{CHUNK_BYTES, CHUNKS, Chunk, HEADER_BYTES, Header, Row, TABLE_AT, slot};
+    use std::mem::offset_of;
+    use std::os::unix::fs::FileExt;
+
+    fn put(files: &Files, at: u64, bytes: &[u8]) {
+        files.table.file.write_all_at(bytes, at).unwrap();
+    }
+
+    fn chunk_at(chunk: u32) -> u64 {
+        TABLE_AT + HEADER_BYTES as u64 + u64::from(chunk) * CHUNK_BYTES as u64
+    }
+
+    fn begin_chunk(files: &Files, chunk: u32, pid: u32, used: u32) {
+        put(
+            files,
+            chunk_at(chunk) + offset_of!(Chunk, pid) as u64,
+            &pid.to_ne_bytes(),
+        );
+        put(
+            files,
+            chunk_at(chunk) + offset_of!(Chunk, used) as u64,
+            &used.to_ne_bytes(),
+        );
+        let next = TABLE_AT + offset_of!(Header, next) as u64;
+        put(files, next, &(chunk + 1).to_ne_bytes());
+    }
+
+    fn uses(files: &mut Files) -> Vec<FileUse> {
+        let mut uses = Vec::new();
+        let mut take = |event| {
+            if let FileEvent::Use(used) = event {
+                uses.push(*used);
+            }
+        };
+        files.finish(&mut take).unwrap();
+        uses
+    }
+
+    #[test]
+    fn a_row_is_read_as_it_was_written() {
+        let mut files = Files::create(false).unwrap();
+        begin_chunk(&files, 0, 7, 2);
+        let row = chunk_at(0) + SLOT_BYTES as u64;
+        let path = b"/a/folder/leaf";
+        put(&files, row + offset_of!(Row, path) as u64, path);
+        let small = |at: usize, value: u32| put(&files, row + at as u64, &value.to_ne_bytes());
+        small(offset_of!(Row, path_bytes), path.len() as u32);
+        small(offset_of!(Row, mode), 0o100_644);
+        small(offset_of!(Row, state), slot::ROW);
+        let sizes = row + offset_of!(Row, sizes) as u64;
+        put(&files, sizes, &(4096u64 << 32 | 3).to_ne_bytes());
+        put(
+            &files,
+            sizes + 8,
+            &(1u64 << 63 | 10 << 32 | 2).to_ne_bytes(),
+        );
+        let uses = uses(&mut files);
+        let [used] = &uses[..] else {
+            panic!("{uses:?}")
+        };
+        assert_eq!((used.kind, used.pid), (FileKind::File, 7));
+        assert_eq!(used.place.leaf.as_deref(), Some(b"leaf".as_slice()));
+        assert_eq!((used.counts.reads, used.counts.bytes_read.0), (3, 3 * 4096));
+        assert_eq!((used.counts.writes, used.counts.bytes_written.0), (2, 20));
+        assert_eq!(files.seen().bytes_read.0, 3 * 4096);
+    }
+
+    /// The task may write anything there: the monitor reads on.
+    #[test]
+    fn nonsense_in_the_table_is_read_without_harm() {
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        for round in 0..40 {
+            let mut files = Files::create(round % 2 == 0).unwrap();
+            let mut bytes = vec![0; HEADER_BYTES + 4 * CHUNK_BYTES];
+            for eight in bytes.chunks_exact_mut(8) {
+                // Small numbers lead further in than large ones.
+                let number = next() >> (next() % 64);
+                eight.copy_from_slice(&number.to_ne_bytes());
+            }
+            put(&files, TABLE_AT, &bytes);
+            let chunks = if round < 4 { u32::MAX } else { 4 };
+            let at = TABLE_AT + offset_of!(Header, next) as u64;
+            put(&files, at, &chunks.to_ne_bytes());
+            for chunk in 0..4 {
+                let row = chunk_at(chunk) + SLOT_BYTES as u64 + offset_of!(Row, state) as u64;
+                put(&files, row, &slot::ROW.to_ne_bytes());
+            }
+            files.read(&mut |_| ()).unwrap();
+            let found = uses(&mut files).len();
+            assert!(found >= 1 && found <= 4 * 128, "{found}");
+            files.rest();
+        }
+    }
+
+    /// What an ended process had is taken once, and its room is used again.
+    #[test]
+    fn the_room_of_the_ended_is_used_again() {
+        let mut files = Files::create(false).unwrap();
+        let gone = u32::MAX >> 1;
+        assert!(!sys::process::exists(gone));
+        for chunk in 0..CHUNKS_MANY {
+            let pid = if chunk == 9 { std::process::id() } else { gone };
+            begin_chunk(&files, chunk, pid, 1);
+        }
+        let before = files.table.heading().unwrap();
+        assert_eq!(files.table.in_use(&before), CHUNKS_MANY);
+        files.read(&mut |_| ()).unwrap();
+        let after = files.table.heading().unwrap();
+        assert_eq!(files.table.in_use(&after), 1);
+        assert_eq!(files.table.owner(9).unwrap(), Some((std::process::id(), 1)));
+        assert_eq!(files.table.owner(8).unwrap(), None);
+        let mut first = [0; 4];
+        let ring = TABLE_AT + offset_of!(Header, free) as u64;
+        files
+            .table
+            .file
+            .read_exact_at(&mut first, ring + 9 * 4)
+            .unwrap();
+        assert_eq!(u32::from_ne_bytes(first), 10);
+        assert!(CHUNKS_MANY < CHUNKS);
     }
 }
