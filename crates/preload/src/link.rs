@@ -1,8 +1,8 @@
 //! Finding the functions of the program's libraries, as the dynamic linker would.
 //!
 //! The library needs no other by name, so that it loads with any C library of its class. It walks
-//! the dynamic linker's list of objects (`struct link_map`), found from the program's own dynamic
-//! section (`DT_DEBUG`), and looks each object's symbols up by its hash table.
+//! the dynamic linker's list of objects (`struct link_map`), which begins where its `_r_debug` says,
+//! and looks each object's symbols up by its hash table.
 
 use crate::system;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -79,25 +79,18 @@ pub(crate) fn find_ourselves() -> Option<&'static [u8]> {
     if let Some(base) = value(AT_SYSINFO_EHDR) {
         crate::clock::find(base as usize);
     }
-    let table = value(AT_PHDR)? as usize;
-    let headers = Headers {
-        table,
-        entry: value(AT_PHENT)? as usize,
-        count: value(AT_PHNUM)? as usize,
+    let debug = match value(AT_BASE).filter(|base| *base != 0) {
+        Some(linker) => in_image(linker as usize, b"_r_debug"),
+        // A dynamic linker that was started by name is the program to the kernel.
+        None => image_of(value(AT_PHDR)? as usize).and_then(|base| in_image(base, b"_r_debug")),
     };
-    // Without that header it is a program that lies where its addresses say.
-    let bias = headers
-        .find(PT_PHDR)
-        .map_or(0, |it| table.wrapping_sub(it.address));
-    let dynamic = bias.wrapping_add(headers.find(PT_DYNAMIC)?.address);
-    let told = entry(dynamic, DT_DEBUG).filter(|at| *at != 0);
-    // A dynamic linker that was started by name is the program to the kernel.
-    let linker = value(AT_BASE)
-        .filter(|base| *base != 0)
-        .unwrap_or(table as u64 & !0xfff);
-    let debug = match told {
-        Some(at) => at as usize,
-        None => in_image(linker as usize, b"_r_debug")?,
+    let debug = match debug {
+        Some(at) => at,
+        None => debug_of_program(&Headers {
+            table: value(AT_PHDR)? as usize,
+            entry: value(AT_PHENT)? as usize,
+            count: value(AT_PHNUM)? as usize,
+        })?,
     };
     // struct r_debug: the version, then the list.
     let first = word(debug + 8) as usize;
@@ -106,6 +99,22 @@ pub(crate) fn find_ourselves() -> Option<&'static [u8]> {
         objects(first).find(|object| object.contains(find_ourselves as *const () as usize))?;
     OURS.store(ours.at, Relaxed);
     Some(ours.name())
+}
+
+/// The first byte of the image whose program headers are at `table`, right behind its ELF header.
+fn image_of(table: usize) -> Option<usize> {
+    const ELF_HEADER: usize = 64;
+    let base = table.checked_sub(ELF_HEADER)?;
+    let is_start = base.is_multiple_of(page()) && half(base) == u32::from_ne_bytes(*b"\x7fELF");
+    is_start.then_some(base)
+}
+
+/// Where the program's own dynamic section says that the list is.
+fn debug_of_program(headers: &Headers) -> Option<usize> {
+    let bias = headers.table.wrapping_sub(headers.find(PT_PHDR)?.address);
+    let dynamic = bias.wrapping_add(headers.find(PT_DYNAMIC)?.address);
+    let at = entry(dynamic, DT_DEBUG)? as usize;
+    (at != 0).then_some(at)
 }
 
 /// The size of a page.
