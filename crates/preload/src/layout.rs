@@ -1,10 +1,10 @@
 //! The table that the library's processes write and the monitor reads: what lies where.
 //!
 //! One file in memory (`memfd_create(2)`) holds the library's image, and from [`TABLE_AT`] on the
-//! table: a [`Header`], then chunks of [`CHUNK_BYTES`]. A process takes a chunk when it first uses
-//! a file, and another when that is full. The first slot of a chunk is its [`Chunk`]; the others hold
-//! a [`Row`] each, the rest of a long path, or [`Classes`]. Numbers are of this machine's order.
-//! Whoever belongs to the task can write all of it: the reader believes nothing.
+//! table: a [`Header`], then chunks of [`CHUNK_BYTES`]. A process takes a chunk when it first
+//! uses a file, and another when that is full. The first slot of a chunk is its [`Chunk`]; the
+//! others hold a [`Row`] each, the rest of a long path, or [`Classes`]. Numbers are of this
+//! machine's order. Whoever belongs to the task can write all of it: the reader believes nothing.
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 

@@ -1,8 +1,8 @@
 //! Finding the functions of the program's libraries, as the dynamic linker would.
 //!
 //! The library needs no other by name, so that it loads with any C library of its class. It walks
-//! the dynamic linker's list of objects (`struct link_map`), which begins where its `_r_debug` says,
-//! and looks each object's symbols up by its hash table.
+//! the dynamic linker's list of objects (`struct link_map`), which begins where its `_r_debug`
+//! says, and looks each object's symbols up by its hash table.
 
 use crate::system;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -78,13 +78,16 @@ pub(crate) fn own_name() -> Option<&'static [u8]> {
     Some(unsafe { core::slice::from_raw_parts(path, bytes) })
 }
 
+/// Whether a file is the one that we were loaded from.
+pub(crate) fn is_own_file(stat: &system::Stat) -> bool {
+    stat.device == DEVICE.load(Relaxed) && stat.inode == INODE.load(Relaxed)
+}
+
 /// Whether our path still leads to us, and will for a program that this process becomes: in another
 /// root it may not, and another user than that of the run loses with the exec what let it in.
 pub(crate) fn is_within_reach() -> bool {
     own_path().and_then(system::stat).is_some_and(|stat| {
         let (user, group) = system::user_and_group();
-        stat.device == DEVICE.load(Relaxed)
-            && stat.inode == INODE.load(Relaxed)
-            && (user == 0 || (user, group) == (stat.user, stat.group))
+        is_own_file(&stat) && (user == 0 || (user, group) == (stat.user, stat.group))
     })
 }

@@ -50,10 +50,15 @@ pub(crate) fn find_header() -> Option<&'static Header> {
 /// its own.
 fn open() -> Option<i32> {
     let fd = system::open(crate::start::own_path()?, system::TO_CHANGE);
-    if fd.is_none() {
+    // In another /proc the same path may lead elsewhere.
+    let ours = fd.filter(|fd| system::fstat(*fd).is_some_and(|it| crate::start::is_own_file(&it)));
+    if ours.is_none() {
+        if let Some(other) = fd {
+            system::close(other);
+        }
         NONE.store(header().is_none(), Relaxed);
     }
-    fd
+    ours
 }
 
 fn map_header(fd: i32) -> Option<&'static Header> {

@@ -326,7 +326,8 @@ const PROGRAMS: &[&[&str]] = &[
         "perl",
         "-e",
         "open F, '>a'; print F \"x\\n\" x 10; close F; open F, '<a'; @l = <F>; print scalar @l; \
-         print `cat a | wc -l`; system('exit 7'); print $? >> 8, \"\\n\"; exec 'sh', '-c', 'exit 4'",
+         print `cat a | wc -l`; system('exit 7'); print $? >> 8, \"\\n\"; \
+         exec 'sh', '-c', 'exit 4'",
     ],
     &[
         "sh",
