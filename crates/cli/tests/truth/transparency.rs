@@ -394,6 +394,42 @@ fn has_program(name: &str) -> bool {
     std::env::split_paths(&search).any(|folder| folder.join(name).is_file())
 }
 
+/// A process that can no longer reach the library starts programs as if there had never been one.
+#[test]
+fn preload_is_gone_where_it_is_out_of_reach() {
+    if !process::is_root() {
+        skip!("another root, or another user, needs root");
+    }
+    let run = Run::watched(Mechanism::Preload, Vec::new());
+    let root = run.path("root");
+    // A root of its own: the two programs, and what they load by the same paths.
+    let listed = std::process::Command::new("ldd")
+        .args(["/bin/sh", "/bin/echo"])
+        .output();
+    let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+    let libraries = listed
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'));
+    let libraries = libraries.map(|word| word.trim_end_matches(':'));
+    for file in libraries.chain(["/bin/sh", "/bin/echo"]) {
+        let copy = root.join(file.trim_start_matches('/'));
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(file, copy).unwrap();
+    }
+    let done = run.command(words![program("drop"), "root", root]).finish();
+    let user = Run::watched(Mechanism::Preload, words![program("drop"), "user"]).finish();
+    for done in [done, user] {
+        done.expect_status(0);
+        assert_eq!(
+            done.stdout,
+            "a\nb\nc\nd\ne\nf 1 2 3 4 5 6\n",
+            "{}",
+            done.context()
+        );
+        assert_eq!(done.stderr, "", "{}", done.context());
+    }
+}
+
 /// Where the library cannot be loaded it is not named, so that the dynamic linker has nothing to
 /// complain of: to a program in another root, of another user, of another kind.
 #[test]
