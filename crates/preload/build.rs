@@ -18,7 +18,9 @@ const LINKER_FLAGS: &[&str] = &[
     "-Wl,-Bsymbolic",
     "-Wl,-z,defs",
     "-Wl,-z,noexecstack",
-    "-Wl,-z,relro",
+    // As few mappings as can be: each costs every program that starts, and every fork.
+    "-Wl,-z,noseparate-code",
+    "-Wl,-z,norelro",
     "-Wl,-z,now",
     "-Wl,--hash-style=gnu",
     "-Wl,-soname,libplimsoll.so",

@@ -303,14 +303,14 @@ pub(crate) fn closing(fd: i32) {
 /// A number may mean another file from now on.
 #[inline(always)]
 pub(crate) fn forget(fd: i32) {
-    if let Some(state) = state::get() {
+    if let Some(state) = state::known() {
         state.forget(fd);
     }
 }
 
 /// So may all of these.
 pub(crate) fn forget_from(first: u32, last: u32) {
-    if let Some(state) = state::get() {
+    if let Some(state) = state::known() {
         state.forget_from(first, last);
     }
 }

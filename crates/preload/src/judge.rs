@@ -146,11 +146,16 @@ impl Elf<'_> {
         let Some(interpreter) = self.find(|kind, _| kind == PT_INTERP) else {
             return Verdict::Static;
         };
-        let mut name = [0; 256];
-        let bytes = system::read_at(self.fd, &mut name, interpreter.offset);
-        let name = name
-            .get(..bytes.min(interpreter.bytes as usize))
-            .unwrap_or_default();
+        let (start, bytes) = (interpreter.offset as usize, interpreter.bytes as usize);
+        let mut room = [0; 256];
+        // Most linkers put it right behind the headers.
+        let name = match self.head.get(start..start.saturating_add(bytes)) {
+            Some(name) => name,
+            None => {
+                let read = system::read_at(self.fd, &mut room, interpreter.offset);
+                room.get(..read.min(bytes)).unwrap_or_default()
+            }
+        };
         if !is_glibc(name) {
             return Verdict::OtherLoader;
         }

@@ -40,26 +40,27 @@ extern "C" fn begin() {
     PATH.store(path.as_ptr() as usize, Relaxed);
     HOT.single
         .store(link::variable(b"__libc_single_threaded"), Relaxed);
-    if state::begin() {
-        tell_children();
-        stdio::begin();
-    }
+    state::begin();
+    tell_children();
+    stdio::begin();
 }
 
 /// A child of `fork` is told who it is before it can start another one that borrows its memory.
 fn tell_children() {
-    static REGISTER: Next = Next::new("__register_atfork");
+    static REGISTER: Next = Next::new();
     type Handler = Option<extern "C" fn()>;
     type Register = extern "C" fn(Handler, Handler, Handler, usize) -> i32;
     // SAFETY: the address of that function, or 0, which is `None`.
-    let register: Option<Register> = unsafe { core::mem::transmute(REGISTER.find()) };
+    let register: Option<Register> =
+        unsafe { core::mem::transmute(REGISTER.find("__register_atfork")) };
     if let Some(register) = register {
         register(None, None, Some(in_child), 0);
     }
 }
 
 extern "C" fn in_child() {
-    if let Some(state) = state::get() {
+    state::begin();
+    if let Some(state) = state::known() {
         state.pid.store(system::pid(), Relaxed);
     }
 }

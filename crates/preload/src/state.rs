@@ -46,20 +46,37 @@ struct Scratch {
 /// Whether calls of our own may end the program (a filter of system calls).
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Makes it; whether there is one.
-pub(crate) fn begin() -> bool {
+/// The process that can make one, in its own pid namespace; 0: none can.
+static MAKER: AtomicU32 = AtomicU32::new(0);
+
+/// From now on the calling process can make one, and a child of `fork` that says so too.
+pub(crate) fn begin() {
+    MAKER.store(system::pid(), Relaxed);
+}
+
+/// Makes it, at the first call that wants to be counted; whether there is one. Who borrows the
+/// memory of another (`vfork`) makes none: what he does then has no rows.
+#[cold]
+#[inline(never)]
+fn make() -> bool {
+    let maker = MAKER.load(Relaxed);
+    if maker == 0 || is_quiet() || system::pid() != maker {
+        return false;
+    }
     let bytes = size_of::<State>();
     let Some(at) = system::map_private(bytes) else {
+        MAKER.store(0, Relaxed);
         return false;
     };
     // A child of a kernel without this would write into its parent's rows.
     if !system::wipe_in_children(at, bytes) {
         system::unmap(at, bytes);
+        MAKER.store(0, Relaxed);
         return false;
     }
     match HOT.state.compare_exchange(0, at, AcqRel, Relaxed) {
-        Ok(_) => get()
-            .inspect(|state| state.pid.store(system::pid(), Relaxed))
+        Ok(_) => known()
+            .inspect(|state| state.pid.store(maker, Relaxed))
             .is_some(),
         Err(_) => {
             system::unmap(at, bytes);
@@ -68,14 +85,24 @@ pub(crate) fn begin() -> bool {
     }
 }
 
-/// This process's.
+/// This process's, to count in.
 #[inline(always)]
 pub(crate) fn get() -> Option<&'static State> {
+    match known() {
+        Some(state) => Some(state),
+        None if make() => known(),
+        None => None,
+    }
+}
+
+/// This process's, if anything was counted yet.
+#[inline(always)]
+pub(crate) fn known() -> Option<&'static State> {
     let at = HOT.state.load(Relaxed);
     if at == 0 {
         return None;
     }
-    // SAFETY: `begin` mapped it, as large and aligned as this; zeros are a valid value, and it is
+    // SAFETY: `make` mapped it, as large and aligned as this; zeros are a valid value, and it is
     // never unmapped. All of it but the scratches is atomic.
     Some(unsafe { &*(at as *const State) })
 }

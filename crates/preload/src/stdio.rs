@@ -16,23 +16,25 @@ static UNSEEN: AtomicBool = AtomicBool::new(true);
 
 /// A function of the tables, and what stands in its place.
 struct Entry {
-    name: &'static str,
     own: AtomicUsize,
 }
 
 impl Entry {
-    const fn new(name: &'static str) -> Self {
+    const fn new() -> Self {
         Self {
-            name,
             own: AtomicUsize::new(0),
         }
     }
+
+    fn find(&self, name: &str) {
+        self.own.store(link::next(name.as_bytes()), Relaxed);
+    }
 }
 
-static READ: Entry = Entry::new("_IO_file_read");
-static WRITE: Entry = Entry::new("_IO_file_write");
-static SEEK: Entry = Entry::new("_IO_file_seek");
-static CLOSE: Entry = Entry::new("_IO_file_close");
+static READ: Entry = Entry::new();
+static WRITE: Entry = Entry::new();
+static SEEK: Entry = Entry::new();
+static CLOSE: Entry = Entry::new();
 /// Words of a table of functions.
 const TABLE_WORDS: usize = 21;
 
@@ -47,9 +49,10 @@ pub(crate) fn begin() {
     if jumps == 0 {
         return;
     }
-    for entry in [&READ, &WRITE, &SEEK, &CLOSE] {
-        entry.own.store(link::next(entry.name.as_bytes()), Relaxed);
-    }
+    READ.find("_IO_file_read");
+    WRITE.find("_IO_file_write");
+    SEEK.find("_IO_file_seek");
+    CLOSE.find("_IO_file_close");
     let own = |entry: &Entry| entry.own.load(Relaxed);
     let holds = |wanted| wanted != 0 && (0..TABLE_WORDS).any(|i| word(jumps + 8 * i) == wanted);
     if !holds(own(&READ)) || !holds(own(&WRITE)) {
@@ -104,10 +107,10 @@ fn store(at: usize, value: usize) {
 
 /// The descriptor of a stream.
 pub(crate) fn descriptor_of(stream: *mut u8) -> i32 {
-    static FILENO: Next = Next::new("fileno");
+    static FILENO: Next = Next::new();
     // SAFETY: the address of that function, or 0, which is `None`.
     let fileno: Option<extern "C" fn(*mut u8) -> i32> =
-        unsafe { core::mem::transmute(FILENO.find()) };
+        unsafe { core::mem::transmute(FILENO.find("fileno")) };
     fileno.map_or(-1, |fileno| fileno(stream))
 }
 

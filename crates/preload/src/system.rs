@@ -190,19 +190,18 @@ pub(crate) fn protect(at: usize, bytes: usize, writable: bool) -> bool {
     unsafe { call(arch::NR_MPROTECT, [at, bytes, how, 0, 0, 0]) == 0 }
 }
 
-/// The auxiliary vector, into `to`: from /proc, by the calls that the dynamic linker makes too;
-/// where that may not be read, from the kernel (Linux 6.4).
+/// The auxiliary vector, into `to`: from the kernel (Linux 6.4), else from /proc, where the kernel
+/// has to make files for it first.
 pub(crate) fn auxiliary(to: &mut [u64]) -> usize {
     let (at, bytes) = (to.as_mut_ptr() as usize, size_of_val(to));
-    let mut answer = 0;
-    if let Some(fd) = open(c"/proc/self/auxv".as_ptr().cast(), TO_READ) {
+    // SAFETY: the kernel writes no more than the length of `to`.
+    let mut answer = unsafe { call(arch::NR_PRCTL, [PR_GET_AUXV, at, bytes, 0, 0, 0]) };
+    if answer <= 0
+        && let Some(fd) = open(c"/proc/self/auxv".as_ptr().cast(), TO_READ)
+    {
         // SAFETY: the kernel writes no more than the length of `to`.
         answer = unsafe { call(arch::NR_PREAD64, [fd as usize, at, bytes, 0, 0, 0]) };
         close(fd);
-    }
-    if answer <= 0 {
-        // SAFETY: the kernel writes no more than the length of `to`.
-        answer = unsafe { call(arch::NR_PRCTL, [PR_GET_AUXV, at, bytes, 0, 0, 0]) };
     }
     to.len().min(usize::try_from(answer).unwrap_or(0) / 8)
 }

@@ -45,9 +45,9 @@ wrap! {
 /// `closefrom(3)`, which gives nothing back.
 #[cfg_attr(shared_object, unsafe(no_mangle))]
 pub(crate) extern "C" fn closefrom(first: i32) {
-    static NEXT: super::Next = super::Next::new("closefrom");
+    static NEXT: super::Next = super::Next::new();
     // SAFETY: the address of the C function of this name, or 0, which is `None`.
-    let next: Option<extern "C" fn(i32)> = unsafe { core::mem::transmute(NEXT.find()) };
+    let next: Option<extern "C" fn(i32)> = unsafe { core::mem::transmute(NEXT.find("closefrom")) };
     if let Some(next) = next {
         next(first);
     }

@@ -20,11 +20,10 @@ mod transfer;
 /// `struct iovec`, `struct msghdr` and the like, which are only passed on.
 pub(crate) type Opaque = *const u8;
 
-/// The next function of a name, found at its first call.
+/// The next function of a name, found at its first call. The name is not in here: the dynamic
+/// linker would have to write its address there at each start of a program.
 #[derive(Debug)]
 pub(crate) struct Next {
-    /// With a NUL.
-    name: &'static str,
     at: AtomicUsize,
 }
 
@@ -32,18 +31,17 @@ pub(crate) struct Next {
 const NOWHERE: usize = 1;
 
 impl Next {
-    pub(crate) const fn new(name: &'static str) -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
-            name,
             at: AtomicUsize::new(0),
         }
     }
 
     /// Its address; 0: there is none.
     #[inline(always)]
-    pub(crate) fn find(&self) -> usize {
+    pub(crate) fn find(&self, name: &'static str) -> usize {
         match self.at.load(Relaxed) {
-            0 => self.look(),
+            0 => self.look(name),
             NOWHERE => 0,
             found => found,
         }
@@ -51,8 +49,8 @@ impl Next {
 
     #[cold]
     #[inline(never)]
-    fn look(&self) -> usize {
-        let found = link::next(self.name.as_bytes());
+    fn look(&self, name: &'static str) -> usize {
+        let found = link::next(name.as_bytes());
         self.at
             .store(if found == 0 { NOWHERE } else { found }, Relaxed);
         found
@@ -96,10 +94,10 @@ impl Failure for *mut u8 {
 }
 
 fn set_errno(error: i32) {
-    static LOCATION: Next = Next::new("__errno_location");
+    static LOCATION: Next = Next::new();
     // SAFETY: the address of that function, or 0, which is `None`.
     let location: Option<extern "C" fn() -> *mut i32> =
-        unsafe { core::mem::transmute(LOCATION.find()) };
+        unsafe { core::mem::transmute(LOCATION.find("__errno_location")) };
     if let Some(location) = location {
         // SAFETY: where the calling thread's `errno` is.
         unsafe { location().write(error) };
@@ -115,11 +113,11 @@ macro_rules! wrap {
     )*) => { $(
         #[cfg_attr(shared_object, unsafe(no_mangle))]
         pub(crate) extern "C" fn $name($($argument: $type),*) -> $result {
-            static NEXT: $crate::calls::Next = $crate::calls::Next::new(stringify!($name));
+            static NEXT: $crate::calls::Next = $crate::calls::Next::new();
             let $next = || -> $result {
                 let next: Option<unsafe extern "C" fn($($type),*) -> $result> = {
                     // SAFETY: the address of the C function of this name, or 0, which is `None`.
-                    unsafe { core::mem::transmute(NEXT.find()) }
+                    unsafe { core::mem::transmute(NEXT.find(stringify!($name))) }
                 };
                 match next {
                     // SAFETY: the program's own call.
@@ -145,10 +143,10 @@ pub(crate) use wrap;
 macro_rules! pass_on {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty;)*) => { $(
         pub(super) fn $name($($argument: $type),*) -> $result {
-            static NEXT: $crate::calls::Next = $crate::calls::Next::new(stringify!($name));
+            static NEXT: $crate::calls::Next = $crate::calls::Next::new();
             let next: Option<unsafe extern "C" fn($($type),*) -> $result> = {
                 // SAFETY: the address of the C function of this name, or 0, which is `None`.
-                unsafe { core::mem::transmute(NEXT.find()) }
+                unsafe { core::mem::transmute(NEXT.find(stringify!($name))) }
             };
             match next {
                 // SAFETY: the program's own call.

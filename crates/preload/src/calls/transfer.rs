@@ -2,17 +2,17 @@
 
 use super::{Opaque, wrap};
 use crate::arch::{NR_PREAD64, NR_PWRITE64, NR_READ, NR_READV, NR_WRITE, NR_WRITEV};
-use crate::count::{Way, begun, transfer, transferred};
+use crate::count::{Way, begun, transfer, transfer_often, transferred};
 
 wrap! {
     fn read(fd: i32, to: *mut u8, bytes: usize) -> isize, raw NR_READ, [fd, to, bytes]
-        => |next| transfer(fd, Way::In, next);
+        => |next| transfer_often(fd, Way::In, next);
     fn __read_chk(fd: i32, to: *mut u8, bytes: usize, room: usize) -> isize
         => |next| transfer(fd, Way::In, next);
     fn pread(fd: i32, to: *mut u8, bytes: usize, offset: i64) -> isize,
-        raw NR_PREAD64, [fd, to, bytes, offset] => |next| transfer(fd, Way::In, next);
+        raw NR_PREAD64, [fd, to, bytes, offset] => |next| transfer_often(fd, Way::In, next);
     fn pread64(fd: i32, to: *mut u8, bytes: usize, offset: i64) -> isize,
-        raw NR_PREAD64, [fd, to, bytes, offset] => |next| transfer(fd, Way::In, next);
+        raw NR_PREAD64, [fd, to, bytes, offset] => |next| transfer_often(fd, Way::In, next);
     fn __pread_chk(fd: i32, to: *mut u8, bytes: usize, offset: i64, room: usize) -> isize
         => |next| transfer(fd, Way::In, next);
     fn __pread64_chk(fd: i32, to: *mut u8, bytes: usize, offset: i64, room: usize) -> isize
@@ -29,11 +29,11 @@ wrap! {
         => |next| transfer(fd, Way::In, next);
 
     fn write(fd: i32, from: *const u8, bytes: usize) -> isize, raw NR_WRITE, [fd, from, bytes]
-        => |next| transfer(fd, Way::Out, next);
+        => |next| transfer_often(fd, Way::Out, next);
     fn pwrite(fd: i32, from: *const u8, bytes: usize, offset: i64) -> isize,
-        raw NR_PWRITE64, [fd, from, bytes, offset] => |next| transfer(fd, Way::Out, next);
+        raw NR_PWRITE64, [fd, from, bytes, offset] => |next| transfer_often(fd, Way::Out, next);
     fn pwrite64(fd: i32, from: *const u8, bytes: usize, offset: i64) -> isize,
-        raw NR_PWRITE64, [fd, from, bytes, offset] => |next| transfer(fd, Way::Out, next);
+        raw NR_PWRITE64, [fd, from, bytes, offset] => |next| transfer_often(fd, Way::Out, next);
     fn writev(fd: i32, parts: Opaque, count: i32) -> isize, raw NR_WRITEV, [fd, parts, count]
         => |next| transfer(fd, Way::Out, next);
     fn pwritev(fd: i32, parts: Opaque, count: i32, offset: i64) -> isize
