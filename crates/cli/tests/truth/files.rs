@@ -50,6 +50,7 @@ dynamic_and_static!(
     execs,
     a_storm,
     cancelled,
+    busy_threads,
 );
 
 /// Exit status of a workload that cannot be done here.
@@ -357,6 +358,20 @@ fn cancelled(mechanism: Mechanism, name: &str) {
     let seen = watch(mechanism, name, "cancelled", &[]);
     seen.report();
     counts(seen.of("r"), [1, 1, 0, 0, 1, 9]);
+}
+
+fn busy_threads(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "busy", &[]);
+    seen.report();
+    for thread in 0..4 {
+        for file in 0..100 {
+            counts(seen.of(&format!("s{thread}_{file}")), [4, 8, 0, 0, 8, 60]);
+        }
+    }
+    counts(seen.of("t"), [1600, 1600, 0, 0, 1600, 8000]);
+    counts(seen.of("u"), [16, 0, 0, 0, 16, 48]);
+    let signals = std::fs::metadata(seen.folder.join("v")).unwrap().len();
+    counts(seen.of("v"), [1, 0, 0, 0, signals, signals]);
 }
 
 /// Beyond the bound the least busy files are one sum, and nothing is missing.

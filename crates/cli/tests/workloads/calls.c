@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 
 static char block[1 << 16];
@@ -369,6 +370,56 @@ static void cancelled(void) {
     close(fd);
 }
 
+static int signalled;
+
+static void on_alarm(int number) {
+    (void)number;
+    done("write", write(signalled, "s", 1), 1);
+}
+
+static void *busy_thread(void *which) {
+    char name[16];
+    for (int i = 0; i < 400; i++) {
+        snprintf(name, sizeof name, "s%ld_%d", (long)which, i % 100);
+        int fd = make(name, O_WRONLY | O_CREAT | O_APPEND), second = dup(fd);
+        done("write", write(fd, block, 10), 10);
+        done("write", write(second, block, 5), 5);
+        close(fd);
+        close(second);
+        FILE *stream = fopen("t", "a");
+        fputs("line\n", stream);
+        fclose(stream);
+        if (i % 100 == 0) {
+            pid_t child = fork();
+            if (child == 0) {
+                fd = make("u", O_WRONLY | O_CREAT | O_APPEND);
+                done("write", write(fd, block, 3), 3);
+                _exit(0);
+            }
+            waitpid(child, NULL, 0);
+        }
+    }
+    return NULL;
+}
+
+/* 4 threads beside one another, forks and signals in between: s0_0 to s3_99 each 4 opens, 8 closes,
+ * 8 writes, 60 bytes; t 1600 opens, closes and writes of 5; u 16 opens and writes of 3; v as many
+ * writes of 1 as signals came. */
+static void busy(void) {
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    pthread_t all[4];
+    signalled = make("v", O_WRONLY | O_CREAT);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (long i = 0; i < 4; i++)
+        if (pthread_create(&all[i], NULL, busy_thread, (void *)i) != 0)
+            die("pthread_create");
+    for (int i = 0; i < 4; i++)
+        pthread_join(all[i], NULL);
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -378,6 +429,7 @@ static const struct {
     {"kinds", kinds},   {"tree", tree},     {"direct", direct},
     {"streams", streams}, {"killed", killed}, {"borrowed", borrowed}, {"execs", execs},
     {"append", append},   {"storm", storm},   {"cancelled", cancelled},
+    {"busy", busy},
 };
 
 int main(int argc, char **argv) {
