@@ -43,8 +43,8 @@ pub struct FileTotals {
     pub opened: u64,
     /// Files without a line, at most.
     pub without_line: u64,
-    /// What went over networks.
-    pub network: NetworkTotals,
+    /// What went over networks, if that is told.
+    pub network: Option<NetworkTotals>,
     /// Something was counted of which it is not known what it was.
     pub without_row: bool,
     /// Whether every call was seen.

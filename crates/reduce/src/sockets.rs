@@ -70,8 +70,8 @@ pub struct SocketSummary {
     pub lines: Vec<SocketLine>,
     /// What has no line.
     pub others: OtherFiles,
-    /// What went over networks.
-    pub network: NetworkTotals,
+    /// What went over networks; nothing where it is not told whose ends sockets have.
+    pub network: Option<NetworkTotals>,
 }
 
 impl Sockets {
@@ -115,7 +115,7 @@ impl Sockets {
         SocketSummary {
             lines: lines.collect(),
             others: self.others,
-            network: self.network,
+            network: Some(self.network),
         }
     }
 }

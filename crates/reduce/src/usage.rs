@@ -90,7 +90,9 @@ impl Tree {
         let Some(files) = self.files else {
             return Field::absent(Absent::Off);
         };
-        let network = files.network;
+        let Some(network) = files.network else {
+            return Field::absent(Absent::Off);
+        };
         let (value, unknown) = match m.name {
             "network_sent" => (network.sent, 0),
             "network_received" => (network.received, 0),

@@ -14,6 +14,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
+mod environment;
+
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
 
 /// The flag that stands below those of [`crate::start::facts`], which are passed on as they are.
@@ -34,6 +36,9 @@ pub struct Plan<'a> {
     pub started_with: u32,
     /// Whether the task is left alone when the monitor dies.
     pub leave: bool,
+    /// A library that the command may be told to load ([`Launcher::go`]): the launcher holds it
+    /// open, so that `/proc` leads to it as long as the task lives.
+    pub library: Option<BorrowedFd<'a>>,
 }
 
 /// A launcher that runs, with the command's process waiting to go.
@@ -115,15 +120,13 @@ impl Launcher {
         let mut pointers: Vec<*const libc::c_char> =
             words.iter().map(|word| word.as_ptr()).collect();
         pointers.push(std::ptr::null());
+        let mut variables = environment::Variables::new(plan.library);
         // SAFETY: the child only calls async-signal-safe functions before it executes or ends.
         let pid = check("fork", i64::from(unsafe { libc::fork() }))?;
         if pid == 0 {
-            become_launcher(
-                &image,
-                &pointers,
-                [&control_theirs, &go_theirs],
-                &status_theirs,
-            );
+            keep(plan.library.iter().map(AsRawFd::as_raw_fd));
+            keep([&control_theirs, &go_theirs].map(AsRawFd::as_raw_fd));
+            become_launcher(&image, &pointers, variables.in_launcher(), &status_theirs);
         }
         drop((control_theirs, go_theirs, status_theirs));
         let mut error = [0; 4];
@@ -146,12 +149,13 @@ impl Launcher {
         self.pid
     }
 
-    /// Lets the command's process execute its program. Returns the error number if that failed.
-    pub fn go(&mut self) -> Result<Option<i32>, Error> {
+    /// Lets the command's process execute its program, with the library of the plan named in its
+    /// environment if `with_library`. Returns the error number if that failed.
+    pub fn go(&mut self, with_library: bool) -> Result<Option<i32>, Error> {
         let Some(go) = self.go.take() else {
             return Ok(None);
         };
-        descriptor::send(go.as_fd(), b"G")?;
+        descriptor::send(go.as_fd(), if with_library { b"L" } else { b"G" })?;
         let mut error = [0; 4];
         match descriptor::receive(go.as_fd(), &mut error, true)? {
             Received::Bytes(4) => Ok(Some(i32::from_ne_bytes(error))),
@@ -214,6 +218,10 @@ fn argument_words(plan: &Plan<'_>, control: RawFd, go: RawFd) -> Result<Vec<CStr
         go.to_string().into_bytes(),
         flags.to_string().into_bytes(),
         format!("{:x}", plan.signal_mask).into_bytes(),
+        plan.library
+            .map_or(0, |fd| fd.as_raw_fd())
+            .to_string()
+            .into_bytes(),
         plan.path.as_bytes().to_vec(),
     ];
     words.extend(plan.arguments.iter().map(|word| word.as_bytes().to_vec()));
@@ -232,22 +240,18 @@ fn argument_words(plan: &Plan<'_>, control: RawFd, go: RawFd) -> Result<Vec<CStr
 fn become_launcher(
     image: &OwnedFd,
     arguments: &[*const libc::c_char],
-    keep: [&OwnedFd; 2],
+    variables: &[*const libc::c_char],
     status: &OwnedFd,
 ) -> ! {
-    for fd in keep {
-        // SAFETY: clears a flag of a descriptor that we own.
-        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) };
-    }
-    // SAFETY: the arguments end with a null pointer and point into live C strings; `environ` is the
-    // process's own; an empty path with AT_EMPTY_PATH names the descriptor itself.
+    // SAFETY: both lists end with a null pointer and point into live C strings; an empty path with
+    // AT_EMPTY_PATH names the descriptor itself.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,
             image.as_raw_fd(),
             c"".as_ptr(),
             arguments.as_ptr(),
-            environment(),
+            variables.as_ptr(),
             libc::AT_EMPTY_PATH,
         )
     };
@@ -259,13 +263,12 @@ fn become_launcher(
     crate::process::exit_now(125)
 }
 
-fn environment() -> *const *const libc::c_char {
-    unsafe extern "C" {
-        static environ: *const *const libc::c_char;
+/// Lets these descriptors through the exec.
+fn keep(descriptors: impl IntoIterator<Item = RawFd>) {
+    for fd in descriptors {
+        // SAFETY: clears a flag of a descriptor that we own.
+        unsafe { libc::fcntl(fd, libc::F_SETFD, 0) };
     }
-    // SAFETY: the C library initialised `environ` before main, and this process has one thread
-    // here.
-    unsafe { environ }
 }
 
 fn decode(bytes: &[u8; MESSAGE_BYTES], count: usize) -> Result<Message, Error> {
@@ -329,6 +332,7 @@ mod tests {
             signal_mask: 0,
             started_with: 0,
             leave: false,
+            library: None,
         };
         let launcher = Launcher::start(&plan).unwrap();
         let Some(Message::Ready { pid }) = launcher.message(true).unwrap() else {
@@ -367,7 +371,7 @@ mod tests {
             "-c",
             "head -c 300000 /dev/zero >/dev/null; exit 3",
         ]);
-        assert_eq!(launcher.go().unwrap(), None);
+        assert_eq!(launcher.go(false).unwrap(), None);
         let (status, totals) = end(&launcher);
         assert_eq!(status, 3 << 8);
         let io = totals.io.unwrap();
@@ -387,7 +391,7 @@ mod tests {
     #[test]
     fn faults_of_the_command_itself_are_told_apart_from_its_childrens() {
         let (mut launcher, _) = run(&["/bin/sh", "-c", "head -c 9 /dev/zero >/dev/null; exit 0"]);
-        launcher.go().unwrap();
+        launcher.go(false).unwrap();
         let Some(Message::Ended { faults, totals, .. }) = launcher.message(true).unwrap() else {
             panic!()
         };
@@ -399,7 +403,7 @@ mod tests {
     #[test]
     fn a_program_that_cannot_be_executed_says_why() {
         let (mut launcher, _) = run(&["/does/not/exist"]);
-        assert_eq!(launcher.go().unwrap(), Some(libc::ENOENT));
+        assert_eq!(launcher.go(false).unwrap(), Some(libc::ENOENT));
         assert_eq!(end(&launcher).0, 127 << 8);
         reap(launcher);
     }
@@ -408,7 +412,7 @@ mod tests {
     fn a_script_without_its_first_line_is_run_by_the_shell() {
         let file = tempfile("exit $(($1 + 1))");
         let (mut launcher, _) = run(&[&file, "41"]);
-        assert_eq!(launcher.go().unwrap(), None);
+        assert_eq!(launcher.go(false).unwrap(), None);
         assert_eq!(end(&launcher).0, 42 << 8);
         reap(launcher);
         std::fs::remove_file(file).unwrap();
@@ -421,7 +425,7 @@ mod tests {
             "-c",
             "setsid sh -c 'head -c 200000 /dev/zero >&2' 2>/dev/null & exit 0",
         ]);
-        launcher.go().unwrap();
+        launcher.go(false).unwrap();
         assert_eq!(end(&launcher).0, 0);
         let Some(Message::Empty(totals)) = launcher.message(true).unwrap() else {
             panic!()
@@ -438,7 +442,7 @@ mod tests {
             "-c",
             "trap '' TERM HUP; setsid sleep 1000 & sleep 1000 & wait",
         ]);
-        launcher.go().unwrap();
+        launcher.go(false).unwrap();
         let child = launcher.pid() as i32;
         drop(launcher);
         let mut status = 0;
@@ -455,7 +459,7 @@ mod tests {
     fn who_lives_on_is_left_alone_by_a_dismissal_behind_unread_answers() {
         for _ in 0..20 {
             let (mut launcher, _) = run(&["/bin/sh", "-c", "sleep 1000 & exit 0"]);
-            launcher.go().unwrap();
+            launcher.go(false).unwrap();
             assert_eq!(end(&launcher).0, 0);
             launcher.ask_totals().unwrap();
             let Some(Message::Totals { children: true, .. }) = launcher.message(true).unwrap()

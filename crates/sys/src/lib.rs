@@ -9,6 +9,7 @@ pub mod clock;
 pub mod descriptor;
 pub mod error;
 pub mod launcher;
+pub mod memfd;
 pub mod mountinfo;
 pub mod netlink;
 pub mod probe;

@@ -41,6 +41,11 @@ const OWN: &[(&str, &[&str])] = &[
         "io-bpf-times",
         &["--level", "io", "--mechanism", "bpf", "--times"],
     ),
+    ("io-preload", &["--level", "io", "--mechanism", "preload"]),
+    (
+        "io-preload-times",
+        &["--level", "io", "--mechanism", "preload", "--times"],
+    ),
 ];
 
 /// Other tools: name, program, options.

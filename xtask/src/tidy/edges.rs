@@ -15,10 +15,14 @@ pub(crate) const CHECK: Check = Check {
 pub(crate) const MAY_USE: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("sys", &[]),
-    ("source", &["record", "sys"]),
+    ("preload", &[]),
+    ("source", &["record", "sys", "preload"]),
     ("reduce", &["record"]),
     ("store", &["record", "reduce"]),
-    ("cli", &["record", "sys", "source", "reduce", "store"]),
+    (
+        "cli",
+        &["record", "sys", "preload", "source", "reduce", "store"],
+    ),
 ];
 
 const KINDS: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];

@@ -55,6 +55,8 @@ pub enum Mechanism {
     Connector,
     /// Stops at every fork, exec and exit.
     Ptrace,
+    /// A library in the programs, for files.
+    Preload,
 }
 
 /// What the time series has a line for.
@@ -300,6 +302,7 @@ const fn mechanism(word: MechanismWord) -> Mechanism {
         MechanismWord::Procfs => Mechanism::Procfs,
         MechanismWord::Connector => Mechanism::Connector,
         MechanismWord::Ptrace => Mechanism::Ptrace,
+        MechanismWord::Preload => Mechanism::Preload,
     }
 }
 
@@ -368,8 +371,11 @@ fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> 
         (Some(Level::Events), Some(Mechanism::Procfs)) => {
             bail!("--mechanism procfs is not told of events: use bpf, connector or ptrace")
         }
+        (None | Some(Level::Query | Level::Events), Some(Mechanism::Preload)) => {
+            bail!("--mechanism preload counts calls on files: it needs --level io")
+        }
         (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector | Mechanism::Ptrace)) => {
-            bail!("--level io: its mechanism is bpf")
+            bail!("--level io: its mechanisms are bpf and preload")
         }
         _ => Ok(()),
     }
@@ -574,6 +580,8 @@ mod tests {
         assert!(parse("--level 2 --mechanism procfs x").is_err());
         assert!(parse("--level 2 --mechanism connector x").is_ok());
         assert!(parse("--level io --mechanism bpf x").is_ok());
+        assert!(parse("--level io --mechanism preload x").is_ok());
+        assert!(parse("--mechanism preload x").is_err());
         assert!(parse("--level io --mechanism connector x").is_err());
     }
 

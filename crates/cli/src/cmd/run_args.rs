@@ -262,7 +262,7 @@ pub enum LevelWord {
     /// Be told of every fork, exec and exit as well
     #[value(alias = "2")]
     Events,
-    /// See every file as well; needs privilege
+    /// See every file as well; without privilege those of dynamic programs
     #[value(alias = "3")]
     Io,
 }
@@ -279,6 +279,8 @@ pub enum MechanismWord {
     /// Stops at every fork, exec and exit; changes the task without root: setuid programs lose
     /// their privilege, debuggers and LeakSanitizer fail inside
     Ptrace,
+    /// A library in dynamic programs that counts their calls on files (with --level io)
+    Preload,
 }
 
 /// Words for `--with`.

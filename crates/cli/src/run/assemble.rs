@@ -77,6 +77,9 @@ pub(crate) fn assemble(
     let Seen { tree, files, calls } = seen;
     let events_lost = tree.events_lost();
     let summary = summarise(&mut facts, tree, hold, &outcome);
+    if let Some(saw) = facts.library_saw {
+        facts.note(super::files::share_seen(&saw, &summary.usage));
+    }
     let mut report = facts.report.clone();
     report.end = facts.real(outcome.end.at);
     report.exceeded = hold

@@ -7,6 +7,7 @@ use anyhow::Result;
 use reduce::calls::CallSummary;
 
 /// The system calls of one task.
+#[derive(Default)]
 pub(crate) struct Calls {
     #[cfg(feature = "bpf")]
     seen: Option<source::interpose::bpf::Calls>,

@@ -45,7 +45,8 @@ pub(crate) struct Eyes {
     events: Vec<Event>,
     scales: Scales,
     gpus: Gpus,
-    files: Files,
+    /// What sees files.
+    pub(crate) files: Files,
     reaped: Reaped,
     glance: Glance,
     glanced: Vec<ProcessSample>,
@@ -77,6 +78,7 @@ impl Eyes {
         facts: &mut Facts,
         task: &Task,
         opening: Opening,
+        mut files: Files,
     ) -> Result<Self> {
         let notifier = Notifier::choose(options, facts, task, opening)?;
         let settings = Settings {
@@ -90,7 +92,7 @@ impl Eyes {
                 Some(Series::Process) => SeriesKind::Process,
             },
         };
-        let files = Files::begin(options, &notifier)?;
+        files.begin(options, &notifier, facts)?;
         let level = if files.is_on() {
             Level::Io
         } else if notifier.kind().tells_tree() {
@@ -98,9 +100,12 @@ impl Eyes {
         } else {
             Level::Query
         };
-        facts.watched_by(notifier.name(), level);
+        facts.watched_by(files.mechanism(&notifier), level);
         // What was asked for by name is used and nothing else.
-        let may_walk = matches!(options.mechanism, None | Some(Mechanism::Bpf));
+        let may_walk = matches!(
+            options.mechanism,
+            None | Some(Mechanism::Bpf | Mechanism::Preload)
+        );
         Ok(Self {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
@@ -437,7 +442,7 @@ impl Eyes {
         self.gpus.finish(&mut self.tree);
         let files = self.files.finish(alive, self.start, facts);
         if let Some(files) = &files {
-            self.tree.files(files.totals(super::files::SOURCE));
+            self.tree.files(files.totals(self.files.source()));
         }
         (self.tree, files, (self.files, self.notifier))
     }

@@ -13,6 +13,7 @@ use record::value::{Absent, Number};
 use reduce::tree::Tree;
 use source::context::remote::{Here, leaves_tree};
 use source::group::OomKills;
+use source::interpose::preload::Seen;
 use std::collections::BTreeMap;
 use sys::clock::{self, Clock};
 use sys::process::{self, Usage};
@@ -53,6 +54,8 @@ pub(crate) struct Facts {
     pub(crate) oom: OomKills,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
+    /// How much the library saw that counts files, if it did.
+    pub(crate) library_saw: Option<Seen>,
     /// Nodes of the scheduler's job, if told; 1 outside of any.
     nodes: Option<u64>,
     /// What is added to `CLOCK_BOOTTIME` for the time since 1970.
@@ -124,6 +127,7 @@ impl Facts {
             footprint_absent: None,
             oom: surroundings.oom,
             launcher: Usage::default(),
+            library_saw: None,
             nodes,
             real_offset,
             notes_dropped: 0,

@@ -3,51 +3,60 @@
 use super::calls::Calls;
 use super::facts::Facts;
 use super::notifier::Notifier;
-use crate::cmd::run::{Level, RunOptions};
-use anyhow::Result;
-#[cfg(feature = "bpf")]
+use crate::cmd::run::{Level, Mechanism, RunOptions};
+use crate::view::amount;
+use anyhow::{Context, Result, bail};
+use preload::judge;
 use record::file::FileKind;
-use record::unit::Nanos;
+use record::report::Usage;
+use record::unit::{Bytes, Nanos, Unit};
+use record::value::Field;
 use reduce::calls::CallSummary;
-use reduce::files::FileSummary;
-#[cfg(feature = "bpf")]
-use reduce::files::FileTable;
-#[cfg(feature = "bpf")]
+use reduce::files::{FileSummary, FileTable};
+use source::interpose::{FileEvent, preload as library};
 use source::query::proc_pid_mountinfo;
-#[cfg(feature = "bpf")]
 use source::root::Root;
+use std::ffi::CString;
 use std::os::fd::BorrowedFd;
-#[cfg(feature = "bpf")]
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-/// Where files are counted.
-pub(crate) const SOURCE: &str = "sys_exit";
 
 /// The files of one task, and its system calls, if they were asked for.
 pub(crate) struct Files {
-    #[cfg(feature = "bpf")]
-    seen: Option<source::interpose::bpf::Files>,
-    #[cfg(feature = "bpf")]
+    seen: Seen,
     table: FileTable,
     calls: Calls,
 }
 
+/// What sees them.
+enum Seen {
+    /// Nothing.
+    Nothing,
+    /// Programs in the kernel.
+    #[cfg(feature = "bpf")]
+    Bpf(Box<source::interpose::bpf::Files>),
+    /// The library in the task's programs.
+    Library(Box<library::Files>),
+}
+
 impl Files {
-    /// Begins to count what the task that `notifier` follows does with files, if that was asked
-    /// for.
-    pub(crate) fn begin(options: &RunOptions, notifier: &Notifier) -> Result<Self> {
-        let asked = options.level == Some(Level::Io);
-        #[cfg(not(feature = "bpf"))]
-        let _ = (asked, notifier);
+    /// Before the task: makes the library ready, if it may be needed.
+    pub(crate) fn prepare(options: &RunOptions) -> Result<Self> {
+        let asked = options.level == Some(Level::Io) && options.mechanism != Some(Mechanism::Bpf);
+        let made = asked.then(|| library::Files::create(options.times));
+        let seen = match made {
+            None => Seen::Nothing,
+            Some(Ok(files)) => Seen::Library(Box::new(files)),
+            Some(Err(error)) if options.mechanism == Some(Mechanism::Preload) => {
+                return Err(error).context("--mechanism preload");
+            }
+            // Programs in the kernel need none of it.
+            Some(Err(_)) => Seen::Nothing,
+        };
         Ok(Self {
-            #[cfg(feature = "bpf")]
-            seen: match notifier {
-                Notifier::Bpf(bpf) if asked => Some(bpf.follow_files(options.times)?),
-                _ => None,
-            },
-            #[cfg(feature = "bpf")]
+            seen,
             table: FileTable::new(usize::try_from(options.files_max).unwrap_or(usize::MAX)),
-            calls: Calls::begin(options, notifier)?,
+            calls: Calls::default(),
         })
     }
 
@@ -56,47 +65,143 @@ impl Files {
         self.calls.finish(facts)
     }
 
+    /// The library that the command is started with, or could be.
+    pub(crate) fn library(&self) -> Option<BorrowedFd<'_>> {
+        match &self.seen {
+            Seen::Library(files) => Some(files.library()),
+            _ => None,
+        }
+    }
+
+    /// Begins to count what the task that `notifier` follows does with files, if that was asked
+    /// for: by programs in the kernel where there are some, else by the library.
+    pub(crate) fn begin(
+        &mut self,
+        options: &RunOptions,
+        notifier: &Notifier,
+        facts: &mut Facts,
+    ) -> Result<()> {
+        self.calls = Calls::begin(options, notifier)?;
+        if options.level != Some(Level::Io) {
+            return Ok(());
+        }
+        #[cfg(feature = "bpf")]
+        if let Notifier::Bpf(bpf) = notifier
+            && options.mechanism != Some(Mechanism::Preload)
+        {
+            match bpf.follow_files(options.times) {
+                Ok(files) => {
+                    self.seen = Seen::Bpf(Box::new(files));
+                    return Ok(());
+                }
+                Err(error) if self.library().is_none() => return Err(error.into()),
+                Err(error) => {
+                    let why = super::chain(&error.into());
+                    facts.note(format!("files are counted by the library: {why}"));
+                }
+            }
+        }
+        #[cfg(not(feature = "bpf"))]
+        let _ = notifier;
+        if self.library().is_none() {
+            bail!("--level io: no file in memory for the library (see `plimsoll doctor`)");
+        }
+        facts.note(LIBRARY_SEES);
+        Ok(())
+    }
+
+    /// Whether the command at `path` is started with the library; says so if it cannot be.
+    pub(crate) fn loads_into(&self, path: &Path, facts: &mut Facts) -> bool {
+        if self.library().is_none() {
+            return false;
+        }
+        let Ok(name) = CString::new(path.as_os_str().as_bytes()) else {
+            return false;
+        };
+        let verdict = judge::judge(&name);
+        if let Some(why) = verdict.words() {
+            facts.note(format!(
+                "the library is not in {}: {why}; its own files are not seen",
+                path.display()
+            ));
+        }
+        !verdict.refuses()
+    }
+
     /// Whether files are counted.
     pub(crate) const fn is_on(&self) -> bool {
-        #[cfg(feature = "bpf")]
-        return self.seen.is_some();
-        #[cfg(not(feature = "bpf"))]
-        false
+        !matches!(self.seen, Seen::Nothing)
+    }
+
+    /// The name of what sees them and of what tells of the processes.
+    pub(crate) fn mechanism(&self, notifier: &Notifier) -> &'static str {
+        if self.library().is_some() {
+            notifier.name_beside_library()
+        } else {
+            notifier.name()
+        }
+    }
+
+    /// Where they are counted.
+    pub(crate) const fn source(&self) -> &'static str {
+        match self.seen {
+            Seen::Library(_) => "preload",
+            _ => "sys_exit",
+        }
     }
 
     /// Readable when there is much to read.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        #[cfg(feature = "bpf")]
-        return self.seen.as_ref().map(source::interpose::bpf::Files::fd);
-        #[cfg(not(feature = "bpf"))]
-        None
+        match &self.seen {
+            #[cfg(feature = "bpf")]
+            Seen::Bpf(files) => Some(files.fd()),
+            _ => None,
+        }
     }
 
     /// Takes what was told.
     pub(crate) fn read(&mut self, facts: &mut Facts) {
-        #[cfg(feature = "bpf")]
-        if let Some(seen) = &mut self.seen {
-            let table = &mut self.table;
-            if let Err(error) = seen.read(&mut |event| take(table, event)) {
-                facts.note(unread(error));
-            }
+        let table = &mut self.table;
+        let mut take = |event| take(table, event);
+        let read = match &mut self.seen {
+            Seen::Nothing => Ok(()),
+            #[cfg(feature = "bpf")]
+            Seen::Bpf(files) => files.read(&mut take),
+            Seen::Library(files) => files.read(&mut take),
+        };
+        if let Err(error) = read {
+            facts.note(unread(error));
         }
-        #[cfg(not(feature = "bpf"))]
-        let _ = facts;
     }
 
     /// The end of a task that began at `start`; `alive`: some of its processes live on.
-    #[cfg(feature = "bpf")]
     pub(crate) fn finish(
         &mut self,
         alive: bool,
         start: Nanos,
         facts: &mut Facts,
     ) -> Option<FileSummary> {
-        let seen = self.seen.as_mut()?;
+        #[cfg(not(feature = "bpf"))]
+        let _ = alive;
         let mut table = std::mem::take(&mut self.table);
-        let read = seen.finish(alive, &mut |event| take(&mut table, event));
-        let mut summary = table.finish(&seen.rest(), start);
+        let mut taken = |event| take(&mut table, event);
+        let (read, rest) = match &mut self.seen {
+            Seen::Nothing => return None,
+            #[cfg(feature = "bpf")]
+            Seen::Bpf(files) => (files.finish(alive, &mut taken), files.rest()),
+            Seen::Library(files) => {
+                let read = files.finish(&mut taken);
+                facts.library_saw = Some(files.seen());
+                (read, files.rest())
+            }
+        };
+        let mut summary = table.finish(&rest, start);
+        // Nobody knows what a library does not see.
+        summary.complete &= self.library().is_none();
+        if self.library().is_some() {
+            // It does not ask sockets for their ends.
+            summary.sockets.network = None;
+        }
         if let Err(error) = read {
             facts.note(unread(error));
             summary.complete = false;
@@ -105,22 +210,40 @@ impl Files {
         summary.notes.drain(..).for_each(|note| facts.note(note));
         Some(summary)
     }
-
-    /// Nothing was seen.
-    #[cfg(not(feature = "bpf"))]
-    pub(crate) fn finish(&mut self, _: bool, _: Nanos, _: &mut Facts) -> Option<FileSummary> {
-        None
-    }
 }
 
-#[cfg(feature = "bpf")]
+/// What the reader of a report must know.
+const LIBRARY_SEES: &str = "files are counted by a library in dynamic programs: what static and \
+    setuid programs do, and system calls without the C library, it does not see";
+
+/// How much of what the kernel counted for the whole task went by the library's eyes.
+pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
+    let bytes = |bytes: Bytes| amount::number(bytes.0 as f64, Unit::Bytes);
+    let whole = |name: &str| usage.get(name).and_then(Field::whole).map(Bytes);
+    let of = |seen: Bytes, all: Option<Bytes>| match all {
+        // What is counted while a call is under way may be ahead of the kernel.
+        Some(all) => format!("{} of {}", bytes(seen.min(all)), bytes(all)),
+        None => bytes(seen),
+    };
+    let mut text = format!(
+        "the library saw {} read and {} written",
+        of(saw.bytes_read, whole("bytes_read")),
+        of(saw.bytes_written, whole("bytes_written"))
+    );
+    if saw.without_stdio > 0 {
+        let (some, all) = (saw.without_stdio, saw.processes);
+        text.push_str(&format!(
+            "; in {some} of {all} programs not what went through stdio.h"
+        ));
+    }
+    text
+}
+
 fn unread(error: source::Error) -> String {
     format!("files could not be read: {}", super::chain(&error.into()))
 }
 
-#[cfg(feature = "bpf")]
-fn take(table: &mut FileTable, event: source::interpose::bpf::FileEvent) {
-    use source::interpose::bpf::FileEvent;
+fn take(table: &mut FileTable, event: FileEvent) {
     match event {
         FileEvent::Folder(folder) => table.folder(folder),
         FileEvent::Use(used) => table.take(*used),
@@ -130,7 +253,6 @@ fn take(table: &mut FileTable, event: source::interpose::bpf::FileEvent) {
 
 /// Says where the file systems are mounted, and which files are gone; what is mounted elsewhere
 /// alone (another mount namespace) has no name here, and other machines are not asked.
-#[cfg(feature = "bpf")]
 fn look_at_mounts(summary: &mut FileSummary) {
     // Without /proc there are devices and no names.
     let mounts = proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();

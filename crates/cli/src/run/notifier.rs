@@ -50,7 +50,7 @@ impl Opening {
     pub(crate) fn begin(options: &RunOptions) -> Self {
         let wanted = match options.mechanism {
             None => options.level != Some(Level::Query),
-            named => named == Some(Mechanism::Bpf),
+            named => matches!(named, Some(Mechanism::Bpf | Mechanism::Preload)),
         };
         let builder = std::thread::Builder::new().name("bpf".to_owned());
         // Without a thread they are opened when they are needed.
@@ -85,7 +85,9 @@ impl Notifier {
         opening: Opening,
     ) -> Result<Self> {
         match (options.level, options.mechanism) {
-            (Some(Level::Io), _) => Self::bpf(task, opening).context("--level io"),
+            (Some(Level::Io), Some(Mechanism::Bpf)) => {
+                Self::bpf(task, opening).context("--level io")
+            }
             _ if options.syscalls => Self::bpf(task, opening).context("--syscalls"),
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => {
@@ -94,11 +96,13 @@ impl Notifier {
             (_, Some(Mechanism::Bpf)) => Self::bpf(task, opening).context("--mechanism bpf"),
             (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts, task).context("--mechanism ptrace"),
             (Some(Level::Events), None) => Self::best(task, opening).context("--level events"),
-            (None, None) => Ok(Self::best(task, opening).unwrap_or_else(|error| {
-                let why = super::chain(&error);
-                facts.note(format!("no process events, so /proc is read: {why}"));
-                Notifier::Procfs
-            })),
+            (None | Some(Level::Io), None) | (_, Some(Mechanism::Preload)) => {
+                Ok(Self::best(task, opening).unwrap_or_else(|error| {
+                    let why = super::chain(&error);
+                    facts.note(format!("no process events, so /proc is read: {why}"));
+                    Notifier::Procfs
+                }))
+            }
         }
     }
 
@@ -138,6 +142,18 @@ impl Notifier {
         let options = ptrace::Options::default();
         let tracer = Tracer::start(Path::new("/proc"), task.pid(), task.adopter(), options)?;
         Ok(Notifier::Ptrace(tracer))
+    }
+
+    /// Its name in reports, where a library counts the files.
+    pub(crate) fn name_beside_library(&self) -> &'static str {
+        match self {
+            Notifier::Procfs => "preload+procfs",
+            Notifier::Connector(connector) if connector.has_values() => "preload+taskstats",
+            Notifier::Connector(_) => "preload+connector",
+            #[cfg(feature = "bpf")]
+            Notifier::Bpf(_) => "preload+bpf",
+            Notifier::Ptrace(_) => "preload+ptrace",
+        }
     }
 
     /// Its name in reports.

@@ -4,6 +4,7 @@ use super::assemble;
 use super::command::{self, Found};
 use super::eyes::Eyes;
 use super::facts::Facts;
+use super::files::Files;
 use super::front::{self, Served};
 use super::hold::Hold;
 use super::monitor::{Monitor, Parts};
@@ -148,6 +149,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         Ok(path) => path,
         Err((status, cause)) => return Ok(refuse(facts, paper, options, status, &cause)),
     };
+    let files = Files::prepare(options)?;
     // The command's process comes first, waiting: whatever else cannot be opened, it can run.
     let mut task = Task::start(&Plan {
         path: path.as_os_str(),
@@ -155,6 +157,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         signal_mask: mask,
         started_with: sys::start::facts(),
         leave: options.on_monitor_death == MonitorDeath::Leave,
+        library: files.library(),
     })
     .map_err(Trouble::NoMeans)?;
     let others = inherited.iter().copied().filter(|fd| *fd != 2);
@@ -165,7 +168,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {}", chain(&error)));
     }
-    let mut eyes = Eyes::choose(options, &mut facts, &task, opening)?;
+    let mut eyes = Eyes::choose(options, &mut facts, &task, opening, files)?;
     if options.mechanism == Some(Mechanism::Ptrace) {
         task.trace();
     }
@@ -174,7 +177,8 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     eyes.started(&mut facts, &task);
     // A front that died is noticed by the monitor.
     drop(descriptor::send(front.as_fd(), &ToFront::Started.encode()));
-    if let Some(errno) = task.go()? {
+    let with_library = eyes.files.loads_into(&path, &mut facts);
+    if let Some(errno) = task.go(with_library)? {
         task.dismiss();
         hold.release();
         let (status, cause) = refused(&path, errno);

@@ -100,9 +100,12 @@ impl Task {
         self.traced
     }
 
-    /// Executes the command; an error number if its program cannot be executed.
-    pub(crate) fn go(&mut self) -> Result<Option<i32>> {
-        self.launcher.go().context("the launcher is gone")
+    /// Executes the command, with the library of the plan if `with_library`; an error number if its
+    /// program cannot be executed.
+    pub(crate) fn go(&mut self, with_library: bool) -> Result<Option<i32>> {
+        self.launcher
+            .go(with_library)
+            .context("the launcher is gone")
     }
 
     /// The descriptor to wait on for [`Task::next`]; none when the launcher is gone.

@@ -57,11 +57,17 @@ const STARTS: &[&[&str]] = &[
 ];
 
 /// What `facts` printed, with what must differ between two runs made the same.
-fn facts(done: &Done, traced: bool) -> Vec<String> {
+fn facts(done: &Done, mechanism: Mechanism) -> Vec<String> {
     let folder = done.path("");
     let folder = folder.to_string_lossy();
     let text = done.stdout.replace(folder.trim_end_matches('/'), "FOLDER");
-    let keep = |line: &&str| !(traced && line.starts_with("TracerPid:"));
+    let differs = match mechanism {
+        Mechanism::Ptrace => "TracerPid:",
+        // By which the library comes into the program.
+        Mechanism::Preload => "env LD_PRELOAD=/proc/",
+        _ => "no line of facts",
+    };
+    let keep = |line: &&str| !line.starts_with(differs);
     text.lines().filter(keep).map(str::to_owned).collect()
 }
 
@@ -94,9 +100,8 @@ fn differences(mechanism: Mechanism, start: &[&str]) -> Option<Vec<String>> {
         return None;
     }
     watched.expect_status(0);
-    let traced = mechanism == Mechanism::Ptrace;
-    let expected = without_groups(facts(&bare, traced), start);
-    let got = without_groups(facts(&watched, traced), start);
+    let expected = without_groups(facts(&bare, mechanism), start);
+    let got = without_groups(facts(&watched, mechanism), start);
     let missing = expected.iter().filter(|line| !got.contains(line));
     let new = got.iter().filter(|line| !expected.contains(line));
     let missing = missing.map(|line| format!("bare: {line}"));
@@ -119,6 +124,9 @@ fn nothing_is_written_into_the_working_directory(mechanism: Mechanism) {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
+    // Written whenever the level is io.
+    let of_level_io = ["r.files.jsonl", "r.sockets.jsonl"];
+    names.retain(|name| mechanism != Mechanism::Preload || !of_level_io.contains(&name.as_str()));
     let files = [
         "cwd",
         "r.json",
@@ -287,4 +295,182 @@ fn no_process_of_ours_keeps_an_inherited_pipe_open() {
                   { cat; echo end; } ; } 3>&-; echo status $?";
     let done = Run::bare(words!["/bin/sh", "-c", script, plimsoll()]).finish();
     assert_eq!(done.stdout, "end\nstatus 0\n", "{}", done.context());
+}
+
+/// Programs of every kind, with a library in them that counts their calls.
+const PROGRAMS: &[&[&str]] = &[
+    &[
+        "bash",
+        "-c",
+        "seq 20000 | sort -rn | uniq | awk '{s += $1} END {print s}'; for i in 1 2 3; do echo $i \
+         > f$i; done; cat f* | md5sum; exec 5<>f1; read -u 5 x; echo $x; echo y >&5; exec 5>&-; \
+         wc -c f1; coproc cat; echo q >&${COPROC[1]}; read -u ${COPROC[0]} z; echo $z; (exit 3)",
+    ],
+    &[
+        "python3",
+        "-c",
+        "import os, subprocess, tempfile, threading\n\
+         print(subprocess.run('ls / | wc -l', shell=True, capture_output=True).stdout)\n\
+         sums = []\n\
+         def work(i):\n\
+         \x20   for _ in range(20):\n\
+         \x20       with tempfile.TemporaryFile() as f:\n\
+         \x20           f.write(b'x' * 1000 * i); f.seek(0); sums.append(len(f.read()))\n\
+         \x20   subprocess.check_output(['true'])\n\
+         all = [threading.Thread(target=work, args=(i,)) for i in range(8)]\n\
+         [it.start() for it in all]; [it.join() for it in all]\n\
+         print(sum(sums))\n\
+         if os.fork() == 0: os.write(1, b'child\\n'); os._exit(5)\n\
+         print(os.wait()[1])",
+    ],
+    &[
+        "perl",
+        "-e",
+        "open F, '>a'; print F \"x\\n\" x 10; close F; open F, '<a'; @l = <F>; print scalar @l; \
+         print `cat a | wc -l`; system('exit 7'); print $? >> 8, \"\\n\"; \
+         exec 'sh', '-c', 'exit 4'",
+    ],
+    &[
+        "sh",
+        "-c",
+        "printf 'all: a b\\n%%.o: %%.c\\n\\tgcc -c -o $@ $<\\n' > m; \
+         printf '#include <stdio.h>\\nint main(void) { puts(\"hi\"); return 3; }\\n' > a.c; \
+         cp a.c b.c; make -s -j2 -f m; ./a; echo $?; ./b",
+    ],
+    &[
+        "sh",
+        "-c",
+        "mkdir d; for i in 1 2 3 4; do echo $i > d/$i; done; tar cf d.tar d; rm -r d; \
+         tar xf d.tar; cat d/*; gzip d.tar; zcat d.tar.gz | tar t",
+    ],
+    &[
+        "sh",
+        "-c",
+        "git init -q r; cd r; echo 1 > f; git add f; git -c user.email=a@b -c user.name=n \
+         commit -qm m; git show --format=%s; git gc -q; git fsck; git status --short",
+    ],
+    &[
+        "strace",
+        "-f",
+        "-o",
+        "/dev/null",
+        "sh",
+        "-c",
+        "echo traced; exit 9",
+    ],
+    &["mount", "-V"],
+    &["fakeroot", "sh", "-c", "touch a; chown 5:5 a; stat -c %u a"],
+    &["find", "/usr/include/linux", "-name", "s*.h"],
+    &[
+        "sh",
+        "-c",
+        "timeout 0.1 sleep 5; echo $?; ls | xargs -P4 echo; kill -TERM $$",
+    ],
+    &[
+        "sh",
+        "-c",
+        "for j in /usr/lib/*/libjemalloc.so.2; do LD_PRELOAD=$j sh -c 'ls /; echo a > b; cat b'; \
+         done; LD_PRELOAD=\"$LD_PRELOAD ${j%\\*}\" ls / 2>&1",
+    ],
+];
+
+#[test]
+fn preload_leaves_programs_as_they_are() {
+    for words in PROGRAMS {
+        let command: Vec<OsString> = words.iter().map(Into::into).collect();
+        if !has_program(words[0]) {
+            println!("skipped: no {}", words[0]);
+            continue;
+        }
+        let bare = Run::bare(command.clone()).finish();
+        let watched = Run::watched(Mechanism::Preload, command).finish();
+        watched.expect_status(bare.status);
+        assert_eq!(watched.stdout, bare.stdout, "{}", watched.context());
+        assert_eq!(watched.stderr, bare.stderr, "{}", watched.context());
+    }
+}
+
+fn has_program(name: &str) -> bool {
+    let search = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&search).any(|folder| folder.join(name).is_file())
+}
+
+/// A process that can no longer reach the library starts programs as if there had never been one.
+#[test]
+fn preload_is_gone_where_it_is_out_of_reach() {
+    if !process::is_root() {
+        skip!("another root, or another user, needs root");
+    }
+    let run = Run::watched(Mechanism::Preload, Vec::new());
+    let root = run.path("root");
+    // A root of its own: the two programs, and what they load by the same paths.
+    let listed = std::process::Command::new("ldd")
+        .args(["/bin/sh", "/bin/echo"])
+        .output();
+    let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+    let libraries = listed
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'));
+    let libraries = libraries.map(|word| word.trim_end_matches(':'));
+    for file in libraries.chain(["/bin/sh", "/bin/echo"]) {
+        let copy = root.join(file.trim_start_matches('/'));
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(file, copy).unwrap();
+    }
+    let done = run.command(words![program("drop"), "root", root]).finish();
+    let user = Run::watched(Mechanism::Preload, words![program("drop"), "user"]).finish();
+    for done in [done, user] {
+        done.expect_status(0);
+        assert_eq!(
+            done.stdout,
+            "a\nb\nc\nd\ne\nf 1 2 3 4 5 6\n",
+            "{}",
+            done.context()
+        );
+        assert_eq!(done.stderr, "", "{}", done.context());
+    }
+}
+
+/// Where the library cannot be loaded it is not named, so that the dynamic linker has nothing to
+/// complain of: to a program in another root, of another user, of another kind.
+#[test]
+fn preload_is_not_named_where_it_cannot_be_loaded() {
+    let run = Run::watched(Mechanism::Preload, Vec::new());
+    let mut script = "env -u x env | grep -c LD_PRELOAD; ".to_owned();
+    let musl = run.path("musl");
+    if has_program("musl-gcc") {
+        let source = program("nothing").with_extension("c");
+        let made = std::process::Command::new("musl-gcc")
+            .args(["-w", "-o"])
+            .args([&musl, &source])
+            .status();
+        assert!(made.unwrap().success());
+        script.push_str(&format!("{}; echo musl $?; ", musl.display()));
+    } else {
+        println!("skipped: no musl-gcc");
+    }
+    if let Some(leak) = leak() {
+        script.push_str(&format!("{} clean; echo $?; ", leak.display()));
+    }
+    if process::is_root() {
+        script.push_str(
+            "setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'ls / > /dev/null; \
+             env | grep -c LD_PRELOAD'; chroot / sh -c 'echo same root'; ",
+        );
+    }
+    let done = run.command(words!["sh", "-c", script]).finish();
+    assert!(!done.stderr.contains("ld.so"), "{}", done.context());
+    assert!(
+        !done.stdout.contains("AddressSanitizer"),
+        "{}",
+        done.context()
+    );
+    assert!(done.stdout.starts_with("1\n"), "{}", done.context());
+    if process::is_root() {
+        assert!(
+            done.stdout.ends_with("0\nsame root\n"),
+            "{}",
+            done.context()
+        );
+    }
 }

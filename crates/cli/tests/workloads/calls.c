@@ -3,8 +3,10 @@
 #include "truth.h"
 #include <dirent.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 
 static char block[1 << 16];
@@ -240,6 +242,184 @@ static void direct(void) {
     close(fd);
 }
 
+/* k: 10 writes of 100 through a stream, then 2 reads (one finds the end) of 1000; 2 opens, 2
+ * closes. */
+static void streams(void) {
+    FILE *stream = fopen("k", "w");
+    if (!stream)
+        die("k");
+    for (int i = 0; i < 10; i++) {
+        done("fwrite", (long)fwrite(block, 1, 100, stream), 100);
+        done("fflush", fflush(stream), 0);
+    }
+    done("fclose", fclose(stream), 0);
+    stream = fopen("k", "r");
+    if (!stream)
+        die("k");
+    long bytes = 0;
+    while (fgetc(stream) != EOF)
+        bytes++;
+    done("fgetc", bytes, 1000);
+    done("fclose", fclose(stream), 0);
+}
+
+/* l: 7 writes of 30, then no time to say goodbye; 1 open. */
+static void killed(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = make("l", O_WRONLY | O_CREAT);
+        for (int i = 0; i < 7; i++)
+            done("write", write(fd, block, 30), 30);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(child, NULL, 0);
+}
+
+/* Children that borrow the parent's memory (vfork) open n and make it what m is to the parent,
+ * which writes m before, between and after: m 5 writes of 11, n 4 writes of 6. */
+static void borrowed(void) {
+    int fd = make("m", O_WRONLY | O_CREAT);
+    done("write", write(fd, block, 11), 11);
+    for (int i = 0; i < 4; i++) {
+        pid_t child = vfork();
+        if (child == 0) {
+            int other = open("n", O_WRONLY | O_CREAT | O_APPEND, 0644);
+            if (dup2(other, fd) != fd || close(other) != 0 || write(fd, block, 6) != 6)
+                _exit(1);
+            _exit(0);
+        }
+        int status = 1;
+        waitpid(child, &status, 0);
+        done("child", status, 0);
+        done("write", write(fd, block, 11), 11);
+    }
+    close(fd);
+}
+
+/* Each way to become another program, which writes 3 bytes to o: 9 writes, as many opens. */
+static void execs(void) {
+    char *self = "/proc/self/exe", *words[] = {"calls", ".", "append", NULL};
+    char path[4096];
+    long length = readlink(self, path, sizeof path - 1);
+    if (length < 0)
+        die(self);
+    path[length] = 0;
+    for (int way = 0; way < 9; way++) {
+        pid_t child = way == 7 || way == 8 ? 0 : fork();
+        if (way == 7)
+            done("posix_spawn", posix_spawn(&child, path, NULL, NULL, words, environ), 0);
+        else if (way == 8)
+            done("posix_spawnp", posix_spawnp(&child, path, NULL, NULL, words, environ), 0);
+        else if (child == 0) {
+            switch (way) {
+            case 0: execl(path, "calls", ".", "append", NULL); break;
+            case 1: execlp(path, "calls", ".", "append", "more", "words", "than", "registers",
+                           NULL); break;
+            case 2: execle(path, "calls", ".", "append", NULL, environ); break;
+            case 3: execv(path, words); break;
+            case 4: execvp(path, words); break;
+            case 5: execve(path, words, environ); break;
+            default: fexecve(open(path, O_RDONLY | O_CLOEXEC), words, environ);
+            }
+            die("exec");
+        }
+        int status = 1;
+        waitpid(child, &status, 0);
+        done("child", status, 0);
+    }
+}
+
+static void append(void) {
+    int fd = make("o", O_WRONLY | O_CREAT | O_APPEND);
+    done("write", write(fd, "abc", 3), 3);
+    close(fd);
+}
+
+/* p: 3000 processes after one another, each with 2 writes of 5; q: each a stream of its own. */
+static void storm(void) {
+    for (int i = 0; i < 3000; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            int fd = make("p", O_WRONLY | O_CREAT | O_APPEND);
+            for (int j = 0; j < 2; j++)
+                done("write", write(fd, block, 5), 5);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
+static void *wait_for_input(void *end) {
+    char byte;
+    read(*(int *)end, &byte, 1);
+    return NULL;
+}
+
+/* A thread that waits in a read is cancelled, and cleans up; r: 1 write of 9 after that. */
+static void cancelled(void) {
+    int ends[2], fd = make("r", O_WRONLY | O_CREAT);
+    pthread_t thread;
+    void *result;
+    if (pipe(ends) != 0 || pthread_create(&thread, NULL, wait_for_input, &ends[0]) != 0)
+        die("pthread_create");
+    usleep(20000);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    done("cancelled", result == PTHREAD_CANCELED, 1);
+    done("write", write(fd, block, 9), 9);
+    close(fd);
+}
+
+static int signalled;
+
+static void on_alarm(int number) {
+    (void)number;
+    done("write", write(signalled, "s", 1), 1);
+}
+
+static void *busy_thread(void *which) {
+    char name[16];
+    for (int i = 0; i < 400; i++) {
+        snprintf(name, sizeof name, "s%ld_%d", (long)which, i % 100);
+        int fd = make(name, O_WRONLY | O_CREAT | O_APPEND), second = dup(fd);
+        done("write", write(fd, block, 10), 10);
+        done("write", write(second, block, 5), 5);
+        close(fd);
+        close(second);
+        FILE *stream = fopen("t", "a");
+        fputs("line\n", stream);
+        fclose(stream);
+        if (i % 100 == 0) {
+            pid_t child = fork();
+            if (child == 0) {
+                fd = make("u", O_WRONLY | O_CREAT | O_APPEND);
+                done("write", write(fd, block, 3), 3);
+                _exit(0);
+            }
+            waitpid(child, NULL, 0);
+        }
+    }
+    return NULL;
+}
+
+/* 4 threads beside one another, forks and signals in between: s0_0 to s3_99 each 4 opens, 8 closes,
+ * 8 writes, 60 bytes; t 1600 opens, closes and writes of 5; u 16 opens and writes of 3; v as many
+ * writes of 1 as signals came. */
+static void busy(void) {
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    pthread_t all[4];
+    signalled = make("v", O_WRONLY | O_CREAT);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (long i = 0; i < 4; i++)
+        if (pthread_create(&all[i], NULL, busy_thread, (void *)i) != 0)
+            die("pthread_create");
+    for (int i = 0; i < 4; i++)
+        pthread_join(all[i], NULL);
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -247,6 +427,9 @@ static const struct {
     {"reads", reads},   {"writes", writes}, {"copies", copies}, {"shared", shared},
     {"threads", threads}, {"deleted", deleted}, {"names", names}, {"sizes", sizes},
     {"kinds", kinds},   {"tree", tree},     {"direct", direct},
+    {"streams", streams}, {"killed", killed}, {"borrowed", borrowed}, {"execs", execs},
+    {"append", append},   {"storm", storm},   {"cancelled", cancelled},
+    {"busy", busy},
 };
 
 int main(int argc, char **argv) {

@@ -15,9 +15,9 @@ mod kind;
 #[cfg(feature = "bpf")]
 pub use calls::Calls;
 #[cfg(feature = "bpf")]
-pub(crate) use files::ROWS_MAX;
+pub use files::Files;
 #[cfg(feature = "bpf")]
-pub use files::{FileEvent, Files};
+pub(crate) use files::ROWS_MAX;
 
 const NAME: &str = "bpf";
 

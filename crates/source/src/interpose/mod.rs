@@ -1,11 +1,25 @@
 //! Mechanisms that see every file and socket of a task, and the table of them.
 
 use crate::notify::Mechanism;
+use record::file::{FileUse, Folder};
+use record::socket::SocketInfo;
 
 pub mod bpf;
+pub mod preload;
 
 /// Every mechanism, best first.
-pub const MECHANISMS: &[Mechanism] = &[bpf::MECHANISM];
+pub const MECHANISMS: &[Mechanism] = &[bpf::MECHANISM, preload::MECHANISM];
+
+/// What is read of files: folders come before the files in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileEvent {
+    /// Where files are.
+    Folder(Folder),
+    /// What was done with one.
+    Use(Box<FileUse>),
+    /// What is known of a socket, of which a use was told before.
+    Socket(SocketInfo),
+}
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,9 @@
  * tree. It uses send and recv because these do not count in /proc/self/io; the few reads that do
  * are subtracted.
  *
- * argv: name, control fd, go fd, flags, signal mask (hex), path, COMMAND's argv...
+ * argv: name, control fd, go fd, flags, signal mask (hex), library fd, path, COMMAND's argv...
+ * The library, if it is not 0, is held open as long as the task may load it; the first variable of
+ * the environment then is the one that names it, for a COMMAND that is told to go with it.
  */
 #include "launcher.h"
 
@@ -43,6 +45,7 @@ struct timespec_words { s64 seconds, nanos; };
 struct pollfd_words { s32 fd; short events, revents; };
 
 static int control_fd;
+static int library_fd;
 static int flags;
 static int main_pid;
 static int main_ended;
@@ -190,6 +193,23 @@ static void set_action(int signal, void *handler)
 
 static void set_mask(u64 mask) { SYS4(NR_rt_sigprocmask, FD_SET, &mask, 0, 8); }
 
+/* The environment with its first variable, which comes beside the others or in the place of the one
+ * of its name. */
+static char **with_library(char **environment)
+{
+	for (char **other = environment + 1; *other; other++) {
+		int i = 0;
+
+		while ((*other)[i] == environment[0][i] && (*other)[i] != '=')
+			i++;
+		if ((*other)[i] == '=' && environment[0][i] == '=') {
+			*other = environment[0];
+			return environment + 1;
+		}
+	}
+	return environment;
+}
+
 /* In the child: wait for the word to go, give every signal back as it was, become COMMAND. */
 static void become(int go_fd, u64 mask, char **argv, char **environment)
 {
@@ -199,8 +219,10 @@ static void become(int go_fd, u64 mask, char **argv, char **environment)
 	do
 		got = syscall6(NR_recvfrom, go_fd, (long)&go, 1, 0, 0, 0);
 	while (got == ERR_INTR);
-	if (got != 1 || go != 'G')
+	if (got != 1 || (go != GO && go != GO_WITH_LIBRARY))
 		leave(125);
+	if (library_fd)
+		environment = go == GO_WITH_LIBRARY ? with_library(environment) : environment + 1;
 	set_action(SIG_CHLD, flags & FLAG_CHLD_IGNORED ? (void *)1 : 0);
 	set_action(SIG_PIPE, flags & FLAG_PIPE_IGNORED ? (void *)1 : 0);
 	for (int fd = 0; fd < 3; fd++)
@@ -388,14 +410,26 @@ static void watch(void)
 	}
 }
 
+static void close_between(int first, unsigned last)
+{
+	if ((unsigned)first > last)
+		return;
+	if (SYS3(NR_close_range, first, last, 0) < 0)
+		for (int fd = first; fd < 1024 && (unsigned)fd <= last; fd++)
+			SYS1(NR_close, fd);
+}
+
 /* Descriptors that only COMMAND should hold: a reader of our caller's pipe must see its end. */
 static void close_inherited(void)
 {
-	SYS3(NR_close_range, 0, control_fd - 1, 0);
-	if (SYS3(NR_close_range, control_fd + 1, ~0u, 0) < 0)
-		for (int fd = 0; fd < 1024; fd++)
-			if (fd != control_fd)
-				SYS1(NR_close, fd);
+	int low = library_fd && library_fd < control_fd ? library_fd : control_fd;
+	int high = library_fd > control_fd ? library_fd : control_fd;
+
+	if (low > 0)
+		close_between(0, (unsigned)low - 1);
+	if (high > low + 1)
+		close_between(low + 1, (unsigned)high - 1);
+	close_between(high + 1, ~0u);
 }
 
 __attribute__((used)) void start(long *stack)
@@ -404,12 +438,13 @@ __attribute__((used)) void start(long *stack)
 	char **argv = (char **)(stack + 1);
 	char **environment = argv + argc + 1;
 
-	if (argc < 7)
+	if (argc < 8)
 		leave(125);
 	control_fd = (int)parse_number(argv[1], 10);
 	int go_fd = (int)parse_number(argv[2], 10);
 	flags = (int)parse_number(argv[3], 10);
 	u64 mask = parse_number(argv[4], 16);
+	library_fd = (int)parse_number(argv[5], 10);
 
 	set_mask(~0ull);
 	set_action(SIG_CHLD, (void *)on_child);
@@ -417,10 +452,12 @@ __attribute__((used)) void start(long *stack)
 	SYS5(NR_prctl, PR_NAME, "plimsoll-launch", 0, 0, 0);
 	SYS3(NR_fcntl, control_fd, FD_SET, 1);
 	SYS3(NR_fcntl, go_fd, FD_SET, 1);
+	if (library_fd)
+		SYS3(NR_fcntl, library_fd, FD_SET, 1);
 	io_available = read_io(io_base);
 	long pid = syscall6(NR_clone, CLONE_ARGS(SIG_CHLD));
 	if (pid == 0)
-		become(go_fd, mask, argv + 5, environment);
+		become(go_fd, mask, argv + 6, environment);
 	if (pid < 0) {
 		say(SAYS_FAILED, 0, (s32)-pid, 0);
 		leave(125);

@@ -25,6 +25,12 @@ enum {
 	ASKS_EXIT = 'X',
 };
 
+/* Monitor to COMMAND's process: one byte. */
+enum {
+	GO = 'G',
+	GO_WITH_LIBRARY = 'L',
+};
+
 /* Flags in argv[3]. */
 enum {
 	FLAG_LEAVE = 1,         /* when the monitor dies, leave the task alone */

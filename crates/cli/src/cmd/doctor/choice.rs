@@ -50,7 +50,11 @@ fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
         mechanism: events.or(query),
         query,
         events,
-        io: works("BPF programs for files").then_some("bpf"),
+        io: if works("BPF programs for files") {
+            Some("bpf")
+        } else {
+            works("preload").then_some("preload")
+        },
         exact_totals: bpf || chain,
         memory_limit: memory_limit(works),
     }
@@ -78,7 +82,7 @@ mod tests {
             ("events", Some("bpf"), Some("procfs"))
         );
         let old = choose_by(|name| !name.starts_with("BPF"));
-        assert_eq!(old.events, Some("taskstats"));
+        assert_eq!((old.events, old.io), (Some("taskstats"), Some("preload")));
         let roots = [
             "memory controller",
             "systemd user scope",
@@ -106,6 +110,7 @@ mod tests {
         let others = [
             "BPF programs of run",
             "BPF programs for files",
+            "preload",
             "procfs",
             "proc connector",
             "taskstats exit listener",

@@ -2,17 +2,18 @@
 
 use super::outcome::{reason, words};
 use super::{Outcome, Probe};
+use preload::judge::{self, Verdict};
 use record::value::Absent;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use sys::probe;
 
 pub(super) const PROBES: &[Probe] = &[
     Probe {
         name: "preload",
-        gives: "calls of dynamic programs, for level io (not used by run yet)",
+        gives: "--level io for any user: files and sockets of dynamic programs",
         allow: "",
         needs: "a dynamic loader; static and setuid programs never load it",
         attempt: |_| preload(),
@@ -40,57 +41,17 @@ pub(super) const PROBES: &[Probe] = &[
     },
 ];
 
-/// Whether the shell, as any dynamic program, names a loader that is there.
+/// Whether there is a library to load, and the shell, as any dynamic program, would load it.
 fn preload() -> Outcome {
-    let shell = Path::new("/bin/sh");
-    let bytes = match fs::read(shell) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            return Outcome::not(Absent::NotApplicable, format!("/bin/sh: {}", words(&error)));
-        }
-    };
-    match interpreter(&bytes) {
-        Some(path) if fs::metadata(&path).is_ok_and(|it| it.permissions().mode() & 0o111 != 0) => {
-            Outcome::with(format!("loader {}", path.display()))
-        }
-        Some(path) => Outcome::not(Absent::NotApplicable, format!("no {}", path.display())),
-        None => Outcome::not(Absent::NotApplicable, "/bin/sh is a static program"),
+    if let Err((reason, why)) = (source::interpose::preload::MECHANISM.probe)() {
+        return Outcome::not(reason, why);
     }
-}
-
-/// The loader that a 64-bit ELF file names (`PT_INTERP`).
-fn interpreter(elf: &[u8]) -> Option<PathBuf> {
-    const PT_INTERP: u64 = 3;
-    const IS_64_BIT: u8 = 2;
-    if elf.get(..4)? != b"\x7fELF" || *elf.get(4)? != IS_64_BIT {
-        return None;
+    let verdict = judge::judge(c"/bin/sh");
+    match verdict.words() {
+        None if verdict == Verdict::Loads => Outcome::with("the shell loads it"),
+        None => Outcome::not(Absent::NotApplicable, "/bin/sh cannot be read"),
+        Some(why) => Outcome::not(Absent::NotApplicable, format!("/bin/sh: {why}")),
     }
-    let table = usize::try_from(number(elf, 32, 8)?).ok()?;
-    let entry_bytes = usize::try_from(number(elf, 54, 2)?).ok()?;
-    let entries = usize::try_from(number(elf, 56, 2)?).ok()?;
-    (0..entries).find_map(|index| {
-        let at = table.checked_add(index.checked_mul(entry_bytes)?)?;
-        if number(elf, at, 4)? != PT_INTERP {
-            return None;
-        }
-        let start = usize::try_from(number(elf, at.checked_add(8)?, 8)?).ok()?;
-        let length = usize::try_from(number(elf, at.checked_add(32)?, 8)?).ok()?;
-        let text = elf.get(start..start.checked_add(length)?)?;
-        let text = std::str::from_utf8(text).ok()?;
-        Some(PathBuf::from(text.trim_end_matches('\0')))
-    })
-}
-
-/// A number of `width` bytes in this machine's order.
-fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
-    let part = bytes.get(at..at.checked_add(width)?)?;
-    let mut eight = [0u8; 8];
-    if cfg!(target_endian = "little") {
-        eight.get_mut(..width)?.copy_from_slice(part);
-    } else {
-        eight.get_mut(8 - width..)?.copy_from_slice(part);
-    }
-    Some(u64::from_ne_bytes(eight))
 }
 
 fn fuse() -> Outcome {
@@ -121,20 +82,5 @@ fn by_fusermount(error: &io::Error) -> Outcome {
     match found {
         Some(path) if opened => Outcome::with(format!("through {path}; not tried")),
         _ => Outcome::not(reason(error), words(error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cut_programs_name_no_loader() {
-        let shell = fs::read("/bin/sh").unwrap();
-        for length in (0..shell.len().min(4096)).step_by(7) {
-            interpreter(&shell[..length]);
-        }
-        assert_eq!(interpreter(b"#!/bin/sh\n"), None);
-        assert_eq!(interpreter(&[]), None);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Mechanism {
     Ptrace,
     /// `--mechanism procfs`: level query.
     Procfs,
+    /// `--mechanism preload`: level io, dynamic programs.
+    Preload,
 }
 
 const CAP_SYS_ADMIN: u64 = 1 << 21;
@@ -33,13 +35,14 @@ impl Mechanism {
             Mechanism::Connector => &["--mechanism", "connector"],
             Mechanism::Ptrace => &["--mechanism", "ptrace"],
             Mechanism::Procfs => &["--mechanism", "procfs"],
+            Mechanism::Preload => &["--level", "io", "--mechanism", "preload"],
         }
     }
 
     /// Why it cannot be had here, if so.
     pub(crate) fn missing(self) -> Option<&'static str> {
         match self {
-            Mechanism::Default | Mechanism::Procfs => None,
+            Mechanism::Default | Mechanism::Procfs | Mechanism::Preload => None,
             Mechanism::Bpf => bpf_missing(),
             Mechanism::Connector => connector_missing(),
             Mechanism::Ptrace => ptrace_missing(),
@@ -50,7 +53,7 @@ impl Mechanism {
     fn sees_every_end(self) -> bool {
         match self {
             Mechanism::Bpf | Mechanism::Ptrace => true,
-            Mechanism::Default => bpf_missing().is_none(),
+            Mechanism::Default | Mechanism::Preload => bpf_missing().is_none(),
             Mechanism::Connector | Mechanism::Procfs => false,
         }
     }
@@ -68,7 +71,9 @@ impl Mechanism {
     pub(crate) fn counts(self) -> Rigour {
         match self {
             Mechanism::Procfs => Rigour::Sampled,
-            Mechanism::Default if connector_missing().is_some() => Rigour::Sampled,
+            Mechanism::Default | Mechanism::Preload if connector_missing().is_some() => {
+                Rigour::Sampled
+            }
             _ => Rigour::Near,
         }
     }

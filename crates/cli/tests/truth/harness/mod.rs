@@ -47,6 +47,10 @@ macro_rules! each_mechanism {
             fn procfs() {
                 with(Mechanism::Procfs, super::$check);
             }
+            #[test]
+            fn preload() {
+                with(Mechanism::Preload, super::$check);
+            }
         }
     )* };
 }

@@ -24,6 +24,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "counter",
     "daemon",
     "direct",
+    "drop",
     "execchain",
     "facts",
     "fat",

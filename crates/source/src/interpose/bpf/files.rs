@@ -3,6 +3,7 @@
 use super::NAME;
 use super::kind::{Nature, is_socket, kind, split};
 use crate::error::Error;
+use crate::interpose::FileEvent;
 use record::file::{
     FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, Place, SizeClasses, SizeCount,
 };
@@ -22,17 +23,6 @@ pub struct Files {
     files: sys::bpf::Files,
     /// Whether the time of calls is taken.
     times: bool,
-}
-
-/// What is read of files: folders come before the files in them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileEvent {
-    /// Where files are.
-    Folder(Folder),
-    /// What was done with one.
-    Use(Box<FileUse>),
-    /// What is known of a socket, of which a use was told before.
-    Socket(SocketInfo),
 }
 
 impl Files {

@@ -1,0 +1,69 @@
+//! System calls of aarch64.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub(crate) const NR_READ: usize = 63;
+pub(crate) const NR_WRITE: usize = 64;
+pub(crate) const NR_CLOSE: usize = 57;
+pub(crate) const NR_FSTAT: usize = 80;
+pub(crate) const NR_LSEEK: usize = 62;
+pub(crate) const NR_MMAP: usize = 222;
+pub(crate) const NR_MPROTECT: usize = 226;
+pub(crate) const NR_MUNMAP: usize = 215;
+pub(crate) const NR_PREAD64: usize = 67;
+pub(crate) const NR_PWRITE64: usize = 68;
+pub(crate) const NR_READV: usize = 65;
+pub(crate) const NR_WRITEV: usize = 66;
+pub(crate) const NR_MADVISE: usize = 233;
+pub(crate) const NR_GETPID: usize = 172;
+pub(crate) const NR_GETEUID: usize = 175;
+pub(crate) const NR_GETEGID: usize = 177;
+pub(crate) const NR_FCNTL: usize = 25;
+pub(crate) const NR_PRCTL: usize = 167;
+pub(crate) const NR_CLOCK_GETTIME: usize = 113;
+pub(crate) const NR_EXIT_GROUP: usize = 94;
+pub(crate) const NR_OPENAT: usize = 56;
+pub(crate) const NR_NEWFSTATAT: usize = 79;
+pub(crate) const NR_READLINKAT: usize = 78;
+pub(crate) const NR_FACCESSAT: usize = 48;
+
+/// `e_machine` of programs for this processor.
+pub(crate) const MACHINE: u16 = 183;
+/// The name of the clock in the kernel's own library.
+pub(crate) const VDSO_CLOCK: &[u8] = b"__kernel_clock_gettime";
+
+/// Where the fields of `struct stat` lie: mode, number of links, user (the group behind it), device
+/// number of a device file.
+pub(crate) const STAT_MODE: usize = 16;
+pub(crate) const STAT_LINKS: usize = 20;
+pub(crate) const STAT_USER: usize = 24;
+pub(crate) const STAT_RDEV: usize = 32;
+
+/// A system call; the kernel's answer, an error as its negative number.
+///
+/// # Safety
+/// The arguments are what the call wants.
+#[inline(always)]
+pub(crate) unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    let answer: isize;
+    // SAFETY: the kernel keeps every register but x0; memory it may write is the caller's to
+    // promise.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => answer,
+            in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
+            options(nostack),
+        );
+    }
+    answer
+}
+
+/// Puts `new` where `old` is; else what is there.
+#[inline(always)]
+pub(crate) fn replace(place: &AtomicU64, old: u64, new: u64, _: bool) -> Result<u64, u64> {
+    place.compare_exchange(old, new, Relaxed, Relaxed)
+}

@@ -1,0 +1,54 @@
+//! Seeks, mappings, and calls after which the library must behave otherwise.
+
+use super::{Opaque, wrap};
+use crate::arch::{NR_LSEEK, NR_MMAP, NR_PRCTL};
+use crate::count::begun;
+use crate::descriptor::{mapped, sought};
+use crate::environment;
+use crate::state;
+
+const MAP_ANONYMOUS: i32 = 0x20;
+const PR_SET_SECCOMP: i32 = 22;
+/// What comes before a filter of system calls.
+const PR_SET_NO_NEW_PRIVS: i32 = 38;
+
+wrap! {
+    fn lseek(fd: i32, offset: i64, from: i32) -> i64, raw NR_LSEEK, [fd, offset, from]
+        => |next| seek(fd, next);
+    fn lseek64(fd: i32, offset: i64, from: i32) -> i64, raw NR_LSEEK, [fd, offset, from]
+        => |next| seek(fd, next);
+    fn mmap(at: Opaque, bytes: usize, may: i32, how: i32, fd: i32, offset: i64) -> *mut u8,
+        raw NR_MMAP, [at, bytes, may, how, fd, offset] => |next| map(how, fd, next);
+    fn mmap64(at: Opaque, bytes: usize, may: i32, how: i32, fd: i32, offset: i64) -> *mut u8,
+        raw NR_MMAP, [at, bytes, may, how, fd, offset] => |next| map(how, fd, next);
+
+    fn prctl(what: i32, a: usize, b: usize, c: usize, d: usize) -> i32,
+        raw NR_PRCTL, [what, a, b, c, d] => |next| {
+        if what == PR_SET_SECCOMP || what == PR_SET_NO_NEW_PRIVS {
+            state::be_quiet();
+        }
+        next()
+    };
+    fn chroot(path: *const u8) -> i32 => |next| {
+        let result = next();
+        if result == 0 {
+            environment::leave_if_out_of_reach();
+        }
+        result
+    };
+}
+
+fn seek(fd: i32, call: impl FnOnce() -> i64) -> i64 {
+    let begun = begun();
+    let result = call();
+    sought(fd, begun);
+    result
+}
+
+fn map(how: i32, fd: i32, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let result = call();
+    if how & MAP_ANONYMOUS == 0 && result as isize != -1 {
+        mapped(fd);
+    }
+    result
+}

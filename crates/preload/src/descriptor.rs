@@ -1,0 +1,335 @@
+//! From a descriptor to the row of its file: asked of the kernel once, at the first use of a
+//! descriptor, so that it does not matter how the process came by it.
+
+use crate::clock;
+use crate::count::{self, more};
+use crate::layout::{PATH_MAX, Row, flag};
+use crate::state::{self, State, mix};
+use crate::system::{self, Stat};
+use crate::table;
+use core::sync::atomic::Ordering::Relaxed;
+
+const O_ACCESS: i32 = 3;
+const O_WRONLY: i32 = 1;
+const O_CREAT: i32 = 0o100;
+const O_EXCL: i32 = 0o200;
+const O_TRUNC: i32 = 0o1000;
+const O_APPEND: i32 = 0o2000;
+#[cfg(target_arch = "x86_64")]
+const O_DIRECT: i32 = 0o40000;
+#[cfg(target_arch = "aarch64")]
+const O_DIRECT: i32 = 0o200_000;
+const O_PATH: i32 = 0o10_000_000;
+/// What `O_TMPFILE` has beside `O_DIRECTORY`.
+const O_TMPFILE: i32 = 0o20_000_000;
+
+const FORMAT: u32 = 0o170_000;
+const SOCKET: u32 = 0o140_000;
+const REGULAR: u32 = 0o100_000;
+
+/// The row of a descriptor's file.
+#[inline(always)]
+pub(crate) fn row(fd: i32) -> Option<&'static Row> {
+    let state = state::get()?;
+    match state.known(fd) {
+        Some(row) => Some(row),
+        None => resolve(state, fd, 0),
+    }
+}
+
+/// Asks the kernel what a descriptor is; `asked` is the hash of the path that opened it, or 0.
+#[cold]
+#[inline(never)]
+fn resolve(state: &'static State, fd: i32, asked: u64) -> Option<&'static Row> {
+    if fd < 0 || state::is_quiet() {
+        return None;
+    }
+    let stat = system::fstat(fd)?;
+    let row = find(state, fd, asked, &stat)?;
+    looked_at(row, &stat);
+    if asked == 0
+        && let Some(how) = system::opened_with(fd)
+    {
+        row.flags
+            .fetch_or(opened(how & !(O_CREAT | O_TRUNC)), Relaxed);
+    }
+    // Who borrows our memory has descriptors of his own.
+    if state.is_ours() {
+        state.know(fd, row);
+    }
+    Some(row)
+}
+
+fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'static Row> {
+    let (device, inode) = (stat.device, stat.inode);
+    // A socket has no path, and one path by which the same file was opened leads to it again.
+    let socket = stat.mode & FORMAT == SOCKET;
+    let same = |row: &Row| socket || (asked != 0 && row.asked.load(Relaxed) == asked);
+    if let Some(row) = state.find(device, inode, same) {
+        return Some(row);
+    }
+    if socket {
+        return new(state, asked, stat, b"");
+    }
+    state.with_path(|room| {
+        let path = path_of(fd, stat, room);
+        let same = |row: &Row| has_path(row, path);
+        match state.find(device, inode, same) {
+            Some(row) => {
+                if asked != 0 {
+                    row.asked.store(asked, Relaxed);
+                }
+                Some(row)
+            }
+            None => new(state, asked, stat, path),
+        }
+    })?
+}
+
+/// The path of a descriptor as /proc shows it, without the word that says it is gone.
+fn path_of<'a>(fd: i32, stat: &Stat, room: &'a mut [u8; PATH_MAX]) -> &'a [u8] {
+    const GONE: &[u8] = b" (deleted)";
+    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
+    write_number(link.get_mut(14..).unwrap_or_default(), fd as u32);
+    let bytes = system::read_link(&link, room);
+    let path = room.get(..bytes).unwrap_or_default();
+    match path.strip_suffix(GONE) {
+        Some(path) if stat.links == 0 => path,
+        _ => path,
+    }
+}
+
+/// Writes a number in decimal digits.
+pub(crate) fn write_number(to: &mut [u8], number: u32) {
+    let mut count = 1;
+    let mut rest = number / 10;
+    while rest > 0 {
+        count += 1;
+        rest /= 10;
+    }
+    let mut rest = number;
+    for place in to.iter_mut().take(count).rev() {
+        *place = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+}
+
+/// Whether the path of a row is this one; of a long one its length and its beginning.
+fn has_path(row: &Row, path: &[u8]) -> bool {
+    let cut = row.flags.load(Relaxed) & flag::CUT != 0;
+    let length = row.path_bytes.load(Relaxed) as usize;
+    (cut || length == path.len())
+        && (row.path.iter().zip(path)).all(|(place, byte)| place.load(Relaxed) == *byte)
+}
+
+fn new(state: &'static State, asked: u64, stat: &Stat, path: &[u8]) -> Option<&'static Row> {
+    let Some(row) = table::new_row(state) else {
+        if let Some(header) = table::find_header() {
+            more(&header.others.rows, 1);
+        }
+        return None;
+    };
+    row.device.store(stat.device, Relaxed);
+    row.inode.store(stat.inode, Relaxed);
+    row.special.store(stat.special, Relaxed);
+    row.mode.store(stat.mode, Relaxed);
+    row.size_first.store(stat.size, Relaxed);
+    row.asked.store(asked, Relaxed);
+    let now = clock::tick();
+    row.first.store(now, Relaxed);
+    row.last.store(now, Relaxed);
+    table::write_path(state, row, path);
+    table::show(row);
+    state.keep(row);
+    Some(row)
+}
+
+/// Takes down what the kernel just said of a file.
+fn looked_at(row: &Row, stat: &Stat) {
+    row.size_last.store(stat.size, Relaxed);
+    row.size_writes.store(writes(row), Relaxed);
+    if stat.links == 0 {
+        row.flags.fetch_or(flag::UNLINKED, Relaxed);
+    } else {
+        row.flags.fetch_and(!flag::UNLINKED, Relaxed);
+    }
+}
+
+/// Calls that wrote.
+fn writes(row: &Row) -> u64 {
+    let words = row.sizes.iter().map(|place| place.load(Relaxed));
+    let kept = words.filter(|word| word & crate::layout::SIZE_WRITES != 0);
+    let kept: u64 = kept.map(|word| word & 0xffff_ffff).sum();
+    kept.wrapping_add(row.writes.load(Relaxed))
+}
+
+/// The flags of a row for those of an open.
+const fn opened(how: i32) -> u32 {
+    let mut flags = match how & O_ACCESS {
+        0 => flag::READS,
+        O_WRONLY => flag::WRITES,
+        _ => flag::READS | flag::WRITES,
+    };
+    if how & O_PATH == O_PATH {
+        return 0;
+    }
+    if how & O_TRUNC != 0 {
+        flags |= flag::TRUNCATED;
+    }
+    if how & O_APPEND != 0 {
+        flags |= flag::APPENDED;
+    }
+    if how & O_DIRECT != 0 {
+        flags |= flag::DIRECT;
+    }
+    flags
+}
+
+/// A path that a program is about to open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asking {
+    folder: i32,
+    path: *const u8,
+    how: i32,
+    /// It will be the one that creates the file.
+    creates: bool,
+    begun: u64,
+}
+
+impl Asking {
+    /// Before the open.
+    pub(crate) fn begin(folder: i32, path: *const u8, how: i32) -> Self {
+        let may_create = how & (O_CREAT | O_TMPFILE) != 0;
+        let sure = how & (O_EXCL | O_TMPFILE) != 0;
+        let looks = may_create && !sure && state::get().is_some() && !state::is_quiet();
+        Self {
+            folder,
+            path,
+            how,
+            creates: may_create && (sure || (looks && !system::exists(folder, path))),
+            begun: count::begun(),
+        }
+    }
+
+    /// After it: counts it and remembers what the descriptor is.
+    pub(crate) fn end(self, fd: i32) {
+        let Some(state) = state::get() else { return };
+        if fd < 0 {
+            return;
+        }
+        state.forget(fd);
+        let Some(row) = resolve(state, fd, self.hash()) else {
+            count::without_row(fd, |others| more(&others.opens, 1));
+            return;
+        };
+        let created = if self.creates { flag::CREATED } else { 0 };
+        row.flags.fetch_or(opened(self.how) | created, Relaxed);
+        more(&row.opens, 1);
+        count::used(row, self.begun);
+    }
+
+    /// Of the path and of where it was looked up; never 0.
+    fn hash(&self) -> u64 {
+        let mut hash = mix(self.folder as u32 as u64 | 1 << 40);
+        if self.path.is_null() {
+            return hash | 1;
+        }
+        for i in 0..PATH_MAX {
+            // SAFETY: the kernel just took this path, so it is readable up to its NUL.
+            let byte = unsafe { self.path.wrapping_add(i).read() };
+            if byte == 0 {
+                break;
+            }
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        mix(hash) | 1
+    }
+}
+
+/// A descriptor came to be by other means than an open by path, which is counted.
+pub(crate) fn opened_elsewhere(fd: i32, how: i32) {
+    Asking {
+        folder: fd,
+        path: core::ptr::null(),
+        how,
+        creates: false,
+        begun: 0,
+    }
+    .end_unasked();
+}
+
+impl Asking {
+    /// As [`Asking::end`] where the path is not known.
+    fn end_unasked(self) {
+        let Some(state) = state::get() else { return };
+        if self.folder < 0 {
+            return;
+        }
+        state.forget(self.folder);
+        match resolve(state, self.folder, 0) {
+            Some(row) => {
+                row.flags.fetch_or(opened(self.how), Relaxed);
+                more(&row.opens, 1);
+                count::used(row, 0);
+            }
+            None => count::without_row(self.folder, |others| more(&others.opens, 1)),
+        }
+    }
+}
+
+/// A descriptor is about to be closed, which counts.
+pub(crate) fn closing(fd: i32) {
+    let Some(state) = state::get() else { return };
+    match row(fd) {
+        Some(row) => {
+            more(&row.closes, 1);
+            count::used(row, 0);
+            let wrote = writes(row) != row.size_writes.load(Relaxed)
+                || row.flags.load(Relaxed) & flag::WRITES != 0;
+            let regular = row.mode.load(Relaxed) & FORMAT == REGULAR;
+            if wrote
+                && regular
+                && !state::is_quiet()
+                && let Some(stat) = system::fstat(fd)
+            {
+                looked_at(row, &stat);
+            }
+        }
+        None => count::without_row(fd, |others| more(&others.closes, 1)),
+    }
+    state.forget(fd);
+}
+
+/// A number may mean another file from now on.
+#[inline(always)]
+pub(crate) fn forget(fd: i32) {
+    if let Some(state) = state::known() {
+        state.forget(fd);
+    }
+}
+
+/// So may all of these.
+pub(crate) fn forget_from(first: u32, last: u32) {
+    if let Some(state) = state::known() {
+        state.forget_from(first, last);
+    }
+}
+
+/// A seek.
+pub(crate) fn sought(fd: i32, begun: u64) {
+    match row(fd) {
+        Some(row) => {
+            more(&row.seeks, 1);
+            count::used(row, begun);
+        }
+        None => count::without_row(fd, |others| more(&others.seeks, 1)),
+    }
+}
+
+/// A file was mapped.
+pub(crate) fn mapped(fd: i32) {
+    if let Some(row) = row(fd) {
+        row.flags.fetch_or(flag::MAPPED, Relaxed);
+        count::used(row, 0);
+    }
+}

@@ -1,0 +1,221 @@
+//! The table that the library's processes write and the monitor reads: what lies where.
+//!
+//! One file in memory (`memfd_create(2)`) holds the library's image, and from [`TABLE_AT`] on the
+//! table: a [`Header`], then chunks of [`CHUNK_BYTES`]. A process takes a chunk when it first
+//! uses a file, and another when that is full. The first slot of a chunk is its [`Chunk`]; the
+//! others hold a [`Row`] each, the rest of a long path, or [`Classes`]. Numbers are of this
+//! machine's order. Whoever belongs to the task can write all of it: the reader believes nothing.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+/// Where the table begins in the file; the image is shorter.
+pub const TABLE_AT: u64 = 1 << 20;
+/// Room for the [`Header`].
+pub const HEADER_BYTES: usize = 1 << 16;
+/// One slot.
+pub const SLOT_BYTES: usize = 512;
+/// Slots of a chunk.
+pub const SLOTS: u32 = 128;
+/// One chunk; as large as the largest page of any kernel, so that it can be mapped.
+pub const CHUNK_BYTES: usize = SLOT_BYTES * SLOTS as usize;
+/// Chunks of a table.
+pub const CHUNKS: u32 = 4096;
+/// Chunks that one process may take.
+pub const CHUNKS_OF_A_PROCESS: u32 = 256;
+/// The length of the file.
+pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
+/// The first eight bytes of a table: its name and the form of this version.
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol1");
+
+/// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
+pub const PATH_BYTES: usize = 256;
+/// Longest path that is kept.
+pub const PATH_MAX: usize = 4096;
+/// Exact sizes that a row holds.
+pub const SIZES: usize = 8;
+/// Classes of sizes, by the power of two.
+pub const CLASSES: usize = 32;
+
+/// The beginning of a table.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: AtomicU64,
+    /// Which run; the monitor's choice.
+    pub run: AtomicU64,
+    /// What is asked for: [`TIMES`].
+    pub asked: AtomicU32,
+    /// The next chunk that nobody has had.
+    pub next: AtomicU32,
+    /// Chunks taken out of `free` so far.
+    pub head: AtomicU32,
+    /// Chunks put into `free` so far, by the monitor.
+    pub tail: AtomicU32,
+    /// Processes whose buffered streams (`stdio.h`) are not counted.
+    pub without_stdio: AtomicU32,
+    /// Processes that took a chunk.
+    pub attached: AtomicU32,
+    /// What had no room.
+    pub others: Others,
+    /// Chunks to be used again, a ring.
+    pub free: [AtomicU32; CHUNKS as usize],
+}
+
+/// [`Header::asked`]: the time of calls is taken.
+pub const TIMES: u32 = 1;
+
+/// Calls without a row.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Others {
+    /// Files that would have had a row, at most.
+    pub rows: AtomicU64,
+    /// Calls that opened a file.
+    pub opens: AtomicU64,
+    /// Calls that closed one.
+    pub closes: AtomicU64,
+    /// Calls that read.
+    pub reads: AtomicU64,
+    /// Calls that wrote.
+    pub writes: AtomicU64,
+    /// Bytes read.
+    pub bytes_read: AtomicU64,
+    /// Bytes written.
+    pub bytes_written: AtomicU64,
+    /// Seeks.
+    pub seeks: AtomicU64,
+    /// Reads and writes that failed.
+    pub failed: AtomicU64,
+}
+
+/// The first slot of a chunk.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Chunk {
+    /// The process that has it, as `/proc` knows it; 0: nobody, or not yet.
+    pub pid: AtomicU32,
+    /// Its own number.
+    pub number: AtomicU32,
+    /// Slots taken, this one included; more than there are once it was found full.
+    pub used: AtomicU32,
+}
+
+/// What a slot holds.
+pub mod slot {
+    /// Nothing, or not all of it yet.
+    pub const NOTHING: u32 = 0;
+    /// A row.
+    pub const ROW: u32 = 1;
+}
+
+/// What one process did with one file.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Row {
+    /// Last use, ns of `CLOCK_MONOTONIC`.
+    pub last: AtomicU64,
+    /// Transfers by exact size: 31 bits of size and one that says a write above a count of 32 bits.
+    /// One word, so that a size and its count change together.
+    pub sizes: [AtomicU64; SIZES],
+    /// First use.
+    pub first: AtomicU64,
+    /// Time spent in calls, ns.
+    pub time: AtomicU64,
+    /// The path by which it was last opened, and from where, as a hash; the process's own.
+    pub asked: AtomicU64,
+    /// Calls that opened it.
+    pub opens: AtomicU64,
+    /// Calls that closed it.
+    pub closes: AtomicU64,
+    /// Seeks.
+    pub seeks: AtomicU64,
+    /// Reads and writes that failed.
+    pub failed: AtomicU64,
+    /// Calls that read and are not in `sizes`.
+    pub reads: AtomicU64,
+    /// Calls that wrote and are not in `sizes`.
+    pub writes: AtomicU64,
+    /// What those moved.
+    pub bytes_read: AtomicU64,
+    /// What those moved.
+    pub bytes_written: AtomicU64,
+    /// Bytes that came by `recv` and its like, which the kernel's totals leave out.
+    pub received: AtomicU64,
+    /// Bytes that went by `send` and its like.
+    pub sent: AtomicU64,
+    /// `st_dev`.
+    pub device: AtomicU64,
+    /// `st_ino`.
+    pub inode: AtomicU64,
+    /// `st_rdev`.
+    pub special: AtomicU64,
+    /// `st_size` at the first use.
+    pub size_first: AtomicU64,
+    /// `st_size` when it was last looked at.
+    pub size_last: AtomicU64,
+    /// Writes that there had been then.
+    pub size_writes: AtomicU64,
+    /// Where its [`Classes`] are in this process; 0: nowhere.
+    pub classes_here: AtomicU64,
+    /// Their slot: number of the chunk times [`SLOTS`] and number of the slot; 0: none.
+    pub classes: AtomicU32,
+    /// [`slot`].
+    pub state: AtomicU32,
+    /// `st_mode`.
+    pub mode: AtomicU32,
+    /// [`flag`].
+    pub flags: AtomicU32,
+    /// Length of its path.
+    pub path_bytes: AtomicU32,
+    /// The slot where the path goes on; 0: none.
+    pub more: AtomicU32,
+    /// As `/proc/self/fd` showed it.
+    pub path: [AtomicU8; PATH_BYTES],
+}
+
+/// Transfers whose exact size was not kept.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Classes {
+    /// Reads by the power of two of their size.
+    pub reads: [AtomicU64; CLASSES],
+    /// Writes.
+    pub writes: [AtomicU64; CLASSES],
+}
+
+/// Bits of [`Row::flags`].
+pub mod flag {
+    /// A descriptor of it could read.
+    pub const READS: u32 = 1;
+    /// A descriptor of it could write.
+    pub const WRITES: u32 = 2;
+    /// It was not there before.
+    pub const CREATED: u32 = 4;
+    /// An open truncated it.
+    pub const TRUNCATED: u32 = 8;
+    /// An open asked to append.
+    pub const APPENDED: u32 = 16;
+    /// An open asked for direct I/O.
+    pub const DIRECT: u32 = 32;
+    /// It was mapped.
+    pub const MAPPED: u32 = 64;
+    /// It had no name when it was last looked at.
+    pub const UNLINKED: u32 = 128;
+    /// Its path was too long, or there was no room for the rest.
+    pub const CUT: u32 = 256;
+}
+
+/// The bit of a size that says a write.
+pub const SIZE_WRITES: u64 = 1 << 63;
+
+/// The class of a size: 0 moved nothing, n at least `2^(n-1)` bytes.
+pub const fn class(bytes: u64) -> usize {
+    let class = (u64::BITS - bytes.leading_zeros()) as usize;
+    if class < CLASSES { class } else { CLASSES - 1 }
+}
+
+const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+const _: () = assert!(size_of::<Row>() <= SLOT_BYTES);
+const _: () = assert!(size_of::<Classes>() <= SLOT_BYTES);
+const _: () = assert!(TABLE_AT.is_multiple_of(65536) && HEADER_BYTES.is_multiple_of(65536));

@@ -1,0 +1,133 @@
+//! The library's file: what a dynamic linker finds in there, and must not.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that meets what it did not expect fails by panicking, and says what it skips"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
+    let mut eight = [0; 8];
+    eight[..width].copy_from_slice(&bytes[at..at + width]);
+    u64::from_le_bytes(eight)
+}
+
+fn text(bytes: &[u8], at: usize) -> String {
+    let end = bytes[at..].iter().position(|byte| *byte == 0).unwrap();
+    String::from_utf8(bytes[at..at + end].to_vec()).unwrap()
+}
+
+/// The dynamic section: tag and value. All of the file is mapped from its start without a shift up
+/// to the data.
+fn dynamic(elf: &[u8]) -> Vec<(u64, u64)> {
+    const PT_DYNAMIC: u64 = 2;
+    let (table, count) = (number(elf, 32, 8) as usize, number(elf, 56, 2) as usize);
+    let headers = (0..count).map(|i| table + 56 * i);
+    let found = headers.clone().find(|at| number(elf, *at, 4) == PT_DYNAMIC);
+    let at = number(elf, found.unwrap() + 8, 8) as usize;
+    (0..)
+        .map(|i| (number(elf, at + 16 * i, 8), number(elf, at + 16 * i + 8, 8)))
+        .take_while(|(tag, _)| *tag != 0)
+        .collect()
+}
+
+/// Name, section and kind of every dynamic symbol.
+fn symbols(elf: &[u8]) -> Vec<(String, u64, u64)> {
+    let find = |wanted: u64| {
+        let entries = dynamic(elf);
+        let mut found = entries.iter().filter(|(tag, _)| *tag == wanted);
+        found.next().unwrap().1 as usize
+    };
+    // DT_SYMTAB and DT_STRTAB; the strings come behind the symbols.
+    let (table, strings) = (find(6), find(5));
+    (table..strings)
+        .step_by(24)
+        .skip(1)
+        .take_while(|at| at + 24 <= strings)
+        .map(|at| {
+            let name = text(elf, strings + number(elf, at, 4) as usize);
+            (name, number(elf, at + 6, 2), number(elf, at + 4, 1) & 15)
+        })
+        .collect()
+}
+
+/// Nothing in there may depend on a C library, so that it loads with any version of any.
+#[test]
+fn it_needs_no_library_and_no_symbol() {
+    const DT_NEEDED: u64 = 1;
+    const DT_VERNEED: u64 = 0x6fff_fffe;
+    const DT_TEXTREL: u64 = 22;
+    let tags: Vec<_> = dynamic(preload::IMAGE)
+        .into_iter()
+        .map(|(tag, _)| tag)
+        .collect();
+    for tag in [DT_NEEDED, DT_VERNEED, DT_TEXTREL] {
+        assert!(!tags.contains(&tag), "{tag:#x}");
+    }
+    let undefined: Vec<_> = symbols(preload::IMAGE)
+        .into_iter()
+        .filter(|(_, section, _)| *section == 0)
+        .collect();
+    assert!(undefined.is_empty(), "{undefined:?}");
+}
+
+/// Some of what is counted, of each family.
+const COUNTED: &str = "\
+    read __read_chk pread64 readv preadv2 write pwrite64 writev pwritev2 sendfile \
+    copy_file_range splice recv recvmsg send sendmsg open open64 openat openat64 __open_2 \
+    __open64_2 __openat_2 __openat64_2 creat close closefrom close_range dup dup2 dup3 fcntl \
+    fcntl64 lseek lseek64 mmap mmap64 fopen fopen64 freopen tmpfile opendir closedir popen \
+    pclose execl execle execlp execv execve execvp execvpe fexecve posix_spawn posix_spawnp \
+    system chroot";
+
+/// What it defines takes the place of the C library's for the whole program: only what is meant to.
+#[test]
+fn it_defines_the_functions_that_it_counts_and_no_other() {
+    const STT_FUNC: u64 = 2;
+    let found = symbols(preload::IMAGE);
+    let names: BTreeSet<_> = found.iter().map(|(name, _, _)| name.as_str()).collect();
+    for name in COUNTED.split_whitespace() {
+        assert!(names.contains(name), "{name}");
+    }
+    for (name, _, kind) in &found {
+        assert_eq!(*kind, STT_FUNC, "{name}");
+        let odd = [
+            "memcpy", "memmove", "memset", "memcmp", "str", "bcmp", "_R", "_ZN", "rust", "_DYNAMIC",
+        ];
+        assert!(!odd.iter().any(|start| name.starts_with(start)), "{name}");
+    }
+}
+
+/// The table begins behind it.
+#[test]
+fn it_fits_in_front_of_the_table() {
+    assert!((preload::IMAGE.len() as u64) < preload::layout::TABLE_AT);
+}
+
+/// By any other name than that of a run it only passes calls on.
+#[test]
+fn a_program_with_it_alone_does_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("libplimsoll.so");
+    fs::write(&library, preload::IMAGE).unwrap();
+    let script = "echo a > f; cat f f | wc -c; exec sh -c 'exit 3'";
+    let run = |with: Option<&Path>| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(folder.path());
+        if let Some(library) = with {
+            command.env("LD_PRELOAD", library);
+        }
+        let output = command.output().unwrap();
+        (output.status.code(), output.stdout, output.stderr)
+    };
+    let bare = run(None);
+    assert_eq!(bare.0, Some(3));
+    assert_eq!(run(Some(&library)), bare);
+}

@@ -1,0 +1,41 @@
+//! Files of a task, counted by a library within its dynamic programs (`LD_PRELOAD`).
+//!
+//! For any user. It sees the calls of functions of the C library; not static programs, system calls
+//! that a program makes by itself, nor setuid programs. The library and the table that it writes
+//! are one file in memory, which lives as long as the task.
+
+use crate::notify::{Mechanism, Unusable};
+use record::value::Absent;
+
+mod decode;
+mod files;
+mod kind;
+mod table;
+
+pub use files::{Files, Seen};
+
+const NAME: &str = "preload";
+
+/// The line of the table of mechanisms.
+pub const MECHANISM: Mechanism = Mechanism {
+    name: NAME,
+    level: 3,
+    by_default: true,
+    probe,
+    gives: "calls, bytes and sizes of transfers by file, for dynamic programs",
+};
+
+/// Makes the file that the library is loaded from.
+///
+/// # Errors
+/// What is missing: the library in this build, or a file in memory.
+pub fn probe() -> Result<(), Unusable> {
+    if preload::IMAGE.is_empty() {
+        let why = "the library is not built for this processor".to_owned();
+        return Err((Absent::NoKernelSupport, why));
+    }
+    match Files::create(false) {
+        Ok(_) => Ok(()),
+        Err(error) => Err((Absent::NoKernelSupport, error.to_string())),
+    }
+}

@@ -1,0 +1,453 @@
+//! The files of one task, the library's rows turned into records.
+
+use super::NAME;
+use super::decode::{self, Raw};
+use super::kind::{KERNEL, kind, split};
+use super::table::{Heading, Table};
+use crate::error::Error;
+use crate::interpose::FileEvent;
+use crate::query::proc_pid_mountinfo;
+use crate::root::Root;
+use preload::layout::SLOT_BYTES;
+use record::file::{FileCounts, FileId, FileKind, FileRest, FileUse, Folder, Place};
+use record::unit::{Bytes, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::linux::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
+use sys::clock::{self, Clock};
+
+/// Chunks in use at which those of ended processes are looked for.
+const CHUNKS_MANY: u32 = 256;
+/// How often, at most.
+const LOOK_PERIOD: Nanos = Nanos::from_millis(50);
+/// Folders that are told; files in others have paths of their last component only.
+const FOLDERS_MAX: usize = 1 << 18;
+
+/// The files of one task.
+#[derive(Debug)]
+pub struct Files {
+    table: Table,
+    /// Whether the time of calls is taken.
+    times: bool,
+    folders: BTreeMap<Vec<u8>, u64>,
+    folders_lost: u64,
+    /// Devices of file systems that the kernel makes up.
+    kernels: BTreeSet<(u32, u32)>,
+    looked_at: Nanos,
+    seen: Seen,
+}
+
+/// How much went by the library's eyes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// Bytes read, without those that came by `recv` and its like: what the kernel calls rchar.
+    pub bytes_read: Bytes,
+    /// Bytes written, likewise (wchar).
+    pub bytes_written: Bytes,
+    /// Processes that used a file, an exec beginning another one.
+    pub processes: u64,
+    /// Of those, how many with buffered streams that are not seen.
+    pub without_stdio: u64,
+}
+
+impl Files {
+    /// The library in a file, with an empty table; `times`: the time of calls is taken.
+    ///
+    /// # Errors
+    /// The kernel's, where it gives no file in memory.
+    pub fn create(times: bool) -> Result<Self, Error> {
+        if preload::IMAGE.is_empty() {
+            let why = "the library is not built for this processor".to_owned();
+            return Err(Error::Mechanism {
+                mechanism: NAME,
+                why,
+            });
+        }
+        let run = clock::now(Clock::Real) ^ u64::from(std::process::id()) << 40;
+        Ok(Self {
+            table: Table::create(run, times).map_err(broken)?,
+            times,
+            folders: BTreeMap::new(),
+            folders_lost: 0,
+            kernels: kernels(),
+            looked_at: Nanos(0),
+            seen: Seen::default(),
+        })
+    }
+
+    /// The file that the task is to load.
+    pub fn library(&self) -> BorrowedFd<'_> {
+        self.table.file.as_fd()
+    }
+
+    /// Gives to `take` what processes counted that have ended, if the table fills, so that others
+    /// find room.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn read(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
+        let heading = self.table.heading().map_err(unread)?;
+        let now = Nanos(clock::boot());
+        let due = now.since(self.looked_at) >= LOOK_PERIOD;
+        if !due || self.table.in_use(&heading) < CHUNKS_MANY {
+            return Ok(());
+        }
+        self.looked_at = now;
+        for chunk in 0..heading.chunks {
+            let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? else {
+                continue;
+            };
+            if !sys::process::exists(pid) {
+                self.take(chunk, pid, used, take)?;
+                self.table.free(chunk).map_err(broken)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all that was counted to `take`, that of living processes included: the last reading.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn finish(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
+        let heading = self.table.heading().map_err(unread)?;
+        for chunk in 0..heading.chunks {
+            if let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? {
+                self.take(chunk, pid, used, take)?;
+            }
+        }
+        let Heading {
+            attached,
+            without_stdio,
+            ..
+        } = self.table.heading().map_err(unread)?;
+        self.seen.processes = attached.into();
+        self.seen.without_stdio = without_stdio.into();
+        Ok(())
+    }
+
+    /// How much was seen, after [`Files::finish`].
+    pub fn seen(&self) -> Seen {
+        let mut seen = self.seen;
+        let rest = self.rest().counts;
+        add(&mut seen.bytes_read, rest.bytes_read.0);
+        add(&mut seen.bytes_written, rest.bytes_written.0);
+        seen
+    }
+
+    /// What was not kept by file.
+    pub fn rest(&self) -> FileRest {
+        // A table that cannot be read is told by `finish`.
+        let others = self.table.others().unwrap_or_default();
+        let [
+            rows,
+            opens,
+            closes,
+            reads,
+            writes,
+            read,
+            written,
+            seeks,
+            failed,
+        ] = others;
+        FileRest {
+            counts: FileCounts {
+                opens,
+                closes,
+                reads,
+                writes,
+                bytes_read: Bytes(read),
+                bytes_written: Bytes(written),
+                seeks,
+                failed,
+            },
+            rows,
+            folders_lost: self.folders_lost,
+            compat_calls: 0,
+            libaio_calls: 0,
+        }
+    }
+
+    fn take(
+        &mut self,
+        chunk: u32,
+        pid: u32,
+        used: u32,
+        take: &mut dyn FnMut(FileEvent),
+    ) -> Result<(), Error> {
+        let slots = self.table.slots(chunk, used).map_err(unread)?;
+        let rows: Vec<Raw> = slots
+            .chunks_exact(SLOT_BYTES)
+            .skip(1)
+            .filter_map(|slot| decode::row(&self.table, slot))
+            .collect();
+        for row in rows {
+            self.tell(row, pid, take);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, row: Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
+        let device = split(row.device);
+        let of_kernel = self.kernels.contains(&device);
+        let kind = kind(row.mode, split(row.special), &row.path, of_kernel);
+        let socket = kind == FileKind::Socket;
+        let received = if socket { row.received } else { 0 };
+        let sent = if socket { row.sent } else { 0 };
+        let counts = row.counts;
+        add(
+            &mut self.seen.bytes_read,
+            counts.bytes_read.0.saturating_sub(received),
+        );
+        add(
+            &mut self.seen.bytes_written,
+            counts.bytes_written.0.saturating_sub(sent),
+        );
+        // Slept time is in one clock and not in the other.
+        let offset = clock::boot().saturating_sub(clock::now(Clock::Monotonic));
+        let size_last = size_now(&row, kind).unwrap_or(row.size_last);
+        let place = self.place(&row, kind, take);
+        take(FileEvent::Use(Box::new(FileUse {
+            file: FileId {
+                device,
+                inode: row.inode,
+                name: 0,
+            },
+            kind,
+            place,
+            pid,
+            first: Nanos(row.first_ns.saturating_add(offset)),
+            last: Nanos(row.last_ns.saturating_add(offset)),
+            counts,
+            time: self.times.then_some(Nanos(row.time_ns)),
+            size_first: Bytes(row.size_first),
+            size_last: Bytes(size_last),
+            flags: row.flags,
+            unlinked: row.unlinked,
+            // Sockets are not asked for their ends.
+            ends: None,
+            sizes: row.sizes,
+            classes: row.classes,
+        })));
+    }
+
+    /// Where a file is; tells of its folder if it is the first one in there.
+    fn place(&mut self, row: &Raw, kind: FileKind, take: &mut dyn FnMut(FileEvent)) -> Place {
+        let path = row.path.as_slice();
+        if matches!(kind, FileKind::Memory | FileKind::Anonymous) {
+            let name = path
+                .strip_prefix(b"anon_inode:")
+                .or(path.strip_prefix(b"/"));
+            return Place {
+                folder: 0,
+                leaf: Some(name.unwrap_or(path).to_vec()),
+            };
+        }
+        let slash = path.iter().rposition(|byte| *byte == b'/');
+        let (folder, leaf) = match slash {
+            Some(0) => (b"/".as_slice(), path.get(1..).unwrap_or_default()),
+            Some(at) => (
+                path.get(..at).unwrap_or_default(),
+                path.get(at + 1..).unwrap_or_default(),
+            ),
+            None => (b"".as_slice(), path),
+        };
+        let leaf = (!leaf.is_empty()).then(|| leaf.to_vec());
+        if folder.is_empty() || row.cut {
+            return Place { folder: 0, leaf };
+        }
+        if let Some(id) = self.folders.get(folder) {
+            return Place { folder: *id, leaf };
+        }
+        if self.folders.len() >= FOLDERS_MAX {
+            self.folders_lost += 1;
+            return Place { folder: 0, leaf };
+        }
+        let id = self.folders.len() as u64 + 1;
+        self.folders.insert(folder.to_vec(), id);
+        take(FileEvent::Folder(Folder {
+            id,
+            path: folder.to_vec(),
+            cut: false,
+        }));
+        Place { folder: id, leaf }
+    }
+}
+
+/// The size of a file that was written and never closed, by its path, if it is still that file.
+fn size_now(row: &Raw, kind: FileKind) -> Option<u64> {
+    if kind != FileKind::File || !row.size_is_old || row.unlinked || row.cut {
+        return None;
+    }
+    let found = std::fs::metadata(OsStr::from_bytes(&row.path)).ok()?;
+    let same = found.st_ino() == row.inode && found.st_dev() == row.device;
+    same.then_some(found.len())
+}
+
+/// The devices of the file systems that the kernel makes up, as they are mounted here.
+fn kernels() -> BTreeSet<(u32, u32)> {
+    let number = |device: &str| {
+        let (major, minor) = device.split_once(':')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    };
+    // Without /proc they are files like others.
+    proc_pid_mountinfo::read(&Root::default(), None)
+        .unwrap_or_default()
+        .iter()
+        .filter(|mount| KERNEL.contains(&mount.kind.as_str()))
+        .filter_map(|mount| number(&mount.device))
+        .collect()
+}
+
+fn add(sum: &mut Bytes, more: u64) {
+    sum.0 = sum.0.saturating_add(more);
+}
+
+fn unread(source: io::Error) -> Error {
+    broken(sys::Error::Call {
+        call: "read of the table",
+        source,
+    })
+}
+
+fn broken(source: sys::Error) -> Error {
+    Error::Kernel {
+        mechanism: NAME,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use preload::layout::{CHUNK_BYTES, CHUNKS, Chunk, HEADER_BYTES, Header, Row, TABLE_AT, slot};
+    use std::mem::offset_of;
+    use std::os::unix::fs::FileExt;
+
+    fn put(files: &Files, at: u64, bytes: &[u8]) {
+        files.table.file.write_all_at(bytes, at).unwrap();
+    }
+
+    fn chunk_at(chunk: u32) -> u64 {
+        TABLE_AT + HEADER_BYTES as u64 + u64::from(chunk) * CHUNK_BYTES as u64
+    }
+
+    fn begin_chunk(files: &Files, chunk: u32, pid: u32, used: u32) {
+        put(
+            files,
+            chunk_at(chunk) + offset_of!(Chunk, pid) as u64,
+            &pid.to_ne_bytes(),
+        );
+        put(
+            files,
+            chunk_at(chunk) + offset_of!(Chunk, used) as u64,
+            &used.to_ne_bytes(),
+        );
+        let next = TABLE_AT + offset_of!(Header, next) as u64;
+        put(files, next, &(chunk + 1).to_ne_bytes());
+    }
+
+    fn uses(files: &mut Files) -> Vec<FileUse> {
+        let mut uses = Vec::new();
+        let mut take = |event| {
+            if let FileEvent::Use(used) = event {
+                uses.push(*used);
+            }
+        };
+        files.finish(&mut take).unwrap();
+        uses
+    }
+
+    #[test]
+    fn a_row_is_read_as_it_was_written() {
+        let mut files = Files::create(false).unwrap();
+        begin_chunk(&files, 0, 7, 2);
+        let row = chunk_at(0) + SLOT_BYTES as u64;
+        let path = b"/a/folder/leaf";
+        put(&files, row + offset_of!(Row, path) as u64, path);
+        let small = |at: usize, value: u32| put(&files, row + at as u64, &value.to_ne_bytes());
+        small(offset_of!(Row, path_bytes), path.len() as u32);
+        small(offset_of!(Row, mode), 0o100_644);
+        small(offset_of!(Row, state), slot::ROW);
+        let sizes = row + offset_of!(Row, sizes) as u64;
+        put(&files, sizes, &(4096u64 << 32 | 3).to_ne_bytes());
+        put(
+            &files,
+            sizes + 8,
+            &(1u64 << 63 | 10 << 32 | 2).to_ne_bytes(),
+        );
+        let uses = uses(&mut files);
+        let [used] = &uses[..] else {
+            panic!("{uses:?}")
+        };
+        assert_eq!((used.kind, used.pid), (FileKind::File, 7));
+        assert_eq!(used.place.leaf.as_deref(), Some(b"leaf".as_slice()));
+        assert_eq!((used.counts.reads, used.counts.bytes_read.0), (3, 3 * 4096));
+        assert_eq!((used.counts.writes, used.counts.bytes_written.0), (2, 20));
+        assert_eq!(files.seen().bytes_read.0, 3 * 4096);
+    }
+
+    /// The task may write anything there: the monitor reads on.
+    #[test]
+    fn nonsense_in_the_table_is_read_without_harm() {
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        for round in 0..40 {
+            let mut files = Files::create(round % 2 == 0).unwrap();
+            let mut bytes = vec![0; HEADER_BYTES + 4 * CHUNK_BYTES];
+            for eight in bytes.chunks_exact_mut(8) {
+                // Small numbers lead further in than large ones.
+                let number = next() >> (next() % 64);
+                eight.copy_from_slice(&number.to_ne_bytes());
+            }
+            put(&files, TABLE_AT, &bytes);
+            let chunks = if round < 4 { u32::MAX } else { 4 };
+            let at = TABLE_AT + offset_of!(Header, next) as u64;
+            put(&files, at, &chunks.to_ne_bytes());
+            for chunk in 0..4 {
+                let row = chunk_at(chunk) + SLOT_BYTES as u64 + offset_of!(Row, state) as u64;
+                put(&files, row, &slot::ROW.to_ne_bytes());
+            }
+            files.read(&mut |_| ()).unwrap();
+            let found = uses(&mut files).len();
+            assert!((1..=4 * 128).contains(&found), "{found}");
+            files.rest();
+        }
+    }
+
+    /// What an ended process had is taken once, and its room is used again.
+    #[test]
+    fn the_room_of_the_ended_is_used_again() {
+        let mut files = Files::create(false).unwrap();
+        let gone = u32::MAX >> 1;
+        assert!(!sys::process::exists(gone));
+        for chunk in 0..CHUNKS_MANY {
+            let pid = if chunk == 9 { std::process::id() } else { gone };
+            begin_chunk(&files, chunk, pid, 1);
+        }
+        let before = files.table.heading().unwrap();
+        assert_eq!(files.table.in_use(&before), CHUNKS_MANY);
+        files.read(&mut |_| ()).unwrap();
+        let after = files.table.heading().unwrap();
+        assert_eq!(files.table.in_use(&after), 1);
+        assert_eq!(files.table.owner(9).unwrap(), Some((std::process::id(), 1)));
+        assert_eq!(files.table.owner(8).unwrap(), None);
+        let mut first = [0; 4];
+        let ring = TABLE_AT + offset_of!(Header, free) as u64;
+        files
+            .table
+            .file
+            .read_exact_at(&mut first, ring + 9 * 4)
+            .unwrap();
+        assert_eq!(u32::from_ne_bytes(first), 10);
+        const { assert!(CHUNKS_MANY < CHUNKS) };
+    }
+}
