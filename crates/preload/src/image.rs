@@ -1,4 +1,4 @@
 //! The library as `build.rs` made it.
 
 /// The library's file; empty on a processor that it is not built for.
-pub static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libplimsoll.so"));
+pub const IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libplimsoll.so"));

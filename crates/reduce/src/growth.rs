@@ -35,8 +35,9 @@ pub(crate) struct Growth {
     unread: Option<u64>,
     /// What a process inherited could not be told.
     lost: bool,
-    /// Shared memory was seen in a process.
+    /// Shared memory was seen in a process, more than this much.
     shared: bool,
+    own_shared: u64,
     /// The most that a process held when it was read.
     seen: u64,
     /// The most that one that told its peak held beyond that.
@@ -44,9 +45,10 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// A sweep that begins at `start`.
-    pub(crate) fn new(start: Nanos) -> Self {
+    /// A sweep that begins at `start`; `own_shared`: see [`crate::settings::Settings`].
+    pub(crate) fn new(start: Nanos, own_shared: u64) -> Self {
         Self {
+            own_shared,
             sweep: Sweep::new(start),
             sizes: None,
             read: 0,
@@ -211,7 +213,7 @@ impl Growth {
         let shared = memory.rss_shmem.map_or(0, |shared| shared.0);
         let own = memory.rss_anon.filter(|_| split);
         let own = own.map(|anon| anon.0.saturating_add(shared));
-        self.shared |= shared > 0;
+        self.shared |= shared > self.own_shared;
         self.lost |= inherited.is_none();
         let grown = inherited.and_then(|inherited| self.grown(held, inherited, faults));
         // The first reading may be of what it is about to become: the memory of an exec is there

@@ -1,7 +1,7 @@
 //! What the caller tells the reducer: how it watches, and how the task ended.
 
 use record::sample::{MainEnd, WaitTotals};
-use record::unit::Nanos;
+use record::unit::{Bytes, Nanos};
 
 /// What the stream of events tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,9 @@ pub struct Settings {
     pub keep_processes: bool,
     /// Whose time series is kept.
     pub keep_series: SeriesKind,
+    /// Most shared memory of the monitor's own that a process may map (the library of level io): no
+    /// more than that says nothing of the task.
+    pub own_shared: Bytes,
 }
 
 impl Default for Settings {
@@ -66,6 +69,7 @@ impl Default for Settings {
             mechanism: Mechanism::Procfs,
             keep_processes: false,
             keep_series: SeriesKind::Off,
+            own_shared: Bytes(0),
         }
     }
 }

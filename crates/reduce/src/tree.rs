@@ -97,7 +97,7 @@ impl Tree {
             top: Top::default(),
             resident: Resident::new(start),
             virtual_size: Ceiling::new(start),
-            growth: Growth::new(start),
+            growth: Growth::new(start, settings.own_shared.0),
             dead_unwaited: Dead::default(),
             images: 0,
             peaks: Peaks::default(),

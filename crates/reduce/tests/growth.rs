@@ -6,6 +6,7 @@ use record::sample::PageSizes;
 use record::unit::Bytes;
 use record::value::Method;
 use reduce::settings::Mechanism::Connector;
+use reduce::settings::Settings;
 use reduce::tree::Tree;
 use scene::*;
 
@@ -53,6 +54,38 @@ fn who_was_read_last_at_its_end_gained_a_page_a_fault() {
     // The 20 MiB of files are no memory that must be provided.
     let bound = upper(task, 55, all).unwrap();
     assert_eq!(bound, 280 * MIB + 1000 * PAGE + SLACK);
+}
+
+/// A fault on shared memory may map the pages around it; a page or two that the library of level io
+/// shares with the monitor are none of the task's.
+#[test]
+fn what_a_process_shares_with_the_monitor_says_nothing_of_the_task() {
+    let bound = |own_shared| {
+        let settings = Settings {
+            mechanism: Connector,
+            own_shared: Bytes(own_shared),
+            ..Settings::default()
+        };
+        let mut task = Tree::new(ms(0), 1, settings);
+        exec(&mut task, 0, 1, "sh");
+        let sizes = PageSizes {
+            page: Bytes(PAGE),
+            huge: None,
+        };
+        task.paging(sizes, 0);
+        let seen = held(30 * MIB, 10 * MIB, 2560);
+        let mut read = sample(1, 0, seen, seen);
+        read.memory.rss_shmem = Some(Bytes(100 << 10));
+        task.sample(ms(10), &[read]);
+        gone(&mut task, 20, 1);
+        upper(task, 20, held(31 * MIB, 0, 2860)).unwrap()
+    };
+    let known = bound(200 << 10);
+    assert!(
+        known <= 10 * MIB + (100 << 10) + 300 * PAGE + SLACK,
+        "{known}"
+    );
+    assert!(bound(0) > known + 300 * PAGE);
 }
 
 #[test]

@@ -91,8 +91,8 @@ impl Eyes {
                 Some(Series::Task) => SeriesKind::Task,
                 Some(Series::Process) => SeriesKind::Process,
             },
+            own_shared: files.begin(options, &notifier, facts)?,
         };
-        files.begin(options, &notifier, facts)?;
         let level = if files.is_on() {
             Level::Io
         } else if notifier.kind().tells_tree() {

@@ -74,16 +74,17 @@ impl Files {
     }
 
     /// Begins to count what the task that `notifier` follows does with files, if that was asked
-    /// for: by programs in the kernel where there are some, else by the library.
+    /// for: by programs in the kernel where there are some, else by the library. The most memory
+    /// that a process shares with us for it.
     pub(crate) fn begin(
         &mut self,
         options: &RunOptions,
         notifier: &Notifier,
         facts: &mut Facts,
-    ) -> Result<()> {
+    ) -> Result<Bytes> {
         self.calls = Calls::begin(options, notifier)?;
         if options.level != Some(Level::Io) {
-            return Ok(());
+            return Ok(Bytes(0));
         }
         #[cfg(feature = "bpf")]
         if let Notifier::Bpf(bpf) = notifier
@@ -92,7 +93,7 @@ impl Files {
             match bpf.follow_files(options.times) {
                 Ok(files) => {
                     self.seen = Seen::Bpf(Box::new(files));
-                    return Ok(());
+                    return Ok(Bytes(0));
                 }
                 Err(error) if self.library().is_none() => return Err(error.into()),
                 Err(error) => {
@@ -107,7 +108,7 @@ impl Files {
             bail!("--level io: no file in memory for the library (see `plimsoll doctor`)");
         }
         facts.note(LIBRARY_SEES);
-        Ok(())
+        Ok(library::SHARED)
     }
 
     /// Whether the command at `path` is started with the library; says so if it cannot be.

@@ -227,10 +227,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let settings = Settings {
             interval: Nanos::from_millis(1),
-            max_processes: 1,
-            mechanism: reduce::settings::Mechanism::Procfs,
-            keep_processes: false,
-            keep_series: reduce::settings::SeriesKind::Off,
+            ..Settings::default()
         };
         let mut tree = Tree::new(Nanos(0), 1, settings);
         let mut folders = Folders {

@@ -5,6 +5,7 @@
 //! are one file in memory, which lives as long as the task.
 
 use crate::notify::{Mechanism, Unusable};
+use record::unit::Bytes;
 use record::value::Absent;
 
 mod decode;
@@ -15,6 +16,13 @@ mod table;
 pub use files::{Files, Seen};
 
 const NAME: &str = "preload";
+
+/// Most of it that a process maps as long as it uses few files: the library, the head of the table
+/// and one chunk.
+pub const SHARED: Bytes = Bytes(
+    (preload::IMAGE.len() + 2 * 4096 + preload::layout::HEADER_BYTES + preload::layout::CHUNK_BYTES)
+        as u64,
+);
 
 /// The line of the table of mechanisms.
 pub const MECHANISM: Mechanism = Mechanism {
