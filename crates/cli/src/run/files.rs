@@ -14,9 +14,10 @@ use record::value::Field;
 use reduce::calls::CallSummary;
 use reduce::files::{FileSummary, FileTable};
 use source::interpose::{FileEvent, preload as library};
-use source::query::proc_pid_mountinfo;
+use source::query::proc_pid_mountinfo::{self, Mount};
 use source::root::Root;
-use std::ffi::CString;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CString, OsStr};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -263,11 +264,25 @@ fn look_at_mounts(summary: &mut FileSummary) {
         line.mount = mount.map(|it| it.point.to_string_lossy().into_owned());
         line.kind = mount.map(|it| it.kind.clone());
     }
+    let points: HashSet<&OsStr> = mounts.iter().map(|it| it.point.as_os_str()).collect();
+    // Files of one folder lie on one mount, but for one that is a mount itself.
+    let mut of_folders: HashMap<String, Option<&Mount>> = HashMap::new();
     for line in &mut summary.lines {
-        let asked = line.kind == FileKind::File && line.path_hex.is_none() && !line.path_cut;
-        let mount = proc_pid_mountinfo::mount_of(&mounts, Path::new(&line.path));
-        let here = mount.is_some_and(|it| it.device == line.device && !it.is_network());
-        if asked && here {
+        if line.kind != FileKind::File || line.path_hex.is_some() || line.path_cut {
+            continue;
+        }
+        let find = || proc_pid_mountinfo::mount_of(&mounts, Path::new(&line.path));
+        let folder = line.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mount = match of_folders.get(folder) {
+            _ if points.contains(OsStr::new(&line.path)) => find(),
+            Some(known) => *known,
+            None => {
+                let found = find();
+                of_folders.insert(folder.to_owned(), found);
+                found
+            }
+        };
+        if mount.is_some_and(|it| it.device == line.device && !it.is_network()) {
             let found = std::fs::symlink_metadata(&line.path);
             line.deleted = match found {
                 Ok(_) => Some(false),
