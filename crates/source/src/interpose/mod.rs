@@ -5,6 +5,7 @@ use record::file::{FileUse, Folder};
 use record::socket::SocketInfo;
 
 pub mod bpf;
+mod kind;
 pub mod preload;
 
 /// Every mechanism, best first.

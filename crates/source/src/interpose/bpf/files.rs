@@ -1,9 +1,10 @@
 //! The files of one task, the kernel's rows turned into records.
 
 use super::NAME;
-use super::kind::{Nature, is_socket, kind, split};
+use super::kind::{kind, split};
 use crate::error::Error;
 use crate::interpose::FileEvent;
+use crate::interpose::kind::is_socket;
 use record::file::{
     FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, Place, SizeClasses, SizeCount,
 };
@@ -149,11 +150,6 @@ fn ends(row: &FileRow) -> Option<Ends> {
 }
 
 fn event(row: FileRow, times: bool) -> FileEvent {
-    let nature = Nature {
-        mode: row.mode,
-        magic: row.magic,
-        special: row.special_device,
-    };
     let ends = ends(&row);
     FileEvent::Use(Box::new(FileUse {
         file: FileId {
@@ -161,7 +157,7 @@ fn event(row: FileRow, times: bool) -> FileEvent {
             inode: row.file.inode,
             name: row.file.name,
         },
-        kind: kind(nature, &row.leaf),
+        kind: kind(row.mode, row.magic, row.special_device, &row.leaf),
         place: Place {
             folder: row.folder,
             leaf: (!row.whole_name).then_some(row.leaf),

@@ -1,14 +1,7 @@
-//! What a file is, from its mode, its device and its file system's magic number (`statfs(2)`).
+//! What a file is, from its inode and its file system's magic number (`statfs(2)`).
 
+use crate::interpose::kind::Nature;
 use record::file::FileKind;
-
-const FORMAT: u32 = 0o170_000;
-const FIFO: u32 = 0o010_000;
-const CHARACTER: u32 = 0o020_000;
-const DIRECTORY: u32 = 0o040_000;
-const BLOCK: u32 = 0o060_000;
-const REGULAR: u32 = 0o100_000;
-const SOCKET: u32 = 0o140_000;
 
 const PIPEFS: u32 = 0x5049_5045;
 const TMPFS: u32 = 0x0102_1994;
@@ -27,25 +20,6 @@ const KERNEL: &[u32] = &[
     0x6e73_6673,
     0x6165_676c,
 ];
-const MAJOR_TTY: u32 = 4;
-const MAJOR_CONSOLE: u32 = 5;
-const MAJORS_PTY: std::ops::RangeInclusive<u32> = 136..=143;
-
-/// What the kernel tells of a file's nature.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Nature {
-    /// `i_mode`.
-    pub(super) mode: u32,
-    /// Magic number of the file system.
-    pub(super) magic: u32,
-    /// Device number of a device file.
-    pub(super) special: u32,
-}
-
-/// Whether a file of this mode (`i_mode`) is a socket.
-pub(super) const fn is_socket(mode: u32) -> bool {
-    mode & FORMAT == SOCKET
-}
 
 /// A device number as the kernel keeps it: 12 bits and 20.
 pub(super) const fn split(device: u32) -> (u32, u32) {
@@ -56,46 +30,26 @@ pub(super) const fn split(device: u32) -> (u32, u32) {
 /// mapping without a file.
 const MEMORY_NAMES: [&[u8]; 3] = [b"memfd:", b"SYSV", b"dev/zero"];
 
-/// What it is; `leaf` is its last component.
-pub(super) fn kind(nature: Nature, leaf: &[u8]) -> FileKind {
-    let in_memory = [TMPFS, HUGETLBFS].contains(&nature.magic);
+/// What it is, by `i_mode`, `s_magic` and `i_rdev`; `leaf` is its last component.
+pub(super) fn kind(mode: u32, magic: u32, special: u32, leaf: &[u8]) -> FileKind {
     let unnamed = MEMORY_NAMES.iter().any(|name| leaf.starts_with(name));
-    match nature.mode & FORMAT {
-        REGULAR if KERNEL.contains(&nature.magic) => FileKind::Kernel,
-        REGULAR if in_memory && unnamed => FileKind::Memory,
-        REGULAR => FileKind::File,
-        DIRECTORY => FileKind::Directory,
-        FIFO if nature.magic == PIPEFS => FileKind::Pipe,
-        FIFO => FileKind::Fifo,
-        SOCKET => FileKind::Socket,
-        CHARACTER if is_terminal(nature.special) => FileKind::Terminal,
-        CHARACTER => FileKind::CharacterDevice,
-        BLOCK => FileKind::BlockDevice,
-        _ => FileKind::Anonymous,
-    }
-}
-
-fn is_terminal(special: u32) -> bool {
-    let (major, minor) = split(special);
-    // 5:2 is the place where terminals are made.
-    major == MAJOR_TTY || (major == MAJOR_CONSOLE && minor != 2) || MAJORS_PTY.contains(&major)
+    let nature = Nature {
+        mode,
+        special: split(special),
+        of_kernel: KERNEL.contains(&magic),
+        of_memory: [TMPFS, HUGETLBFS].contains(&magic) && unnamed,
+        named: magic != PIPEFS,
+    };
+    nature.kind()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(mode: u32, magic: u32, special: u32, leaf: &str) -> FileKind {
-        let nature = Nature {
-            mode,
-            magic,
-            special,
-        };
-        kind(nature, leaf.as_bytes())
-    }
-
     #[test]
-    fn files_are_told_by_mode_magic_and_number() {
+    fn files_are_told_by_magic_and_number() {
+        let of = |mode, magic, special, leaf: &str| kind(mode, magic, special, leaf.as_bytes());
         assert_eq!(of(0o100_644, 0xef53, 0, "a"), FileKind::File);
         assert_eq!(of(0o100_444, 0x9fa0, 0, "stat"), FileKind::Kernel);
         assert_eq!(of(0o100_777, TMPFS, 0, "memfd:x"), FileKind::Memory);
@@ -105,7 +59,6 @@ mod tests {
         assert_eq!(of(0o020_620, 0x1cd1, 136 << 20, "0"), FileKind::Terminal);
         let null = of(0o020_666, 0x1021, 1 << 20 | 3, "null");
         assert_eq!(null, FileKind::CharacterDevice);
-        assert_eq!(of(0o140_777, 0x534f_434b, 0, ""), FileKind::Socket);
         assert_eq!(of(0o600, 0x0904_1934, 0, "[eventfd]"), FileKind::Anonymous);
     }
 }
