@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use store::export::{Details, Wants};
+use store::export::{Details, Wants, files, json, processes, series, sockets, syscalls};
 
 /// Exit status when Plimsoll itself could not do what was asked, before the task started.
 pub const STATUS_OWN_FAILURE: Status = 125;
@@ -353,9 +353,18 @@ fn own_files(args: &RunArgs) -> Result<Vec<PathBuf>> {
     let mut files: Vec<_> = args.report.append.iter().cloned().collect();
     if let Some(output) = args.report.output.as_deref() {
         let prefix = prefix(output)?;
-        for end in [".json", ".processes.jsonl", ".files.jsonl", ".series.csv"] {
+        let beside = [
+            json::FORMAT.extension,
+            processes::EXTENSION,
+            files::EXTENSION,
+            sockets::EXTENSION,
+            syscalls::EXTENSION,
+            series::EXTENSION,
+        ];
+        for extension in beside {
             let mut path = prefix.clone().into_os_string();
-            path.push(end);
+            path.push(".");
+            path.push(extension);
             files.push(path.into());
         }
     }
@@ -673,6 +682,8 @@ mod tests {
             "--output p --with series:process --format cctools-series x",
             "--format yaml x",
             "--output p --format time=p.json x",
+            "--output p --format time=p.sockets.jsonl x",
+            "--output p --format time=p.syscalls.jsonl x",
             "--append p --format json=./p x",
             "--compat time x",
             "--limit wall=1 --limit wall=2 x",

@@ -159,32 +159,33 @@ fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
     let Some(summary) = &done.summary else {
         return Ok(());
     };
-    let beside = |end: &str| {
+    let beside = |extension: &str| {
         let mut name = prefix.as_os_str().to_owned();
-        name.push(end);
+        name.push(".");
+        name.push(extension);
         PathBuf::from(name)
     };
     if options.with_processes {
-        write_file(&beside(".processes.jsonl"), |out| {
+        write_file(&beside(export::processes::EXTENSION), |out| {
             export::processes::write(summary.processes.iter(), out)
         })?;
     }
     if let Some(files) = &done.files {
-        write_file(&beside(".files.jsonl"), |out| {
+        write_file(&beside(export::files::EXTENSION), |out| {
             export::files::write(&files.lines, &files.others, out)
         })?;
         let sockets = &files.sockets;
-        write_file(&beside(".sockets.jsonl"), |out| {
+        write_file(&beside(export::sockets::EXTENSION), |out| {
             export::sockets::write(&sockets.lines, &sockets.others, out)
         })?;
     }
     if let Some(calls) = &done.calls {
-        write_file(&beside(".syscalls.jsonl"), |out| {
+        write_file(&beside(export::syscalls::EXTENSION), |out| {
             export::syscalls::write(&calls.processes, out)
         })?;
     }
     if options.with_series.is_some() {
-        write_file(&beside(".series.csv"), |out| {
+        write_file(&beside(export::series::EXTENSION), |out| {
             export::series::write(&summary.series, out)
         })?;
     }
