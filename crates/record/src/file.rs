@@ -41,6 +41,8 @@ pub enum FileKind {
     Kernel,
     /// What has a descriptor and no file: an event, a timer, an epoll set.
     Anonymous,
+    /// It was removed or renamed, and never opened: nobody looked.
+    Unknown,
 }
 
 /// Where a file is.
@@ -103,6 +105,54 @@ impl FileCounts {
     }
 }
 
+/// What happened to the pages of a file in the page cache, whole pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PageCache {
+    /// Brought in by calls that read: what was not there yet, read-ahead included.
+    #[serde(rename = "filled_bytes")]
+    pub filled: Bytes,
+    /// Made dirty by calls that write: what is to be written out.
+    #[serde(rename = "dirtied_bytes")]
+    pub dirtied: Bytes,
+    /// Brought in by page faults on a mapping.
+    #[serde(rename = "mapped_filled_bytes")]
+    pub mapped_filled: Bytes,
+    /// Made dirty by page faults; a page of a large folio counts as the whole folio.
+    #[serde(rename = "mapped_dirtied_bytes")]
+    pub mapped_dirtied: Bytes,
+}
+
+impl PageCache {
+    /// Adds another sum.
+    pub fn add(&mut self, other: &PageCache) {
+        self.filled.0 += other.filled.0;
+        self.dirtied.0 += other.dirtied.0;
+        self.mapped_filled.0 += other.mapped_filled.0;
+        self.mapped_dirtied.0 += other.mapped_dirtied.0;
+    }
+
+    /// What had to be brought in, by calls and by page faults.
+    pub fn brought_in(&self) -> Bytes {
+        Bytes(self.filled.0.saturating_add(self.mapped_filled.0))
+    }
+
+    /// Whether nothing happened.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Pages of an inode that are in no [`FileUse`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageUse {
+    /// Device of its file system: major and minor number.
+    pub device: (u32, u32),
+    /// Inode number.
+    pub inode: u64,
+    /// What happened to them.
+    pub page_cache: PageCache,
+}
+
 /// Transfers of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeCount {
@@ -145,7 +195,7 @@ pub struct FileFlags {
     pub opened_to_write: bool,
     /// The task created it.
     pub created: bool,
-    /// An open truncated it.
+    /// It was truncated: by an open, `truncate` or `ftruncate`.
     pub truncated: bool,
     /// An open asked to append.
     pub appended: bool,
@@ -153,6 +203,9 @@ pub struct FileFlags {
     pub direct: bool,
     /// It was mapped into memory: what went through the mapping is in no count.
     pub mapped: bool,
+    /// The task removed a file or folder of this name.
+    #[serde(default)]
+    pub removed: bool,
 }
 
 impl FileFlags {
@@ -165,6 +218,7 @@ impl FileFlags {
         self.appended |= other.appended;
         self.direct |= other.direct;
         self.mapped |= other.mapped;
+        self.removed |= other.removed;
     }
 }
 
@@ -201,6 +255,8 @@ pub struct FileUse {
     pub sizes: Vec<SizeCount>,
     /// Transfers whose exact size was not kept.
     pub classes: Option<Box<SizeClasses>>,
+    /// What happened to its pages, if that is told.
+    pub page_cache: Option<PageCache>,
 }
 
 /// What was not kept by file.
@@ -216,6 +272,10 @@ pub struct FileRest {
     pub compat_calls: u64,
     /// Calls of `io_submit`: not seen what they read and wrote.
     pub libaio_calls: u64,
+    /// Pages of files that were not kept.
+    pub page_cache: Option<PageCache>,
+    /// Changes of names that could not be told.
+    pub names_lost: u64,
 }
 
 /// One file in the report of a task, as `PREFIX.files.jsonl` carries it.
@@ -256,6 +316,15 @@ pub struct FileLine {
     /// How it was used.
     #[serde(flatten)]
     pub flags: FileFlags,
+    /// What happened to its pages; null where that is not told.
+    #[serde(default)]
+    pub page_cache: Option<PageCache>,
+    /// The name that its file had before the task gave it this one, the last of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
+    /// The name that the task gave to its file, the last of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
     /// Whether no file of this path was left at the end of the task; null where nobody looked (a
     /// file system of other machines, or one that is not mounted here).
     pub deleted: Option<bool>,
@@ -293,6 +362,10 @@ pub struct OtherFiles {
     /// Calls and bytes.
     #[serde(flatten)]
     pub counts: FileCounts,
+    /// What happened to their pages, and to those of programs that were executed; null where that
+    /// is not told.
+    #[serde(default)]
+    pub page_cache: Option<PageCache>,
 }
 
 /// What was done on one file system.
@@ -309,4 +382,7 @@ pub struct FileSystemLine {
     /// Calls and bytes.
     #[serde(flatten)]
     pub counts: FileCounts,
+    /// What happened to their pages; null where that is not told.
+    #[serde(default)]
+    pub page_cache: Option<PageCache>,
 }

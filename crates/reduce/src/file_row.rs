@@ -1,8 +1,8 @@
 //! One file of a task, or what has the same path.
 
 use record::file::{
-    CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, PROCESSES_MAX, SizeClass,
-    SizeClasses, SizeCount,
+    CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, PROCESSES_MAX, PageCache,
+    SizeClass, SizeClasses, SizeCount,
 };
 use record::unit::{Bytes, Nanos};
 use std::cmp::Reverse;
@@ -32,6 +32,11 @@ pub(crate) struct Row {
     /// Of transfers whose size is not in `sizes`, if there are any.
     pub(crate) classes: Option<Box<SizeClasses>>,
     pub(crate) partial: bool,
+    pub(crate) page_cache: Option<PageCache>,
+    pub(crate) renamed_from: Option<Vec<u8>>,
+    pub(crate) renamed_to: Option<Vec<u8>>,
+    /// Nobody looked at its size: it has a name that changed, and no use.
+    pub(crate) only_name: bool,
 }
 
 /// Bytes first, then calls.
@@ -59,9 +64,52 @@ impl Row {
             sizes: Vec::new(),
             classes: None,
             partial: false,
+            page_cache: None,
+            renamed_from: None,
+            renamed_to: None,
+            only_name: false,
         };
         row.add(used);
         row
+    }
+
+    /// The row of a name that was never opened, once that of `before`.
+    pub(crate) fn of_a_name(before: Option<&Row>, first: Nanos) -> Self {
+        let nothing = FileId {
+            device: (0, 0),
+            inode: 0,
+            name: 0,
+        };
+        Self {
+            file: before.map_or(nothing, |row| row.file),
+            kind: before.map_or(FileKind::Unknown, |row| row.kind),
+            processes: Vec::new(),
+            more_processes: false,
+            counts: FileCounts::default(),
+            first,
+            last: first,
+            size_first: Bytes(0),
+            size_last: Bytes(0),
+            time: None,
+            flags: FileFlags::default(),
+            unlinked: false,
+            sizes: Vec::new(),
+            classes: None,
+            partial: false,
+            page_cache: before
+                .and_then(|row| row.page_cache)
+                .map(|_| PageCache::default()),
+            renamed_from: None,
+            renamed_to: None,
+            only_name: true,
+        }
+    }
+
+    /// Processes changed its name.
+    pub(crate) fn named(&mut self, pids: &[u32], first: Nanos, last: Nanos) {
+        pids.iter().for_each(|pid| self.used_by(*pid));
+        self.first = self.first.min(first);
+        self.last = self.last.max(last);
     }
 
     pub(crate) fn busyness(&self) -> (u64, u64) {
@@ -86,6 +134,7 @@ impl Row {
         if let Some(classes) = &used.classes {
             self.add_classes(classes);
         }
+        self.paged(used.page_cache);
     }
 
     pub(crate) fn merge(&mut self, other: Row) {
@@ -103,6 +152,13 @@ impl Row {
             self.add_classes(classes);
         }
         self.partial |= other.partial;
+        self.paged(other.page_cache);
+    }
+
+    fn paged(&mut self, pages: Option<PageCache>) {
+        if let Some(pages) = pages {
+            self.page_cache.get_or_insert_default().add(&pages);
+        }
     }
 
     fn used_by(&mut self, pid: u32) {
@@ -162,7 +218,8 @@ impl Row {
     }
 
     pub(crate) fn line(self, path: &[u8], path_cut: bool, start: Nanos) -> FileLine {
-        let sized = self.kind == FileKind::File;
+        let sized = self.kind == FileKind::File && !self.only_name;
+        let text_of = |path: Vec<u8>| String::from_utf8_lossy(&path).into_owned();
         let sizes_exact = self.classes.is_none();
         let mut classes = self.classes.map_or_else(SizeClasses::default, |it| *it);
         for size in &self.sizes {
@@ -189,6 +246,9 @@ impl Row {
             size_after_bytes: sized.then_some(self.size_last),
             time_ns: self.time,
             flags: self.flags,
+            page_cache: self.page_cache,
+            renamed_from: self.renamed_from.map(text_of),
+            renamed_to: self.renamed_to.map(text_of),
             deleted: self.unlinked.then_some(true),
             sizes: most_frequent(self.sizes),
             sizes_exact,

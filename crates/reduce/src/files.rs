@@ -1,10 +1,14 @@
 //! The files of a task: uses to one row a path, bounded, with an exact remainder.
 
 use crate::file_row::{Row, busyness};
+use crate::names::{ByPath, Names};
+use crate::pages::Pages;
 use crate::sockets::{NetworkTotals, SocketSummary, Sockets};
 use record::file::{
-    FileCounts, FileKind, FileLine, FileRest, FileSystemLine, FileUse, Folder, OtherFiles, Place,
+    FileCounts, FileKind, FileLine, FileRest, FileSystemLine, FileUse, Folder, OtherFiles,
+    PageCache, PageUse, Place,
 };
+use record::name::{Name, NamePath};
 use record::socket::SocketInfo;
 use record::unit::Nanos;
 use std::cmp::Reverse;
@@ -32,6 +36,9 @@ pub struct FileTable {
     others: OtherFiles,
     former: BTreeSet<Key>,
     sockets: Sockets,
+    names: Names,
+    names_lost: u64,
+    pages: Pages,
 }
 
 /// The files of a task in numbers.
@@ -97,6 +104,8 @@ impl FileTable {
         Self {
             rows_max: rows_max.max(1),
             sockets: Sockets::new(rows_max),
+            names: Names::new(rows_max.max(1).saturating_mul(2)),
+            pages: Pages::new(rows_max.max(1).saturating_mul(2)),
             ..Self::default()
         }
     }
@@ -111,6 +120,27 @@ impl FileTable {
     /// What is known of a socket that was used.
     pub fn socket(&mut self, info: SocketInfo) {
         self.sockets.told(info);
+    }
+
+    /// Pages of an inode were told.
+    pub fn pages(&mut self, used: &PageUse) {
+        self.pages.take(used);
+    }
+
+    /// A call changed a name; the paths lead from the root.
+    pub fn name(&mut self, name: &Name<Vec<u8>>) {
+        self.names.take(name);
+    }
+
+    /// A changed name whose folder was not told.
+    pub fn name_lost(&mut self) {
+        self.names_lost += 1;
+    }
+
+    /// The whole of a path that a call named, as it is written; nothing if its folder was not told.
+    pub fn path_of(&self, path: &NamePath) -> Option<Vec<u8>> {
+        let folder = self.folders.get(&path.folder).filter(|it| !it.cut)?;
+        Some([&folder.path[..], b"/", &path.text[..]].concat())
     }
 
     /// A process used a file.
@@ -153,6 +183,9 @@ impl FileTable {
             }
             others.counts.add(&row.counts);
             others.files += 1;
+            if let Some(pages) = row.page_cache {
+                others.page_cache.get_or_insert_default().add(&pages);
+            }
             if former.len() < FORMER_MAX {
                 former.insert(key.clone());
             }
@@ -165,7 +198,43 @@ impl FileTable {
         if self.rows.len() > self.rows_max {
             self.prune();
         }
-        let mut by_path: BTreeMap<Vec<u8>, (Row, bool)> = BTreeMap::new();
+        let mut by_path = self.by_path();
+        let without_line = std::mem::take(&mut self.names).merge(&mut by_path, self.rows_max);
+        let (pages, beyond) = std::mem::take(&mut self.pages).merge(&mut by_path);
+        let mut summary = FileSummary {
+            others: self.others,
+            complete: rest.compat_calls == 0,
+            without_row: rest.rows > 0,
+            notes: notes(&FileRest {
+                names_lost: rest.names_lost + self.names_lost,
+                ..*rest
+            }),
+            sockets: self.sockets.clone().finish(start),
+            ..FileSummary::default()
+        };
+        summary.others.files += rest.rows + without_line;
+        summary.others.counts.add(&rest.counts);
+        for pages in pages.values().chain([&beyond]).chain(&rest.page_cache) {
+            if !pages.is_empty() {
+                summary.others.page_cache.get_or_insert_default().add(pages);
+            }
+        }
+        summary.total = summary.others.counts;
+        let mut rows: Vec<_> = by_path.into_iter().collect();
+        rows.sort_unstable_by(|(path_a, (a, _)), (path_b, (b, _))| {
+            (Reverse(a.busyness()), path_a).cmp(&(Reverse(b.busyness()), path_b))
+        });
+        summary.file_systems = file_systems(rows.iter().map(|(_, (row, _))| row), &pages);
+        for (path, (row, cut)) in rows {
+            summary.total.add(&row.counts);
+            summary.files_opened += u64::from(row.kind == FileKind::File && row.counts.opens > 0);
+            summary.lines.push(row.line(&path, cut, start));
+        }
+        summary
+    }
+
+    fn by_path(&mut self) -> ByPath {
+        let mut by_path = ByPath::new();
         for (key, row) in std::mem::take(&mut self.rows) {
             let (path, cut) = self.path(&key, &row);
             match by_path.get_mut(&path) {
@@ -175,28 +244,7 @@ impl FileTable {
                 }
             }
         }
-        let mut summary = FileSummary {
-            others: self.others,
-            complete: rest.compat_calls == 0,
-            without_row: rest.rows > 0,
-            notes: notes(rest),
-            sockets: self.sockets.clone().finish(start),
-            ..FileSummary::default()
-        };
-        summary.others.files += rest.rows;
-        summary.others.counts.add(&rest.counts);
-        summary.total = summary.others.counts;
-        let mut rows: Vec<_> = by_path.into_iter().collect();
-        rows.sort_unstable_by(|(path_a, (a, _)), (path_b, (b, _))| {
-            (Reverse(a.busyness()), path_a).cmp(&(Reverse(b.busyness()), path_b))
-        });
-        summary.file_systems = file_systems(rows.iter().map(|(_, (row, _))| row));
-        for (path, (row, cut)) in rows {
-            summary.total.add(&row.counts);
-            summary.files_opened += u64::from(row.kind == FileKind::File && row.counts.opens > 0);
-            summary.lines.push(row.line(&path, cut, start));
-        }
-        summary
+        by_path
     }
 
     /// The path of a row; whether components are missing.
@@ -260,6 +308,12 @@ fn notes(rest: &FileRest) -> Vec<String> {
             rest.compat_calls
         ));
     }
+    if rest.names_lost > 0 {
+        notes.push(format!(
+            "{} removed, renamed or truncated names could not be told",
+            rest.names_lost
+        ));
+    }
     if rest.folders_lost > 0 {
         notes.push(format!(
             "the folders of {} uses of files could not be told: their paths are cut",
@@ -269,26 +323,39 @@ fn notes(rest: &FileRest) -> Vec<String> {
     notes
 }
 
-fn file_systems<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<FileSystemLine> {
-    let mut sums: BTreeMap<(u32, u32), (u64, FileCounts)> = BTreeMap::new();
+fn file_systems<'a>(
+    rows: impl Iterator<Item = &'a Row>,
+    pages: &BTreeMap<(u32, u32), PageCache>,
+) -> Vec<FileSystemLine> {
+    let mut sums: BTreeMap<(u32, u32), (u64, FileCounts, Option<PageCache>)> = BTreeMap::new();
     let on_disk = |row: &&Row| {
         use FileKind::{Directory, Fifo, File, Kernel};
-        matches!(row.kind, File | Directory | Fifo | Kernel)
+        matches!(row.kind, File | Directory | Fifo | Kernel) && !row.only_name
     };
     for row in rows.filter(on_disk) {
-        let (files, counts) = sums.entry(row.file.device).or_default();
+        let (files, counts, sum) = sums.entry(row.file.device).or_default();
         *files += 1;
         counts.add(&row.counts);
+        if let Some(pages) = &row.page_cache {
+            sum.get_or_insert_default().add(pages);
+        }
+    }
+    for (device, pages) in pages {
+        let (_, _, sum) = sums.entry(*device).or_default();
+        sum.get_or_insert_default().add(pages);
     }
     let mut lines: Vec<_> = sums
         .into_iter()
-        .map(|((major, minor), (files, counts))| FileSystemLine {
-            device: format!("{major}:{minor}"),
-            mount: None,
-            kind: None,
-            files,
-            counts,
-        })
+        .map(
+            |((major, minor), (files, counts, page_cache))| FileSystemLine {
+                device: format!("{major}:{minor}"),
+                mount: None,
+                kind: None,
+                files,
+                counts,
+                page_cache,
+            },
+        )
         .collect();
     lines.sort_by_key(|line| Reverse(busyness(&line.counts)));
     lines

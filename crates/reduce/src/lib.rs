@@ -21,6 +21,8 @@ mod life;
 pub mod limit;
 pub mod live;
 pub mod metric;
+mod names;
+mod pages;
 mod pass;
 mod peak;
 mod resident;

@@ -1,11 +1,12 @@
 //! The table of files on scripted streams.
 
 use record::file::{
-    FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Folder, Place, SizeClasses,
-    SizeCount,
+    FileCounts, FileFlags, FileId, FileKind, FileLine, FileRest, FileUse, Folder, PageCache,
+    PageUse, Place, SizeClasses, SizeCount,
 };
+use record::name::{Name, NameChange, NamePath};
 use record::unit::{Bytes, Nanos};
-use reduce::files::FileTable;
+use reduce::files::{FileSummary, FileTable};
 
 fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
     FileUse {
@@ -36,6 +37,7 @@ fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
         ends: None,
         sizes: [4096, 100].map(one_read).to_vec(),
         classes: None,
+        page_cache: None,
     }
 }
 
@@ -237,4 +239,117 @@ fn many_sizes_are_known_by_their_class() {
         .map(|it| it.reads + it.writes)
         .sum();
     assert_eq!(all, 40 + 50 + 9);
+}
+
+fn name(change: NameChange, at: u64, path: &str, to: Option<&str>) -> Name<Vec<u8>> {
+    Name {
+        change,
+        pid: 40,
+        at: Nanos(at),
+        path: path.into(),
+        to: to.map(Into::into),
+    }
+}
+
+fn line<'a>(summary: &'a FileSummary, path: &str) -> Option<&'a FileLine> {
+    summary.lines.iter().find(|line| line.path == path)
+}
+
+#[test]
+fn a_name_that_was_never_opened_is_told_by_the_one_before() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/data"));
+    table.take(used(1, "z", 30));
+    table.name(&name(NameChange::Renamed, 3000, "/data/z", Some("/data/b")));
+    table.name(&name(NameChange::Renamed, 4000, "/data/b", Some("/data/a")));
+    table.name(&name(NameChange::Removed, 5000, "/data/a", None));
+    table.name(&name(NameChange::FolderRemoved, 5000, "/data/d", None));
+    table.name(&name(NameChange::Exchanged, 6000, "/p", Some("/q")));
+    let summary = table.finish(&FileRest::default(), Nanos(500));
+    let z = line(&summary, "/data/z").unwrap();
+    assert_eq!(
+        (z.processes.as_slice(), z.last_ns),
+        (&[30, 40][..], Nanos(2500))
+    );
+    assert_eq!(z.renamed_to.as_deref(), Some("/data/b"));
+    let a = line(&summary, "/data/a").unwrap();
+    assert_eq!(
+        (a.kind, a.inode, a.flags.removed),
+        (FileKind::File, 7, true)
+    );
+    assert_eq!((a.size_before_bytes, a.size_after_bytes), (None, None));
+    assert_eq!(line(&summary, "/data/d").unwrap().kind, FileKind::Directory);
+    for (path, other) in [("/p", "/q"), ("/q", "/p")] {
+        let line = line(&summary, path).unwrap();
+        assert_eq!(line.kind, FileKind::Unknown);
+        let names = (line.renamed_from.as_deref(), line.renamed_to.as_deref());
+        assert_eq!(names, (Some(other), Some(other)));
+    }
+    // What nobody looked at is on no file system.
+    assert_eq!(summary.file_systems[0].files, 1);
+}
+
+#[test]
+fn names_beyond_the_bound_are_counted_with_the_others() {
+    let mut table = FileTable::new(2);
+    table.folder(folder(1, "/data"));
+    table.take(used(1, "kept", 30));
+    for number in 0..9 {
+        let path = format!("/data/{number}");
+        table.name(&name(NameChange::Removed, 10 + number, &path, None));
+    }
+    table.name(&name(NameChange::Removed, 99, "/data/0", None));
+    let unknown = NamePath {
+        folder: 99,
+        text: b"lost".to_vec(),
+    };
+    assert_eq!(table.path_of(&unknown), None);
+    table.name_lost();
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!((summary.lines.len(), summary.others.files), (2, 8));
+    assert!(
+        summary.notes[0].starts_with("1 removed"),
+        "{:?}",
+        summary.notes
+    );
+}
+
+#[test]
+fn pages_go_to_the_mapped_name_of_their_inode() {
+    let pages = |device, inode, mapped_filled| PageUse {
+        device,
+        inode,
+        page_cache: PageCache {
+            filled: Bytes(1),
+            mapped_filled: Bytes(mapped_filled),
+            ..PageCache::default()
+        },
+    };
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/data"));
+    let mapped = |leaf: &str, device, inode| {
+        let mut used = used(1, leaf, 30);
+        used.flags.mapped = true;
+        (used.file.device, used.file.inode) = (device, inode);
+        used
+    };
+    table.take(used(1, "a", 30));
+    table.take(mapped("link of a", (8, 1), 7));
+    table.take(mapped("above", (0, 40), 9));
+    table.pages(&pages((8, 1), 7, 4096));
+    table.pages(&pages((8, 1), 7, 4096));
+    table.pages(&pages((8, 1), 9, 100));
+    table.pages(&pages((8, 2), 7, 50));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    let of = |path: &str| line(&summary, path)?.page_cache.map(|it| it.brought_in().0);
+    assert_eq!(of("/data/a"), None);
+    assert_eq!(of("/data/link of a"), Some(8194));
+    // A file of a file system that lies over another one.
+    assert_eq!(of("/data/above"), Some(101));
+    assert_eq!(summary.others.page_cache.unwrap().brought_in(), Bytes(51));
+    let sums = summary.file_systems.iter().map(|it| it.page_cache);
+    let sums: Vec<_> = sums
+        .map(|it| it.map_or(0, |it| it.brought_in().0))
+        .collect();
+    assert_eq!(sums.iter().sum::<u64>(), 8194 + 101 + 51);
 }

@@ -7,6 +7,7 @@ use reduce::files::FileTable;
 
 fn used(inode: u64, pid: u32, ends: Option<Ends>, sent: u64, received: u64) -> FileUse {
     FileUse {
+        page_cache: None,
         file: FileId {
             device: (0, 8),
             inode,

@@ -2,12 +2,14 @@
 
 use super::calls::Calls;
 use super::facts::Facts;
+use super::names::Names;
 use super::notifier::Notifier;
 use crate::cmd::run::{Level, Mechanism, RunOptions};
 use crate::view::amount;
 use anyhow::{Context, Result, bail};
 use preload::judge;
 use record::file::FileKind;
+use record::name::{Name, NamePath};
 use record::report::Usage;
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::Field;
@@ -26,6 +28,7 @@ use std::path::Path;
 pub(crate) struct Files {
     seen: Seen,
     table: FileTable,
+    names: Names,
     calls: Calls,
 }
 
@@ -57,6 +60,7 @@ impl Files {
         Ok(Self {
             seen,
             table: FileTable::new(usize::try_from(options.files_max).unwrap_or(usize::MAX)),
+            names: Names::default(),
             calls: Calls::default(),
         })
     }
@@ -163,8 +167,8 @@ impl Files {
 
     /// Takes what was told.
     pub(crate) fn read(&mut self, facts: &mut Facts) {
-        let table = &mut self.table;
-        let mut take = |event| take(table, event);
+        let (table, names) = (&mut self.table, &mut self.names);
+        let mut take = |event| take(table, names, event);
         let read = match &mut self.seen {
             Seen::Nothing => Ok(()),
             #[cfg(feature = "bpf")]
@@ -186,7 +190,8 @@ impl Files {
         #[cfg(not(feature = "bpf"))]
         let _ = alive;
         let mut table = std::mem::take(&mut self.table);
-        let mut taken = |event| take(&mut table, event);
+        let names = &mut self.names;
+        let mut taken = |event| take(&mut table, names, event);
         let (read, rest) = match &mut self.seen {
             Seen::Nothing => return None,
             #[cfg(feature = "bpf")]
@@ -245,8 +250,23 @@ fn unread(error: source::Error) -> String {
     format!("files could not be read: {}", super::chain(&error.into()))
 }
 
-fn take(table: &mut FileTable, event: FileEvent) {
+fn take(table: &mut FileTable, names: &mut Names, event: FileEvent) {
     match event {
+        FileEvent::Pages(pages) => table.pages(&pages),
+        FileEvent::Name(name) => {
+            let mut real = |path: &NamePath| table.path_of(path).map(|path| names.real(path));
+            let (path, to) = (real(&name.path), name.to.as_ref().map(&mut real));
+            match (path, to) {
+                (Some(path), to @ (None | Some(Some(_)))) => table.name(&Name {
+                    change: name.change,
+                    pid: name.pid,
+                    at: name.at,
+                    path,
+                    to: to.flatten(),
+                }),
+                _ => table.name_lost(),
+            }
+        }
         FileEvent::Folder(folder) => table.folder(folder),
         FileEvent::Use(used) => table.take(*used),
         FileEvent::Socket(socket) => table.socket(socket),

@@ -2,38 +2,56 @@
 
 use super::report::Extra;
 use super::style::{Role, Style, printable};
-use record::file::{FileCounts, FileLine, FileSystemLine};
+use record::file::{FileCounts, FileLine, FileSystemLine, PageCache};
 use record::quantity;
 use record::report::Report;
 
 /// File systems that are shown.
 const FILE_SYSTEMS_MAX: usize = 10;
 
+/// Columns beside those that are always there.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// Time in calls.
+    times: bool,
+    /// What was not in the page cache.
+    uncached: bool,
+}
+
 /// The two tables; nothing where files were not counted.
 pub(super) fn table(report: &Report, extra: &Extra, style: Style, out: &mut String) {
     if !extra.files.is_empty() {
-        let times = extra.files.iter().any(|file| file.time_ns.is_some());
-        let time = if times { "     time" } else { "" };
-        let head = format!("{COUNTS_HEAD}{time} {:>9}  file", "mostly");
+        let columns = Columns {
+            times: extra.files.iter().any(|file| file.time_ns.is_some()),
+            uncached: any_uncached(extra.files.iter().map(|file| file.page_cache)),
+        };
+        let time = if columns.times { "     time" } else { "" };
+        let head = format!("{}{time} {:>9}  file", head_of(columns), "mostly");
         heading("files", &head, style, out);
         for file in &extra.files {
-            file_row(file, times, style, out);
+            file_row(file, columns, style, out);
         }
     }
     if !report.file_systems.is_empty() {
-        heading(
-            "mounts",
-            &format!("{COUNTS_HEAD} {:>9}  mount", "files"),
-            style,
-            out,
-        );
-        for mount in report.file_systems.iter().take(FILE_SYSTEMS_MAX) {
-            mount_row(mount, style, out);
-        }
+        let shown = || report.file_systems.iter().take(FILE_SYSTEMS_MAX);
+        let columns = Columns {
+            times: false,
+            uncached: any_uncached(shown().map(|mount| mount.page_cache)),
+        };
+        let head = format!("{} {:>9}  mount", head_of(columns), "files");
+        heading("mounts", &head, style, out);
+        shown().for_each(|mount| mount_row(mount, columns, style, out));
     }
 }
 
-const COUNTS_HEAD: &str = "    read  written    calls";
+fn any_uncached(mut each: impl Iterator<Item = Option<PageCache>>) -> bool {
+    each.any(|pages| pages.is_some_and(|it| it.brought_in().0 > 0))
+}
+
+fn head_of(columns: Columns) -> String {
+    let uncached = if columns.uncached { " uncached" } else { "" };
+    format!("    read  written{uncached}    calls")
+}
 
 /// Paths need the room: these tables begin further left than the rest.
 const INDENT: usize = 8;
@@ -44,40 +62,47 @@ fn heading(label: &str, head: &str, style: Style, out: &mut String) {
     out.push('\n');
 }
 
-fn counts(counts: &FileCounts) -> String {
+fn counts(counts: &FileCounts, pages: Option<PageCache>, columns: Columns) -> String {
+    let uncached = if columns.uncached {
+        let bytes = pages.map(|it| quantity::show_bytes(it.brought_in().0));
+        format!(" {:>8}", bytes.unwrap_or_default())
+    } else {
+        String::new()
+    };
     format!(
-        "{:>8} {:>8} {:>8}",
+        "{:>8} {:>8}{uncached} {:>8}",
         quantity::show_bytes(counts.bytes_read.0),
         quantity::show_bytes(counts.bytes_written.0),
         counts.reads + counts.writes,
     )
 }
 
-fn file_row(file: &FileLine, times: bool, style: Style, out: &mut String) {
+fn file_row(file: &FileLine, columns: Columns, style: Style, out: &mut String) {
     let often = file
         .sizes
         .first()
         .map_or(String::new(), |size| quantity::show_bytes(size.bytes.0));
-    let time = if times {
+    let time = if columns.times {
         let spent = file.time_ns.map(|time| quantity::show_time(time.0));
         format!("{:>9}", spent.unwrap_or_default())
     } else {
         String::new()
     };
-    let left = format!("{:INDENT$}{}{time} {often:>9}  ", "", counts(&file.counts));
-    let gone = if file.deleted == Some(true) {
-        " (deleted)"
-    } else {
-        ""
+    let counts = counts(&file.counts, file.page_cache, columns);
+    let left = format!("{:INDENT$}{counts}{time} {often:>9}  ", "");
+    let gone = match (file.deleted, &file.renamed_to) {
+        (Some(true), Some(_)) => " (renamed)",
+        (Some(true), None) => " (deleted)",
+        _ => "",
     };
     line(&left, &format!("{}{gone}", file.path), style, out);
 }
 
-fn mount_row(mount: &FileSystemLine, style: Style, out: &mut String) {
+fn mount_row(mount: &FileSystemLine, columns: Columns, style: Style, out: &mut String) {
     let left = format!(
         "{:INDENT$}{} {:>9}  ",
         "",
-        counts(&mount.counts),
+        counts(&mount.counts, mount.page_cache, columns),
         mount.files
     );
     let name = match (&mount.mount, &mount.kind) {
@@ -140,6 +165,9 @@ mod tests {
             size_after_bytes: None,
             time_ns: None,
             flags: FileFlags::default(),
+            page_cache: None,
+            renamed_from: None,
+            renamed_to: None,
             deleted: None,
             sizes: vec![SizeCount {
                 bytes: Bytes(4096),
@@ -163,7 +191,25 @@ mod tests {
                 bytes_written: Bytes::from_mib(5),
                 ..FileCounts::default()
             },
+            page_cache: None,
         }
+    }
+
+    #[test]
+    fn what_was_not_cached_has_a_column_if_there_was_any() {
+        let mut report = sample::small();
+        report.file_systems = vec![mount(Some("/home"))];
+        let mut extra = Extra {
+            files: vec![file("/a", 10 << 20, 0, 2560), file("/b", 1, 0, 1)],
+            ..Extra::default()
+        };
+        extra.files[0].page_cache = Some(PageCache {
+            mapped_filled: Bytes::from_mib(3),
+            ..PageCache::default()
+        });
+        let mut text = String::new();
+        table(&report, &extra, Style::PLAIN, &mut text);
+        sample::compare("files_uncached", &text);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::harness::{skip, words};
 use record::file::{FileKind, FileLine, OtherFiles};
 use record::report::Report;
 use record::value::{Field, Method};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One test of each function with a dynamic program and with a static one.
 macro_rules! dynamic_and_static {
@@ -54,17 +54,17 @@ dynamic_and_static!(
 );
 
 /// Exit status of a workload that cannot be done here.
-const SKIP: i32 = 77;
+pub(crate) const SKIP: i32 = 77;
 
 /// What was seen of one run.
-struct Seen {
-    done: Done,
-    folder: PathBuf,
-    lines: Vec<FileLine>,
-    others: Option<OtherFiles>,
+pub(crate) struct Seen {
+    pub(crate) done: Done,
+    pub(crate) folder: PathBuf,
+    pub(crate) lines: Vec<FileLine>,
+    pub(crate) others: Option<OtherFiles>,
 }
 
-fn at_level_io(mechanism: Mechanism) -> Run {
+pub(crate) fn at_level_io(mechanism: Mechanism) -> Run {
     let run = Run::watched(mechanism, Vec::new());
     match mechanism {
         // It has no other level.
@@ -74,11 +74,23 @@ fn at_level_io(mechanism: Mechanism) -> Run {
 }
 
 /// Runs a part of the workload in a folder of its own.
-fn watch(mechanism: Mechanism, name: &str, part: &str, options: &[&str]) -> Seen {
+pub(crate) fn watch(mechanism: Mechanism, name: &str, part: &str, options: &[&str]) -> Seen {
+    watch_in(mechanism, name, part, options, |_| {})
+}
+
+/// The same, in a folder that `prepare` filled.
+pub(crate) fn watch_in(
+    mechanism: Mechanism,
+    name: &str,
+    part: &str,
+    options: &[&str],
+    prepare: impl FnOnce(&Path),
+) -> Seen {
     let run = at_level_io(mechanism).options(options);
     let folder = run.path("data");
     std::fs::create_dir(&folder).unwrap();
     let folder = folder.canonicalize().unwrap();
+    prepare(&folder);
     let done = run.command(words![program(name), folder, part]).finish();
     if done.status != SKIP {
         done.expect_status(0);
@@ -102,7 +114,7 @@ fn watch(mechanism: Mechanism, name: &str, part: &str, options: &[&str]) -> Seen
 impl Seen {
     /// The one line of a file in the folder of the workload.
     #[track_caller]
-    fn of(&self, name: &str) -> &FileLine {
+    pub(crate) fn of(&self, name: &str) -> &FileLine {
         let path = self.folder.join(name);
         let found: Vec<_> = self
             .lines
@@ -125,7 +137,7 @@ impl Seen {
         self.lines.iter().filter(|line| line.kind == kind).collect()
     }
 
-    fn report(&self) -> &Report {
+    pub(crate) fn report(&self) -> &Report {
         self.done.expect_status(0);
         self.done.report()
     }

@@ -14,6 +14,7 @@
 
 mod bad_places;
 mod bounds;
+mod cache;
 mod compat;
 mod cpu;
 mod deaths;
@@ -27,6 +28,7 @@ mod harness;
 mod io;
 mod limits;
 mod memory;
+mod names;
 mod output;
 mod signals;
 mod sockets;

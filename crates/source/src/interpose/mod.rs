@@ -1,7 +1,8 @@
 //! Mechanisms that see every file and socket of a task, and the table of them.
 
 use crate::notify::Mechanism;
-use record::file::{FileUse, Folder};
+use record::file::{FileUse, Folder, PageUse};
+use record::name::{Name, NamePath};
 use record::socket::SocketInfo;
 
 pub mod bpf;
@@ -18,6 +19,10 @@ pub enum FileEvent {
     Folder(Folder),
     /// What was done with one.
     Use(Box<FileUse>),
+    /// Pages of a file that are in no use of it.
+    Pages(PageUse),
+    /// A name that was changed.
+    Name(Name<NamePath>),
     /// What is known of a socket, of which a use was told before.
     Socket(SocketInfo),
 }

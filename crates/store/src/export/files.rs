@@ -13,7 +13,8 @@ pub const EXTENSION: &str = "files.jsonl";
 /// Those of `out`.
 pub fn write(files: &[FileLine], others: &OtherFiles, out: &mut dyn Write) -> io::Result<()> {
     lines(files, out)?;
-    if others.files > 0 || !others.counts.is_empty() {
+    let paged = others.page_cache.is_some_and(|pages| !pages.is_empty());
+    if others.files > 0 || !others.counts.is_empty() || paged {
         lines(&[others], out)?;
     }
     Ok(())

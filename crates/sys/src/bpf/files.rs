@@ -8,9 +8,11 @@ mod layout;
 mod load;
 mod share;
 mod socket;
+mod told;
 
-pub use layout::{ExactSize, FileId, FileRow, Folder, SizeClasses};
+pub use layout::{ExactSize, FileId, FileRow, PageCounts, SizeClasses};
 pub use socket::SocketInfo;
+pub use told::{Folder, Name, NameChange, NamePath, Told};
 
 use super::batch;
 use super::layout::RUN_SLOTS;
@@ -22,8 +24,8 @@ use super::run::create_ring;
 use crate::clock;
 use crate::error::Error;
 use layout::{
-    DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped, decode_folder,
-    decode_key, decode_row, has_classes,
+    DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped, decode_key,
+    decode_row, has_classes,
 };
 use libbpf_rs::{MapCore, MapHandle};
 use share::Use;
@@ -34,7 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `sizeof(struct io_run)`.
-const RUN_BYTES: usize = 128;
+const RUN_BYTES: usize = 192;
 /// Words of `struct io_run`, in its order.
 const ID: usize = 0;
 const EPOCH: usize = 1;
@@ -45,6 +47,7 @@ const FOLDERS_LOST: usize = 5;
 const COMPAT_CALLS: usize = 6;
 const LIBAIO_CALLS: usize = 7;
 const REST: usize = 8;
+const NAMES_LOST: usize = 20;
 /// Of `struct io_config`.
 const GENERATION: usize = 0;
 const JIFFIES: usize = 1;
@@ -74,6 +77,10 @@ pub struct FileRest {
     pub bytes_written: u64,
     /// Rows that there would have been, at most.
     pub rows: u64,
+    /// Pages.
+    pub pages: PageCounts,
+    /// Changes of names that found the ring full, or whose paths could not be read.
+    pub names_lost: u64,
     /// Folders whose path found the ring full, counted at each file in them.
     pub folders_lost: u64,
     /// Calls by the 32-bit interface, which are not seen.
@@ -172,14 +179,20 @@ impl Files {
             .map_or(0, |rows| rows.load(Ordering::Relaxed))
     }
 
-    /// Gives every folder that was told so far to `take`. Call it when [`Files::fd`] is readable.
-    pub fn folders(&mut self, take: &mut dyn FnMut(Folder)) {
+    /// Gives every folder and every change of a name that was told so far to `take`. Call it when
+    /// [`Files::fd`] is readable.
+    pub fn told(&mut self, take: &mut dyn FnMut(Told)) {
+        let ticks = self.ticks();
         self.ring.drain(&mut |bytes| {
-            // 0 only wakes the reader.
-            if let Some(folder) = decode_folder(bytes).filter(|folder| folder.id != 0) {
-                take(folder);
+            if let Some(told) = told::decode(bytes, ticks) {
+                take(told);
             }
         });
+    }
+
+    /// Whether rows have their pages: older kernels do not tell of them.
+    pub fn tells_pages(&self) -> bool {
+        self.used.tells_pages
     }
 
     /// Becomes readable when the ring or the table of rows fills; of a single folder nobody is
@@ -301,6 +314,13 @@ impl Files {
             bytes_read: read(REST + 5),
             bytes_written: read(REST + 6),
             rows: read(REST + 7),
+            pages: PageCounts {
+                filled: read(REST + 8),
+                dirtied: read(REST + 9),
+                mapped_filled: read(REST + 10),
+                mapped_dirtied: read(REST + 11),
+            },
+            names_lost: read(NAMES_LOST),
             folders_lost: read(FOLDERS_LOST),
             compat_calls: read(COMPAT_CALLS),
             libaio_calls: read(LIBAIO_CALLS),
@@ -356,7 +376,7 @@ fn wait_for_calls() {
     }
 }
 
-const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 296);
+const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 312);
 
 #[cfg(test)]
 mod tests;

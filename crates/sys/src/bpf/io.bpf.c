@@ -19,6 +19,8 @@
 #include "io_socket.h"
 #include "io_file.h"
 #include "io_row.h"
+#include "io_pages.h"
+#include "io_names.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -30,6 +32,8 @@ enum action {
 	CLOSE,
 	SEEK,
 	MAP,
+	CUT,  /* ftruncate */
+	NAME, /* of a file, changed or removed */
 	SEND, /* from the second descriptor to the first */
 	COPY, /* from the first to the third */
 	TEE,  /* from the first to the second */
@@ -43,6 +47,7 @@ enum action {
 static const __u8 actions[NR_LIMIT] = {
 #ifdef NR_OPEN
 	[NR_OPEN] = OPEN, [NR_CREAT] = OPEN,
+	[NR_UNLINK] = NAME, [NR_RMDIR] = NAME, [NR_RENAME] = NAME,
 #endif
 	[NR_OPENAT] = OPEN, [NR_OPENAT2] = OPEN, [NR_CLOSE] = CLOSE,
 	[NR_READ] = READ, [NR_PREAD64] = READ, [NR_READV] = READ,
@@ -52,7 +57,8 @@ static const __u8 actions[NR_LIMIT] = {
 	[NR_RECVFROM] = RECEIVE, [NR_RECVMSG] = RECEIVE_MESSAGE,
 	[NR_RECVMMSG] = RECEIVE_MESSAGES, [NR_SENDMMSG] = SEND_MESSAGES,
 	[NR_SENDTO] = WRITE, [NR_SENDMSG] = WRITE,
-	[NR_LSEEK] = SEEK, [NR_MMAP] = MAP,
+	[NR_LSEEK] = SEEK, [NR_MMAP] = MAP, [NR_FTRUNCATE] = CUT,
+	[NR_UNLINKAT] = NAME, [NR_RENAMEAT] = NAME, [NR_RENAMEAT2] = NAME, [NR_TRUNCATE] = NAME,
 	[NR_SENDFILE] = SEND, [NR_COPY_FILE_RANGE] = COPY, [NR_SPLICE] = COPY, [NR_TEE] = TEE,
 	[NR_IO_SUBMIT] = AIO,
 };
@@ -106,6 +112,7 @@ __attribute__((noinline)) int refresh(struct io_thread *thread)
 	/* What was counted so far is of the runs so far. */
 	for (__u32 index = 0; index < IO_SLOTS; index++)
 		put_down(thread, index);
+	put_pages(thread);
 	thread->generation = config->generation;
 	find_runs(thread);
 	config->jiffies = bpf_jiffies64();
@@ -225,6 +232,8 @@ __attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32
 	if (thread->times)
 		slot->row.time_ns += bpf_ktime_get_ns() - thread->entered_ns;
 	count_transfer(thread, slot, is_read, result);
+	if (thread->pages.inode)
+		take_pages(thread, slot, is_read);
 	return 0;
 }
 
@@ -248,6 +257,10 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		break;
 	case MAP:
 		slot->row.flags |= ROW_MAPPED;
+		break;
+	case CUT:
+		slot->row.flags |= ROW_TRUNCATED;
+		look_at(&slot->row, file);
 		break;
 	case CLOSE:
 		slot->row.closes++;
@@ -348,6 +361,10 @@ int on_sys_exit(__u64 *ctx)
 		return result >= 0 ? touch(thread, result, OPEN) : 0;
 	case MAP:
 		return IS_ERROR(result) ? 0 : touch(thread, CALL_ARG4(regs), MAP);
+	case CUT:
+		return result >= 0 ? touch(thread, CALL_ARG0(regs), CUT) : 0;
+	case NAME:
+		return result >= 0 ? count_name(thread, regs, nr) : 0;
 	case AIO:
 		return count_unseen(thread, false);
 	}
@@ -391,36 +408,37 @@ int on_thread_end(__u64 *ctx)
 		return 0;
 	for (__u32 index = 0; index < IO_SLOTS; index++)
 		put_down(thread, index);
+	put_pages(thread);
 	return 0;
+}
+
+static __always_inline int told_pages(struct folio *folio, bool dirtied)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct io_thread *thread = thread_of(task);
+	struct pt_regs *regs;
+
+	if (!thread)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	thread->pages.folio = (__u64)folio;
+	barrier();
+	return count_pages(thread, dirtied, IS_IN_CALL(regs));
+}
+
+/* (folio) */
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int on_page_in(__u64 *ctx)
+{
+	return told_pages((struct folio *)ctx[0], false);
+}
+
+/* (folio, mapping) */
+SEC("tp_btf/writeback_dirty_folio")
+int on_page_dirty(__u64 *ctx)
+{
+	return told_pages((struct folio *)ctx[0], true);
 }
 
 #include "io_uring.h"
-
-/* What living threads counted that is in no row yet. */
-SEC("iter/task")
-int dump_slots(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct io_thread *thread;
-
-	if (!task)
-		return 0;
-	thread = bpf_task_storage_get(&io_threads, task, 0, 0);
-	if (!thread)
-		return 0;
-	for (__u32 index = 0; index < IO_SLOTS; index++) {
-		struct io_slot *slot = &thread->slots[index];
-		struct dumped head = {
-			.process_ns = thread->process.start_ns,
-			.file = slot->id,
-			.tgid = thread->process.tgid,
-		};
-
-		if (!slot->row.first_jiffies)
-			continue;
-		__builtin_memcpy(head.runs, thread->runs, sizeof(head.runs));
-		bpf_seq_write(ctx->meta->seq, &head, sizeof(head));
-		bpf_seq_write(ctx->meta->seq, &slot->row, sizeof(slot->row));
-	}
-	return 0;
-}
+#include "io_dump.h"

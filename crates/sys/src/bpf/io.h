@@ -23,10 +23,14 @@
 #define FOLDER_DEPTH_MAX 64
 #define COMPONENT_BYTES_MAX 256
 
+/* In a row that has only pages: those of the inode, by whatever name. */
+#define ANY_NAME (~0ull)
+
 /* What tells files apart. */
 struct file_id {
 	__u64 inode;
-	__u64 name; /* dentry->d_name.hash_len: tells links and reused inodes apart */
+	/* dentry->d_name.hash_len: tells links and reused inodes apart; or ANY_NAME. */
+	__u64 name;
 	__u32 device;
 	__u32 unused;
 };
@@ -69,6 +73,12 @@ struct row {
 	__u32 mode;
 	__u32 special_device; /* of a device file */
 	__u32 magic; /* of the file system */
+	/* Pages of the page cache: filled by calls that read, made dirty by calls that write, and the
+	 * same by page faults on a mapping. */
+	__u32 pages_in;
+	__u32 pages_dirtied;
+	__u32 pages_mapped_in;
+	__u32 pages_mapped_dirtied;
 	struct exact_size sizes[EXACT_SIZES];
 	char leaf[LEAF_BYTES_MAX]; /* last component, or the start of it; NUL if shorter */
 };
@@ -147,6 +157,12 @@ struct io_run {
 	__u64 bytes_read;
 	__u64 bytes_written;
 	__u64 files; /* rows that would have been */
+	__u64 pages_in;
+	__u64 pages_dirtied;
+	__u64 pages_mapped_in;
+	__u64 pages_mapped_dirtied;
+	__u64 names_lost; /* changes of names that could not be told */
+	__u64 unused[3];
 };
 
 #define IO_RUN_TIMES 1u
@@ -160,6 +176,31 @@ struct event_folder {
 	__u32 cut; /* components are missing in front */
 	/* The last component first, a NUL behind each. */
 	char text[FOLDER_BYTES_MAX + COMPONENT_BYTES_MAX];
+};
+
+#define CALL_PATH_BYTES_MAX 4096
+/* No folder has this id. */
+#define EVENT_NAME (~0ull)
+
+enum name_change {
+	NAME_REMOVED = 1,
+	NAME_FOLDER_REMOVED,
+	NAME_RENAMED,
+	NAME_EXCHANGED,
+	NAME_TRUNCATED,
+};
+
+/* What a call did to a name, or to two. */
+struct event_name {
+	__u64 id; /* EVENT_NAME */
+	__u64 folder; /* from which the path leads, told by an event_folder; or the root */
+	__u64 to_folder;
+	__u64 jiffies;
+	__u32 tgid;
+	__u32 change;
+	__u32 bytes; /* of the path, its NUL included */
+	__u32 to_bytes; /* of the new path; 0: there is none */
+	char text[2 * CALL_PATH_BYTES_MAX];
 };
 
 #endif

@@ -4,6 +4,10 @@
 #define PLIMSOLL_IO_ARCH_AARCH64_H
 
 #define NR_IO_SUBMIT 2
+#define NR_UNLINKAT 35
+#define NR_RENAMEAT 38
+#define NR_TRUNCATE 45
+#define NR_FTRUNCATE 46
 #define NR_OPENAT 56
 #define NR_CLOSE 57
 #define NR_LSEEK 62
@@ -25,6 +29,7 @@
 #define NR_MMAP 222
 #define NR_RECVMMSG 243
 #define NR_SENDMMSG 269
+#define NR_RENAMEAT2 276
 #define NR_COPY_FILE_RANGE 285
 #define NR_PREADV2 286
 #define NR_PWRITEV2 287
@@ -58,6 +63,8 @@ struct task_struct___arch {
 #define CALL_ARG2(registers) ((registers)->regs[2])
 #define CALL_ARG3(registers) ((registers)->regs[3])
 #define CALL_ARG4(registers) ((registers)->regs[4])
+/* Not in a page fault or an interrupt of the program. */
+#define IS_IN_CALL(registers) ((registers)->syscallno >= 0)
 /* A call by the 32 bit interface (TIF_32BIT). */
 #define IS_COMPAT(task) (((struct task_struct___arch *)(task))->thread_info.flags & (1 << 22))
 

@@ -18,15 +18,23 @@
 #define NR_RECVFROM 45
 #define NR_SENDMSG 46
 #define NR_RECVMSG 47
+#define NR_TRUNCATE 76
+#define NR_FTRUNCATE 77
+#define NR_RENAME 82
+#define NR_RMDIR 84
 #define NR_CREAT 85
+#define NR_UNLINK 87
 #define NR_RECVMMSG 299
 #define NR_SENDMMSG 307
 #define NR_IO_SUBMIT 209
 #define NR_OPENAT 257
+#define NR_UNLINKAT 263
+#define NR_RENAMEAT 264
 #define NR_SPLICE 275
 #define NR_TEE 276
 #define NR_PREADV 295
 #define NR_PWRITEV 296
+#define NR_RENAMEAT2 316
 #define NR_COPY_FILE_RANGE 326
 #define NR_PREADV2 327
 #define NR_PWRITEV2 328
@@ -62,6 +70,8 @@ struct task_struct___arch {
 #define CALL_ARG2(regs) ((regs)->dx)
 #define CALL_ARG3(regs) ((regs)->r10)
 #define CALL_ARG4(regs) ((regs)->r8)
+/* Not in a page fault or an interrupt of the program. */
+#define IS_IN_CALL(regs) ((long)(regs)->orig_ax >= 0)
 /* A call by the 32 bit interface (TS_COMPAT). */
 #define IS_COMPAT(task) (((struct task_struct___arch *)(task))->thread_info.status & 2)
 

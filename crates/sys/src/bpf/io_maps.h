@@ -15,6 +15,18 @@ struct io_slot {
 	struct row row;
 };
 
+/* Pages of one inode that are in no row yet; counts as in a row. */
+struct io_pages {
+	__u64 inode; /* 0: none */
+	__u32 device;
+	__u32 in;
+	__u32 dirtied;
+	__u32 mapped_in;
+	__u32 mapped_dirtied;
+	__u32 unused;
+	__u64 folio; /* that is told now: as `io_slot.folder` */
+};
+
 /* What a thread need not look up at each call. */
 struct io_thread {
 	__u64 generation; /* of `runs` */
@@ -24,6 +36,7 @@ struct io_thread {
 	__u64 process_start_ns;
 	__u64 times; /* whether one of them asks for time */
 	__u64 waits; /* whether its process has yet to exec */
+	struct io_pages pages;
 	struct io_slot slots[IO_SLOTS];
 };
 
@@ -115,6 +128,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct row);
 } row_scratch SEC(".maps");
+
+/* A row that has only pages, on its way there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct row);
+} pages_scratch SEC(".maps");
 
 static __always_inline struct io_run *io_run_of(__u64 id)
 {

@@ -31,12 +31,12 @@ static __always_inline __u32 class_of(__u32 bytes)
 }
 
 static __always_inline struct row_key key_in(struct io_run *run, struct io_thread *thread,
-					     struct io_slot *slot, __u32 tid)
+					     const struct file_id *file, __u32 tid)
 {
 	struct row_key key = {
 		.run = run->id,
 		.process_ns = thread->process.start_ns,
-		.file = slot->id,
+		.file = *file,
 		.tgid = thread->process.tgid,
 		.tid = tid,
 		.epoch = run->epoch,
@@ -78,7 +78,7 @@ __attribute__((noinline)) int leave_size(struct io_thread *thread, struct io_slo
 			break;
 		run = io_run_of(thread->runs[i]);
 		if (run) {
-			struct row_key key = key_in(run, thread, slot, tid);
+			struct row_key key = key_in(run, thread, &slot->id, tid);
 
 			count_class(&key, size);
 		}
@@ -155,6 +155,10 @@ static __always_inline void add_counts(struct row *sum, struct row *row)
 	sum->bytes_written += row->bytes_written;
 	sum->failed += row->failed;
 	sum->time_ns += row->time_ns;
+	sum->pages_in += row->pages_in;
+	sum->pages_dirtied += row->pages_dirtied;
+	sum->pages_mapped_in += row->pages_mapped_in;
+	sum->pages_mapped_dirtied += row->pages_mapped_dirtied;
 	sum->flags |= row->flags & ~ROW_UNLINKED;
 }
 
@@ -178,9 +182,10 @@ __attribute__((noinline)) int merge_row(struct row *sum, struct row *row, struct
 }
 
 /* Adds what found no place in the table. */
-static __always_inline void add_rest(struct io_run *run, struct row *row)
+static __always_inline void add_rest(struct io_run *run, struct row *row, bool only_pages)
 {
-	__sync_fetch_and_add(&run->files, 1);
+	if (!only_pages)
+		__sync_fetch_and_add(&run->files, 1);
 	__sync_fetch_and_add(&run->opens, row->opens);
 	__sync_fetch_and_add(&run->closes, row->closes);
 	__sync_fetch_and_add(&run->seeks, row->seeks);
@@ -188,6 +193,10 @@ static __always_inline void add_rest(struct io_run *run, struct row *row)
 	__sync_fetch_and_add(&run->writes, row->writes);
 	__sync_fetch_and_add(&run->bytes_read, row->bytes_read);
 	__sync_fetch_and_add(&run->bytes_written, row->bytes_written);
+	__sync_fetch_and_add(&run->pages_in, row->pages_in);
+	__sync_fetch_and_add(&run->pages_dirtied, row->pages_dirtied);
+	__sync_fetch_and_add(&run->pages_mapped_in, row->pages_mapped_in);
+	__sync_fetch_and_add(&run->pages_mapped_dirtied, row->pages_mapped_dirtied);
 }
 
 static __always_inline void wake_reader(struct io_run *run)
@@ -205,23 +214,23 @@ static __always_inline void wake_reader(struct io_run *run)
 }
 
 static __always_inline void add_to_run(struct io_run *run, struct io_thread *thread,
-				       struct io_slot *slot, __u32 tid)
+				       const struct file_id *file, struct row *counted, __u32 tid)
 {
-	struct row_key key = key_in(run, thread, slot, tid);
+	struct row_key key = key_in(run, thread, file, tid);
 	struct row *row = bpf_map_lookup_elem(&io_rows, &key);
 	__u32 zero = 0;
 
 	if (row) {
-		merge_row(row, &slot->row, &key);
+		merge_row(row, counted, &key);
 		return;
 	}
 	row = bpf_map_lookup_elem(&row_scratch, &zero);
 	if (!row)
 		return;
-	__builtin_memcpy(row, &slot->row, sizeof(*row));
+	__builtin_memcpy(row, counted, sizeof(*row));
 	if (run->rows >= run->rows_max ||
 	    bpf_map_update_elem(&io_rows, &key, row, BPF_NOEXIST)) {
-		add_rest(run, &slot->row);
+		add_rest(run, counted, file->name == ANY_NAME);
 		return;
 	}
 	if (__sync_fetch_and_add(&run->rows, 1) == ROWS_WAKE)
@@ -247,7 +256,7 @@ __attribute__((noinline)) int put_down(struct io_thread *thread, __u32 index)
 			break;
 		run = io_run_of(thread->runs[i]);
 		if (run)
-			add_to_run(run, thread, slot, tid);
+			add_to_run(run, thread, &slot->id, &slot->row, tid);
 	}
 	__builtin_memcpy(&slot->row, &empty_row, sizeof(slot->row));
 	return 0;

@@ -6,6 +6,7 @@
 #include "kernel.h"
 
 #define S_IFMT 0170000
+#define S_IFREG 0100000
 #define S_IFCHR 0020000
 #define S_IFBLK 0060000
 #define S_IFSOCK 0140000
@@ -28,6 +29,24 @@ struct qstr {
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_magic;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct folio {
+	struct address_space *mapping;
+	unsigned long _flags_1;
+};
+
+/* Before 6.6 the order has a place of its own. */
+struct folio___old {
+	unsigned char _folio_order;
+};
+
+enum pageflags {
+	PG_head = 6,
 };
 
 struct inode {
@@ -140,9 +159,15 @@ struct io_uring_cqe {
 	__s32 res;
 };
 
+struct fs_struct {
+	struct path root;
+	struct path pwd;
+};
+
 /* The part of a task that concerns files. */
 struct task_struct___io {
 	struct files_struct *files;
+	struct fs_struct *fs;
 };
 
 #pragma clang attribute pop

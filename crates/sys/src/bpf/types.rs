@@ -268,11 +268,11 @@ fn member_names(header: &'static str) -> Vec<&'static [u8]> {
         .collect()
 }
 
-/// How many arguments a tracepoint of the running kernel passes to programs; nothing if it has no
-/// such one.
-pub(super) fn arguments_of(tracepoint: &str) -> Option<usize> {
-    let whole = std::fs::read("/sys/kernel/btf/vmlinux").ok()?;
-    arguments_in(&whole, tracepoint)
+/// How many arguments each of these tracepoints of the running kernel passes to programs; nothing
+/// where it has no such one.
+pub(super) fn arguments_of<const N: usize>(tracepoints: [&str; N]) -> [Option<usize>; N] {
+    let whole = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+    tracepoints.map(|tracepoint| arguments_in(&whole, tracepoint))
 }
 
 fn arguments_in(whole: &[u8], tracepoint: &str) -> Option<usize> {
@@ -383,8 +383,8 @@ mod tests {
             return println!("skipped: this kernel has no type information");
         }
         // (struct pt_regs *regs, long result), since 5.5.
-        assert_eq!(arguments_of("sys_exit"), Some(2));
-        assert_eq!(arguments_of("no_such_tracepoint"), None);
+        let counted = arguments_of(["sys_exit", "no_such_tracepoint"]);
+        assert_eq!(counted, [Some(2), None]);
         assert_eq!(arguments_in(b"", "sys_exit"), None);
     }
 

@@ -18,6 +18,7 @@ macro_rules! sources {
 const HEADER: &str = include_str!("../../workloads/truth.h");
 const SOURCES: &[(&str, &str)] = sources![
     "burn",
+    "cache",
     "calls",
     "client",
     "cloneparent",
@@ -35,6 +36,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "leak",
     "many",
     "mmapread",
+    "names",
     "nothing",
     "pages",
     "reader",

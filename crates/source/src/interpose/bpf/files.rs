@@ -6,12 +6,14 @@ use crate::error::Error;
 use crate::interpose::FileEvent;
 use crate::interpose::kind::is_socket;
 use record::file::{
-    FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, Place, SizeClasses, SizeCount,
+    FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, PageCache, PageUse, Place,
+    SizeClasses, SizeCount,
 };
+use record::name::{Name, NameChange, NamePath};
 use record::socket::{Ends, SocketInfo};
 use record::unit::{Bytes, Nanos};
 use std::os::fd::BorrowedFd;
-use sys::bpf::FileRow;
+use sys::bpf::{FileRow, PageCounts, Told};
 
 /// Rows in the kernel's table at which it is emptied.
 const ROWS_MANY: u64 = 4096;
@@ -22,13 +24,23 @@ pub(crate) const ROWS_MAX: u64 = 1 << 16;
 #[derive(Debug)]
 pub struct Files {
     files: sys::bpf::Files,
-    /// Whether the time of calls is taken.
+    with: With,
+}
+
+/// What rows have beside their counts.
+#[derive(Debug, Clone, Copy)]
+struct With {
+    /// The time of calls.
     times: bool,
+    /// Pages, of so many bytes.
+    pages: Option<u64>,
 }
 
 impl Files {
-    pub(crate) const fn new(files: sys::bpf::Files, times: bool) -> Self {
-        Self { files, times }
+    pub(crate) fn new(files: sys::bpf::Files, times: bool) -> Self {
+        let pages = files.tells_pages().then(sys::process::page_bytes).flatten();
+        let with = With { times, pages };
+        Self { files, with }
     }
 
     /// A process was added to the task by hand.
@@ -62,8 +74,8 @@ impl Files {
     pub fn finish(&mut self, alive: bool, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
         self.take_rows(alive, take)?;
         if alive {
-            let times = self.times;
-            let pending = self.files.pending(&mut |row| take(event(row, times)));
+            let with = self.with;
+            let pending = self.files.pending(&mut |row| take(event(row, with)));
             pending.map_err(broken)?;
         }
         Ok(())
@@ -87,17 +99,19 @@ impl Files {
             folders_lost: rest.folders_lost,
             compat_calls: rest.compat_calls,
             libaio_calls: rest.libaio_calls,
+            page_cache: self.with.pages.map(|bytes| page_cache(rest.pages, bytes)),
+            names_lost: rest.names_lost,
         }
     }
 
     fn take_rows(&mut self, alive: bool, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
-        let times = self.times;
+        let with = self.with;
         let mut rows = Vec::new();
         let taken = self.files.take_rows(alive, &mut |row| rows.push(row));
         // Told before the rows that name them.
         self.folders(take);
         let any_socket = rows.iter().any(|row| is_socket(row.mode));
-        rows.into_iter().for_each(|row| take(event(row, times)));
+        rows.into_iter().for_each(|row| take(event(row, with)));
         taken.map_err(broken)?;
         if !any_socket {
             return Ok(());
@@ -109,12 +123,15 @@ impl Files {
     }
 
     fn folders(&mut self, take: &mut dyn FnMut(FileEvent)) {
-        self.files.folders(&mut |folder| {
-            take(FileEvent::Folder(Folder {
-                id: folder.id,
-                path: folder.path,
-                cut: folder.cut,
-            }));
+        self.files.told(&mut |told| {
+            take(match told {
+                Told::Folder(folder) => FileEvent::Folder(Folder {
+                    id: folder.id,
+                    path: folder.path,
+                    cut: folder.cut,
+                }),
+                Told::Name(name) => FileEvent::Name(named(name)),
+            });
         });
     }
 }
@@ -140,6 +157,36 @@ fn socket(info: sys::bpf::SocketInfo) -> SocketInfo {
     }
 }
 
+fn named(name: sys::bpf::Name) -> Name<NamePath> {
+    let path = |path: sys::bpf::NamePath| NamePath {
+        folder: path.folder,
+        text: path.text,
+    };
+    Name {
+        change: match name.change {
+            sys::bpf::NameChange::Removed => NameChange::Removed,
+            sys::bpf::NameChange::FolderRemoved => NameChange::FolderRemoved,
+            sys::bpf::NameChange::Renamed => NameChange::Renamed,
+            sys::bpf::NameChange::Exchanged => NameChange::Exchanged,
+            sys::bpf::NameChange::Truncated => NameChange::Truncated,
+        },
+        pid: name.pid,
+        at: Nanos(name.at_ns),
+        path: path(name.path),
+        to: name.to.map(path),
+    }
+}
+
+fn page_cache(pages: PageCounts, page_bytes: u64) -> PageCache {
+    let bytes = |pages: u64| Bytes(pages.saturating_mul(page_bytes));
+    PageCache {
+        filled: bytes(pages.filled),
+        dirtied: bytes(pages.dirtied),
+        mapped_filled: bytes(pages.mapped_filled),
+        mapped_dirtied: bytes(pages.mapped_dirtied),
+    }
+}
+
 fn ends(row: &FileRow) -> Option<Ends> {
     match (row.inet, row.loopback, row.ends_unknown) {
         (false, ..) => None,
@@ -149,7 +196,15 @@ fn ends(row: &FileRow) -> Option<Ends> {
     }
 }
 
-fn event(row: FileRow, times: bool) -> FileEvent {
+fn event(row: FileRow, with: With) -> FileEvent {
+    let page_cache = with.pages.map(|bytes| page_cache(row.pages, bytes));
+    if row.file.name == sys::bpf::FileId::ANY_NAME {
+        return FileEvent::Pages(PageUse {
+            device: split(row.file.device),
+            inode: row.file.inode,
+            page_cache: page_cache.unwrap_or_default(),
+        });
+    }
     let ends = ends(&row);
     FileEvent::Use(Box::new(FileUse {
         file: FileId {
@@ -175,7 +230,7 @@ fn event(row: FileRow, times: bool) -> FileEvent {
             seeks: row.seeks,
             failed: row.failed,
         },
-        time: times.then_some(Nanos(row.time_ns)),
+        time: with.times.then_some(Nanos(row.time_ns)),
         size_first: Bytes(row.size_first_bytes),
         size_last: Bytes(row.size_last_bytes),
         flags: FileFlags {
@@ -186,11 +241,13 @@ fn event(row: FileRow, times: bool) -> FileEvent {
             appended: row.appended,
             direct: row.direct,
             mapped: row.mapped,
+            removed: false,
         },
         unlinked: row.unlinked,
         ends,
         sizes: row.sizes.iter().map(size_count).collect(),
         classes: row.classes.as_deref().map(size_classes).map(Box::new),
+        page_cache,
     }))
 }
 

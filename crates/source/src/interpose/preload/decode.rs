@@ -86,6 +86,7 @@ fn flags_of(flags: u32) -> FileFlags {
         appended: has(flag::APPENDED),
         direct: has(flag::DIRECT),
         mapped: has(flag::MAPPED),
+        removed: false,
     }
 }
 

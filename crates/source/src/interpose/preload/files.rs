@@ -168,6 +168,8 @@ impl Files {
             folders_lost: self.folders_lost,
             compat_calls: 0,
             libaio_calls: 0,
+            page_cache: None,
+            names_lost: 0,
         }
     }
 
@@ -231,6 +233,7 @@ impl Files {
             ends: None,
             sizes: row.sizes,
             classes: row.classes,
+            page_cache: None,
         })));
     }
 

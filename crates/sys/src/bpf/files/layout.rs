@@ -5,7 +5,7 @@ use crate::bpf::layout::{RUNS_PER_PROCESS, Reader};
 /// `sizeof(struct row_key)`.
 pub(super) const KEY_BYTES: usize = 56;
 /// `sizeof(struct row)`.
-pub(super) const ROW_BYTES: usize = 296;
+pub(super) const ROW_BYTES: usize = 312;
 /// `sizeof(struct dumped)`.
 pub(super) const DUMPED_BYTES: usize = RUNS_PER_PROCESS * 8 + 40;
 /// Exact sizes that a row keeps.
@@ -33,10 +33,16 @@ const ENDS_UNKNOWN: u32 = 4096;
 pub struct FileId {
     /// Inode number.
     pub inode: u64,
-    /// A hash of its last component and folder: tells links and reused inodes apart.
+    /// A hash of its last component and folder: tells links and reused inodes apart. Or
+    /// [`FileId::ANY_NAME`].
     pub name: u64,
     /// Device of its file system, as the kernel numbers it (major << 20 | minor).
     pub device: u32,
+}
+
+impl FileId {
+    /// In a row that has only pages: those of the inode, by whatever name.
+    pub const ANY_NAME: u64 = u64::MAX;
 }
 
 /// Transfers of one size.
@@ -117,6 +123,8 @@ pub struct FileRow {
     pub special_device: u32,
     /// Magic number of its file system (`statfs(2)`).
     pub magic: u32,
+    /// What happened to its pages, by default to none.
+    pub pages: PageCounts,
     /// An open created it.
     pub created: bool,
     /// An open asked to truncate it.
@@ -146,15 +154,17 @@ pub struct FileRow {
     pub classes: Option<Box<SizeClasses>>,
 }
 
-/// The path of a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
-    /// What rows call it.
-    pub id: u64,
-    /// From the root of the mount namespace; empty for what lies on no mount (a pipe).
-    pub path: Vec<u8>,
-    /// Components are missing in front: it is over 4096 bytes long or 64 levels deep.
-    pub cut: bool,
+/// Pages of the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageCounts {
+    /// Filled by calls that read.
+    pub filled: u64,
+    /// Made dirty by calls that write.
+    pub dirtied: u64,
+    /// Filled by page faults on a mapping.
+    pub mapped_filled: u64,
+    /// Made dirty by page faults.
+    pub mapped_dirtied: u64,
 }
 
 /// The kernel's tick in nanoseconds, and one instant by both clocks.
@@ -167,7 +177,7 @@ pub(super) struct Ticks {
 
 impl Ticks {
     /// `CLOCK_BOOTTIME` at `jiffies`.
-    fn boot_at(self, jiffies: u64) -> u64 {
+    pub(super) fn boot_at(self, jiffies: u64) -> u64 {
         let apart = jiffies.abs_diff(self.jiffies).saturating_mul(self.tick_ns);
         if jiffies < self.jiffies {
             self.boot_ns.saturating_sub(apart)
@@ -256,6 +266,12 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         mode: reader.u32()?,
         special_device: reader.u32()?,
         magic: reader.u32()?,
+        pages: PageCounts {
+            filled: reader.u32()?.into(),
+            dirtied: reader.u32()?.into(),
+            mapped_filled: reader.u32()?.into(),
+            mapped_dirtied: reader.u32()?.into(),
+        },
         created: has(CREATED),
         truncated: has(TRUNCATED),
         mapped: has(MAPPED),
@@ -308,29 +324,6 @@ pub(super) fn decode_classes(bytes: &[u8]) -> Option<SizeClasses> {
     Some(classes)
 }
 
-/// `struct event_folder`: components from the last to the first become a path.
-pub(super) fn decode_folder(bytes: &[u8]) -> Option<Folder> {
-    let mut reader = Reader(bytes);
-    let id = reader.u64()?;
-    let count = usize::try_from(reader.u32()?).ok()?;
-    let cut = reader.u32()? != 0;
-    let text = reader.take(count)?;
-    let mut path = Vec::with_capacity(count + 1);
-    let components = text.strip_suffix(b"\0").unwrap_or(text);
-    for component in components.rsplit(|byte| *byte == 0) {
-        // What lies on no visible mount has a root of that name.
-        if component.is_empty() || component == b"/" {
-            continue;
-        }
-        path.push(b'/');
-        path.extend_from_slice(component);
-    }
-    if path.is_empty() {
-        path.push(b'/');
-    }
-    Some(Folder { id, path, cut })
-}
-
 pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
@@ -338,20 +331,6 @@ pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_folder_is_told_from_its_end() {
-        let mut bytes = 7u64.to_ne_bytes().to_vec();
-        bytes.extend(11u32.to_ne_bytes());
-        bytes.extend(0u32.to_ne_bytes());
-        bytes.extend(b"d\0c c\0home\0");
-        let folder = decode_folder(&bytes).unwrap();
-        assert_eq!(folder.path, b"/home/c c/d");
-        assert!(!folder.cut);
-        for cut in 0..bytes.len() {
-            assert_eq!(decode_folder(&bytes[..cut]), None, "cut to {cut}");
-        }
-    }
 
     #[test]
     fn jiffies_become_the_time_since_boot() {

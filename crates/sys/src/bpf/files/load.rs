@@ -107,11 +107,17 @@ const URING_ARGUMENTS: usize = 3;
 
 /// Leaves out the programs that are for other kernels.
 fn choose(open: &mut OpenObject) {
-    let arguments = types::arguments_of("io_uring_complete");
+    let [arguments, page_in, page_dirty] = types::arguments_of([
+        "io_uring_complete",
+        "mm_filemap_add_to_page_cache",
+        // Since 5.17.
+        "writeback_dirty_folio",
+    ]);
     for mut program in open.progs_mut() {
         let wanted = match program.name().as_encoded_bytes() {
             b"on_uring_complete" => arguments == Some(URING_ARGUMENTS),
             b"on_uring_complete_old" => arguments.is_some_and(|count| count > URING_ARGUMENTS),
+            b"on_page_in" | b"on_page_dirty" => page_in.is_some() && page_dirty.is_some(),
             _ => true,
         };
         program.set_autoload(wanted);

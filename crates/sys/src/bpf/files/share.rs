@@ -12,6 +12,8 @@ use std::path::Path;
 
 /// An iterator: attached to nothing, opened for each pass.
 const DUMP: &str = "dump_slots";
+/// Where it is, rows have their pages; older kernels are without.
+const PAGES: &str = "on_page_dirty";
 
 /// The programs in use: their maps, what keeps them attached, and the iterator.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(super) struct Use {
     holder: Holder,
     /// The program `dump_slots`.
     pub(super) dump: OwnedFd,
+    /// Whether the kernel tells of pages.
+    pub(super) tells_pages: bool,
 }
 
 #[derive(Debug)]
@@ -50,9 +54,15 @@ impl Use {
             end(&lock, FILES, User::Files);
             return Err(error);
         }
+        let tells_pages = pins::program(&folder, PAGES).exists();
         drop(change);
         let holder = Holder::Node(lock, times);
-        Ok(Self { maps, holder, dump })
+        Ok(Self {
+            maps,
+            holder,
+            dump,
+            tells_pages,
+        })
     }
 
     /// Loads a copy for this process alone.
@@ -69,8 +79,14 @@ impl Use {
             call: "duplicate of a program's descriptor",
             source,
         })?;
+        let tells_pages = programs.iter().any(|program| program.name == PAGES);
         let holder = Holder::Private { _links: links };
-        Ok(Self { maps, holder, dump })
+        Ok(Self {
+            maps,
+            holder,
+            dump,
+            tells_pages,
+        })
     }
 }
 

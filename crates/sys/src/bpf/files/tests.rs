@@ -17,8 +17,10 @@ impl Seen {
     fn take(&mut self, files: &mut Files, alive: bool) {
         let rows = &mut self.rows;
         files.take_rows(alive, &mut |row| rows.push(row)).unwrap();
-        files.folders(&mut |folder| {
-            self.folders.insert(folder.id, folder);
+        files.told(&mut |told| {
+            if let Told::Folder(folder) = told {
+                self.folders.insert(folder.id, folder);
+            }
         });
     }
 

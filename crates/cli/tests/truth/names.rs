@@ -1,0 +1,101 @@
+//! Level io: names that a task removes, changes, or truncates a file by.
+
+use crate::files::{Seen, watch_in};
+use crate::harness::mechanism::Mechanism;
+use crate::harness::workload::program;
+use record::file::FileKind;
+use std::path::Path;
+use std::process::Command;
+
+/// One test of each function with a dynamic program and with a static one.
+macro_rules! dynamic_and_static {
+    ($($check:ident),* $(,)?) => { $(
+        mod $check {
+            use crate::harness::mechanism::{Mechanism, with};
+            #[test]
+            fn bpf() {
+                with(Mechanism::Bpf, |it| super::$check(it, "names"));
+            }
+            #[test]
+            fn bpf_static() {
+                with(Mechanism::Bpf, |it| super::$check(it, "names.static"));
+            }
+        }
+    )* };
+}
+
+dynamic_and_static!(removed, renamed, truncated);
+
+fn seen(mechanism: Mechanism, name: &str, part: &str) -> Seen {
+    let make = |folder: &Path| {
+        let made = Command::new(program(name)).arg(folder).arg("make").status();
+        assert!(made.unwrap().success());
+    };
+    let seen = watch_in(mechanism, name, part, &[], make);
+    seen.report();
+    seen
+}
+
+fn removed(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "removed");
+    for name in ["a-ten-byte", "b-ten-byte", "c-ten-byte", "f-ten-byte"] {
+        let line = seen.of(name);
+        assert!(line.flags.removed && line.flags.created, "{line:#?}");
+        assert_eq!((line.kind, line.deleted), (FileKind::File, Some(true)));
+        assert_eq!(line.counts.bytes_written.0, 10);
+    }
+    let fifo = seen.of("fifo");
+    assert!(fifo.flags.removed);
+    assert_eq!((fifo.kind, fifo.counts.opens), (FileKind::Unknown, 0));
+    assert_eq!(fifo.size_after_bytes, None);
+    for name in ["folder", "second"] {
+        let line = seen.of(name);
+        assert!(line.flags.removed);
+        assert_eq!(line.kind, FileKind::Directory);
+    }
+    let kept = seen.of("kept-ten-b");
+    assert!(kept.flags.removed);
+    assert_eq!((kept.deleted, kept.counts.opens), (Some(false), 2));
+    let mentioned = |name: &str| seen.lines.iter().any(|line| line.path.contains(name));
+    assert!(!mentioned("never") && !mentioned("link"));
+}
+
+fn renamed(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "renamed");
+    let path = |name: &str| Some(seen.folder.join(name).to_str().unwrap().to_owned());
+    let first = seen.of("first-ten-");
+    assert_eq!(first.renamed_to, path("second"));
+    assert_eq!((first.deleted, first.flags.removed), (Some(true), false));
+    let second = seen.of("second");
+    assert_eq!(second.renamed_from, path("first-ten-"));
+    assert_eq!(second.renamed_to, path("sub/third"));
+    let third = seen.of("sub/third");
+    assert_eq!((third.kind, third.inode), (FileKind::File, first.inode));
+    assert_eq!(
+        (&third.renamed_from, &third.renamed_to),
+        (&path("second"), &None)
+    );
+    assert_eq!(third.deleted, Some(false));
+    assert_eq!(third.counts.opens, 0);
+    for (one, other) in [("x-ten-byte", "y-ten-byte"), ("y-ten-byte", "x-ten-byte")] {
+        let line = seen.of(one);
+        assert_eq!(
+            (&line.renamed_from, &line.renamed_to),
+            (&path(other), &path(other))
+        );
+        assert_eq!(line.deleted, Some(false));
+    }
+    assert!(!seen.lines.iter().any(|line| line.path.contains("never")));
+}
+
+fn truncated(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "truncated");
+    for name in ["p-ten-byte", "q-ten-byte"] {
+        assert!(seen.of(name).flags.truncated);
+    }
+    assert_eq!(seen.of("q-ten-byte").size_after_bytes.unwrap().0, 4);
+    let never_opened = seen.of("r");
+    assert!(never_opened.flags.truncated && !never_opened.flags.removed);
+    assert_eq!(never_opened.kind, FileKind::File);
+    assert_eq!(never_opened.size_after_bytes, None);
+}

@@ -1,0 +1,93 @@
+/* names DIR PART: one part of what a program can do to names, in DIR.
+ * Truth: by construction, see the part. */
+#include "truth.h"
+#include <stdio.h>
+
+static int make(const char *name) {
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (fd < 0)
+        die(name);
+    if (write(fd, name, 10) != 10)
+        die("write");
+    return fd;
+}
+
+static void check(const char *what, int result) {
+    if (result != 0)
+        die(what);
+}
+
+static void fails(const char *what, int result) {
+    if (result == 0)
+        die(what);
+}
+
+/* a, b, c, f are made and removed; fifo is removed and was never opened; folder and second are
+ * made and removed; kept is there at last, made and removed once before. */
+static void removed(int folder) {
+    close(make("a-ten-byte"));
+    check("unlink", unlink("a-ten-byte"));
+    close(make("b-ten-byte"));
+    check("unlinkat", unlinkat(folder, "b-ten-byte", 0));
+    check("symlink", symlink(".", "link"));
+    close(make("c-ten-byte"));
+    check("unlink", unlink("link/./c-ten-byte"));
+    check("mkfifo", mkfifo("fifo", 0644));
+    check("unlink", unlink("fifo"));
+    check("mkdir", mkdir("folder", 0755));
+    check("rmdir", rmdir("folder"));
+    check("mkdir", mkdir("second", 0755));
+    check("unlinkat", unlinkat(folder, "second", AT_REMOVEDIR));
+    fails("unlink", unlink("never"));
+    close(make("kept-ten-b"));
+    check("unlink", unlink("kept-ten-b"));
+    close(make("kept-ten-b"));
+    int fd = make("f-ten-byte");
+    check("remove", remove("f-ten-byte"));
+    close(fd);
+}
+
+/* first is written, renamed to second and that to sub/third; x and y change places; no is no
+ * file. */
+static void renamed(int folder) {
+    check("mkdir", mkdir("sub", 0755));
+    close(make("first-ten-"));
+    check("rename", rename("first-ten-", "second"));
+    int sub = open("sub", O_RDONLY | O_DIRECTORY);
+    check("renameat", renameat(folder, "second", sub, "third"));
+    close(make("x-ten-byte"));
+    close(make("y-ten-byte"));
+    check("renameat2", renameat2(folder, "x-ten-byte", AT_FDCWD, "y-ten-byte", RENAME_EXCHANGE));
+    fails("rename", rename("no", "never"));
+}
+
+/* p, q: 10 bytes, cut to 3 by path and to 4 by descriptor; r is cut and never opened. */
+static void truncated(void) {
+    close(make("p-ten-byte"));
+    check("truncate", truncate("p-ten-byte", 3));
+    int fd = open("q-ten-byte", O_WRONLY | O_CREAT, 0644);
+    if (fd < 0 || write(fd, "0123456789", 10) != 10)
+        die("q");
+    check("ftruncate", ftruncate(fd, 4));
+    close(fd);
+    check("truncate", truncate("r", 5000));
+}
+
+int main(int argc, char **argv) {
+    const char *part = word(argc, argv, 2);
+    if (chdir(word(argc, argv, 1)) != 0)
+        die(argv[1]);
+    umask(022);
+    int folder = open(".", O_RDONLY | O_DIRECTORY);
+    if (strcmp(part, "make") == 0)
+        close(open("r", O_WRONLY | O_CREAT, 0644));
+    else if (strcmp(part, "removed") == 0)
+        removed(folder);
+    else if (strcmp(part, "renamed") == 0)
+        renamed(folder);
+    else if (strcmp(part, "truncated") == 0)
+        truncated();
+    else
+        die("no such part");
+    return 0;
+}
