@@ -94,6 +94,48 @@ pub(super) fn every(map: &MapHandle, take: &mut dyn FnMut(&[u8], &[u8])) -> Resu
     }
 }
 
+/// Removes the entries with these keys, one behind the other; one that is not there is no fault.
+///
+/// # Errors
+/// The kernel's, for the first key that could not be removed; the others are.
+pub(super) fn delete(map: &MapHandle, keys: &[u8]) -> Result<(), Error> {
+    let key_bytes = map.key_size() as usize;
+    let mut left = keys;
+    let mut failure = None;
+    while !left.is_empty() {
+        let all = u32::try_from(left.len() / key_bytes).unwrap_or(u32::MAX);
+        let mut count = all;
+        // SAFETY: there are `count` keys; no options.
+        let result = unsafe {
+            libbpf_sys::bpf_map_delete_batch(
+                map.as_fd().as_raw_fd(),
+                left.as_ptr().cast(),
+                &mut count,
+                std::ptr::null(),
+            )
+        };
+        if result == 0 {
+            break;
+        }
+        let number = -result;
+        if number != libc::EINTR {
+            if number != libc::ENOENT && failure.is_none() {
+                failure = Some(Error::Call {
+                    call: "removal from a BPF map",
+                    source: io::Error::from_raw_os_error(number),
+                });
+            }
+            // Behind those that it removed is the one that it could not.
+            count = count.saturating_add(1);
+        }
+        let done = usize::try_from(count.min(all)).unwrap_or(usize::MAX);
+        left = left
+            .get(done.saturating_mul(key_bytes)..)
+            .unwrap_or_default();
+    }
+    failure.map_or(Ok(()), Err)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +167,15 @@ mod tests {
         })
         .unwrap();
         assert_eq!((seen.len(), count), (4000, 4000));
+        // Some of the keys are not there.
+        let keys: Vec<u8> = (0..9000u32)
+            .filter(|key| key % 3 != 0)
+            .flat_map(u32::to_ne_bytes)
+            .collect();
+        delete(&map, &keys).unwrap();
+        delete(&map, &[]).unwrap();
+        let mut left = Vec::new();
+        every(&map, &mut |key, _| left.push(key.to_vec())).unwrap();
+        assert_eq!(left.len(), 4000usize.div_ceil(3));
     }
 }

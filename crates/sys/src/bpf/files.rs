@@ -222,17 +222,14 @@ impl Files {
                     if let Some(row) = self.row(&key, bytes, row, ticks) {
                         take(row);
                     }
-                    mine.push(bytes.to_vec());
+                    mine.extend_from_slice(bytes);
                 }
-                Some(key) if !self.is_live(key.run) => orphans.push(bytes.to_vec()),
+                Some(key) if !self.is_live(key.run) => orphans.extend_from_slice(bytes),
                 _ => {}
             },
         );
-        for key in mine.iter().chain(&orphans) {
-            // Fails only if another run cleared the same orphan.
-            let _ = self.used.maps.rows.delete(key);
-        }
-        read
+        mine.extend_from_slice(&orphans);
+        read.and(batch::delete(&self.used.maps.rows, &mine))
     }
 
     fn row(&self, key: &Key, bytes: &[u8], row: &[u8], ticks: Ticks) -> Option<FileRow> {

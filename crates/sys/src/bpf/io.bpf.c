@@ -77,6 +77,7 @@ __attribute__((noinline)) int find_runs(struct io_thread *thread)
 	process = bpf_map_lookup_elem(&processes, &key);
 	thread->times = 0;
 	thread->waits = 0;
+	thread->told = 0;
 	thread->runs[0] = 0;
 	if (!process)
 		return 0;

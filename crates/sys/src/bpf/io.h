@@ -54,32 +54,33 @@ struct exact_size {
 };
 
 struct row {
+	/* What most files need, together: in a table of many these are the cache lines touched. */
 	__u64 first_jiffies; /* 0: nothing is counted here */
 	__u64 last_jiffies;
+	__s64 size_last_bytes;
 	__u64 opens;
 	__u64 closes;
-	__u64 seeks;
 	__u64 reads;
-	__u64 writes;
 	__u64 bytes_read;
-	__u64 bytes_written;
-	__u64 failed;
-	__u64 time_ns; /* spent in calls, while somebody asks for it */
-	__s64 size_first_bytes;
-	__s64 size_last_bytes;
-	__u64 folder; /* told by an event_folder */
-	__u64 process_start_ns; /* CLOCK_BOOTTIME, as events have it */
 	__u32 flags;
 	__u32 mode;
-	__u32 special_device; /* of a device file */
-	__u32 magic; /* of the file system */
+	struct exact_size sizes[EXACT_SIZES];
+	__u64 writes;
+	__u64 bytes_written;
+	__u64 seeks;
+	__u64 failed;
+	__u64 time_ns; /* spent in calls, while somebody asks for it */
 	/* Pages of the page cache: filled by calls that read, made dirty by calls that write, and the
 	 * same by page faults on a mapping. */
 	__u32 pages_in;
 	__u32 pages_dirtied;
 	__u32 pages_mapped_in;
 	__u32 pages_mapped_dirtied;
-	struct exact_size sizes[EXACT_SIZES];
+	__s64 size_first_bytes;
+	__u64 folder; /* told by an event_folder */
+	__u64 process_start_ns; /* CLOCK_BOOTTIME, as events have it */
+	__u32 special_device; /* of a device file */
+	__u32 magic; /* of the file system */
 	char leaf[LEAF_BYTES_MAX]; /* last component, or the start of it; NUL if shorter */
 };
 

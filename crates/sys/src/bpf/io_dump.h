@@ -19,8 +19,8 @@ static __always_inline void dump_pages(struct seq_file *seq, struct io_thread *t
 	bpf_seq_write(seq, head, sizeof(*head));
 	bpf_seq_write(seq, (void *)&empty_row, __builtin_offsetof(struct row, pages_in));
 	bpf_seq_write(seq, counts, sizeof(counts));
-	bpf_seq_write(seq, (void *)&empty_row.sizes,
-		      sizeof(struct row) - __builtin_offsetof(struct row, sizes));
+	bpf_seq_write(seq, (void *)&empty_row.size_first_bytes,
+		      sizeof(struct row) - __builtin_offsetof(struct row, size_first_bytes));
 }
 
 SEC("iter/task")

@@ -131,8 +131,9 @@ __attribute__((noinline)) int tell_folder(struct io_thread *thread, __u64 id, __
 					  __u64 mount)
 {
 	__u8 known = 1;
+	bool lost = false;
 
-	if (!thread)
+	if (!thread || thread->told == id)
 		return 0;
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct folder_key key = {.run = thread->runs[i], .id = id};
@@ -145,11 +146,14 @@ __attribute__((noinline)) int tell_folder(struct io_thread *thread, __u64 id, __
 		run = io_run_of(key.run);
 		if (!run)
 			continue;
-		if (emit_folder(run, id, dentry, mount))
+		if (emit_folder(run, id, dentry, mount)) {
 			__sync_fetch_and_add(&run->folders_lost, 1);
-		else
+			lost = true;
+		} else {
 			bpf_map_update_elem(&io_folders, &key, &known, 0);
+		}
 	}
+	thread->told = lost ? 0 : id;
 	return 0;
 }
 

@@ -36,6 +36,7 @@ struct io_thread {
 	__u64 process_start_ns;
 	__u64 times; /* whether one of them asks for time */
 	__u64 waits; /* whether its process has yet to exec */
+	__u64 told; /* the folder that its runs were told of last */
 	struct io_pages pages;
 	struct io_slot slots[IO_SLOTS];
 };

@@ -148,17 +148,24 @@ static __always_inline void add_counts(struct row *sum, struct row *row)
 	}
 	sum->opens += row->opens;
 	sum->closes += row->closes;
-	sum->seeks += row->seeks;
 	sum->reads += row->reads;
-	sum->writes += row->writes;
 	sum->bytes_read += row->bytes_read;
-	sum->bytes_written += row->bytes_written;
-	sum->failed += row->failed;
-	sum->time_ns += row->time_ns;
-	sum->pages_in += row->pages_in;
-	sum->pages_dirtied += row->pages_dirtied;
-	sum->pages_mapped_in += row->pages_mapped_in;
-	sum->pages_mapped_dirtied += row->pages_mapped_dirtied;
+	/* The rest lies apart: do not touch it for nothing. */
+	if (row->writes) {
+		sum->writes += row->writes;
+		sum->bytes_written += row->bytes_written;
+	}
+	if (row->seeks | row->failed | row->time_ns) {
+		sum->seeks += row->seeks;
+		sum->failed += row->failed;
+		sum->time_ns += row->time_ns;
+	}
+	if (row->pages_in | row->pages_dirtied | row->pages_mapped_in | row->pages_mapped_dirtied) {
+		sum->pages_in += row->pages_in;
+		sum->pages_dirtied += row->pages_dirtied;
+		sum->pages_mapped_in += row->pages_mapped_in;
+		sum->pages_mapped_dirtied += row->pages_mapped_dirtied;
+	}
 	sum->flags |= row->flags & ~ROW_UNLINKED;
 }
 

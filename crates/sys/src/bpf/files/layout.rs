@@ -13,6 +13,8 @@ const EXACT_SIZES: usize = 8;
 /// Powers of two that a transfer's size can have: 0, 1, 2..3, 4..7, ... 1 GiB and more.
 const SIZE_CLASSES: usize = 32;
 const LEAF_BYTES: usize = 64;
+/// Where a row has its flags.
+const FLAGS: usize = 56;
 
 const CREATED: u32 = 1;
 const TRUNCATED: u32 = 2;
@@ -235,14 +237,18 @@ pub(super) fn decode_dumped(bytes: &[u8]) -> Option<([u64; RUNS_PER_PROCESS], Fi
 
 pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> Option<FileRow> {
     let mut reader = Reader(bytes);
-    let mut words = [0; 15];
-    for word in &mut words {
-        *word = reader.u64()?;
-    }
-    let [first, last, opens, closes, seeks, reads, writes, rest @ ..] = words;
-    let [bytes_read, bytes_written, failed, time_ns, rest @ ..] = rest;
-    let [size_first, size_last, folder, start_ns] = rest;
-    let flags = reader.u32()?;
+    let [first, last, size_last, opens, closes, reads, bytes_read] = words(&mut reader)?;
+    let (flags, mode) = (reader.u32()?, reader.u32()?);
+    let sizes = decode_sizes(&mut reader)?;
+    let [writes, bytes_written, seeks, failed, time_ns] = words(&mut reader)?;
+    let pages = PageCounts {
+        filled: reader.u32()?.into(),
+        dirtied: reader.u32()?.into(),
+        mapped_filled: reader.u32()?.into(),
+        mapped_dirtied: reader.u32()?.into(),
+    };
+    let [size_first, folder, start_ns] = words(&mut reader)?;
+    let (special_device, magic) = (reader.u32()?, reader.u32()?);
     let has = |flag| flags & flag != 0;
     Some(FileRow {
         file,
@@ -263,15 +269,11 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         size_last_bytes: size_last,
         folder,
         whole_name: has(WHOLE_NAME),
-        mode: reader.u32()?,
-        special_device: reader.u32()?,
-        magic: reader.u32()?,
-        pages: PageCounts {
-            filled: reader.u32()?.into(),
-            dirtied: reader.u32()?.into(),
-            mapped_filled: reader.u32()?.into(),
-            mapped_dirtied: reader.u32()?.into(),
-        },
+        leaf: until_nul(reader.take(LEAF_BYTES)?).to_vec(),
+        mode,
+        special_device,
+        magic,
+        pages,
         created: has(CREATED),
         truncated: has(TRUNCATED),
         mapped: has(MAPPED),
@@ -283,10 +285,18 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         ends_unknown: has(ENDS_UNKNOWN),
         opened_to_read: has(OPENED_TO_READ),
         opened_to_write: has(OPENED_TO_WRITE),
-        sizes: decode_sizes(&mut reader)?,
-        leaf: until_nul(reader.take(LEAF_BYTES)?).to_vec(),
+        sizes,
         classes: None,
     })
+}
+
+/// The next words.
+fn words<const N: usize>(reader: &mut Reader<'_>) -> Option<[u64; N]> {
+    let mut words = [0; N];
+    for word in &mut words {
+        *word = reader.u64()?;
+    }
+    Some(words)
 }
 
 fn decode_sizes(reader: &mut Reader<'_>) -> Option<Vec<ExactSize>> {
@@ -306,7 +316,7 @@ fn decode_sizes(reader: &mut Reader<'_>) -> Option<Vec<ExactSize>> {
 
 /// Whether a row has transfers in the table of classes.
 pub(super) fn has_classes(row: &[u8]) -> bool {
-    row.get(120..124)
+    row.get(FLAGS..FLAGS + 4)
         .and_then(|bytes| bytes.try_into().ok())
         .is_some_and(|bytes| u32::from_ne_bytes(bytes) & SIZES_LEFT != 0)
 }
