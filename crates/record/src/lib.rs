@@ -10,6 +10,7 @@ pub mod gpu;
 pub mod identity;
 pub mod limit;
 pub mod metric;
+pub mod named;
 pub mod quantity;
 pub mod report;
 pub mod sample;

@@ -2,6 +2,7 @@
 
 use crate::call::CallLine;
 use crate::file::FileSystemLine;
+use crate::named::NamedFile;
 use crate::unit::{Bytes, Nanos, Unit};
 use crate::value::{Field, Number};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
@@ -35,6 +36,12 @@ pub struct Report {
     pub exceeded: Vec<Exceeded>,
     /// What it used.
     pub usage: Usage,
+    /// The files that it was said to read (`--inputs`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<NamedFile>,
+    /// The files that it was said to write (`--outputs`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<NamedFile>,
     /// Containers that a daemon ran for the task: not in `usage`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub containers: Vec<Container>,
@@ -94,7 +101,7 @@ pub struct Task {
     pub labels: BTreeMap<String, String>,
     /// Which attempt this is, from 1.
     pub attempt: u32,
-    /// Size of the input, if told.
+    /// Size of the input, if told, or if all of it was named and there.
     pub inputs_bytes: Option<u64>,
     /// Container image, if known.
     pub image: Option<String>,

@@ -129,6 +129,8 @@ fn report() -> Report {
             source: "cgroup".into(),
         }],
         usage: usage(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
         gpus: Vec::new(),
         file_systems: Vec::new(),
         system_calls: Vec::new(),

@@ -126,6 +126,14 @@ pub struct WatchingArgs {
     /// Measure the disk space and files under DIR, however long that takes (repeatable)
     #[arg(long, value_name = "DIR")]
     pub measure_dir: Vec<PathBuf>,
+    /// Tell of FILE, which the task reads, what it was before the task: size, times, owner
+    /// (repeatable, one file each)
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Vec<PathBuf>,
+    /// Tell of FILE, which the task writes, what it was before and is after the task, and warn if
+    /// it is missing then (repeatable, one file each)
+    #[arg(long, value_name = "FILE")]
+    pub outputs: Vec<PathBuf>,
     /// Make no control group of our own
     #[arg(long)]
     pub no_cgroup: bool,
@@ -248,7 +256,7 @@ pub struct LabelArgs {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub attempt: u32,
-    /// Size of the task's input
+    /// Size of the task's input [default: that of all --inputs, if all are there]
     #[arg(long, value_name = "SIZE")]
     pub inputs_bytes: Option<String>,
 }

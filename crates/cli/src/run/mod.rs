@@ -18,6 +18,7 @@ mod gpu;
 mod hold;
 mod introductions;
 mod monitor;
+mod named;
 mod notifier;
 mod pace;
 mod paper;

@@ -5,6 +5,7 @@ use super::ending::{Action, Ending, Reason};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
+use super::named;
 use super::paper::Paper;
 use super::task::{Happened, Task};
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
@@ -393,6 +394,7 @@ impl<'a> Monitor<'a> {
             .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
         self.hold.containers.look(now, &mut self.facts);
         self.hold.last_look(now, &mut self.eyes, self.options);
+        named::last_look(&mut self.facts);
         self.facts.launcher = self.task.launcher_usage();
         let outcome = Outcome {
             end,

@@ -8,6 +8,7 @@ mod files;
 pub mod gpu;
 pub mod headline;
 pub mod limits;
+mod named;
 mod network;
 pub mod report;
 pub mod rows;

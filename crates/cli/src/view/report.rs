@@ -7,6 +7,7 @@ use super::files;
 use super::gpu;
 use super::headline::{Departure, headline, is_failure};
 use super::limits;
+use super::named;
 use super::network;
 use super::rows::{LABEL_WIDTH, Row};
 use super::style::{Role, Style, cut, printable};
@@ -134,6 +135,7 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows.extend(network::row(report, marks));
     rows.extend(gpu::rows(report, marks));
     rows.extend(containers::rows(report, marks));
+    rows.extend(named::rows(report));
     rows.extend(survivors(extra));
     rows
 }

@@ -27,6 +27,7 @@ mod harness;
 mod io;
 mod limits;
 mod memory;
+mod named;
 mod output;
 mod signals;
 mod sockets;
