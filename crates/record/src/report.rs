@@ -48,6 +48,9 @@ pub struct Report {
     /// What it used of each GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
+    /// The measured folders by file system, the largest first (`--follow-mounts`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub footprint: Vec<FootprintLine>,
     /// What it did on each file system, the busiest first (level io).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<FileSystemLine>,
@@ -68,6 +71,19 @@ pub struct Container {
     /// The command line of its first process.
     pub command: Vec<String>,
     /// What its control group used, as far as it could be read before it was removed.
+    pub usage: Usage,
+}
+
+/// What the measured folders hold on one file system.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FootprintLine {
+    /// Its device, `MAJOR:MINOR`; `others` for those without a line.
+    pub device: String,
+    /// Where it is mounted, if that is known.
+    pub mount: Option<String>,
+    /// Its type, if that is known.
+    pub kind: Option<String>,
+    /// `footprint_peak` and `files_peak` of this one; its peaks may be of other instants.
     pub usage: Usage,
 }
 

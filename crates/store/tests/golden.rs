@@ -132,6 +132,7 @@ fn report() -> Report {
         inputs: Vec::new(),
         outputs: Vec::new(),
         gpus: Vec::new(),
+        footprint: Vec::new(),
         file_systems: Vec::new(),
         system_calls: Vec::new(),
         monitor: Monitor {

@@ -102,6 +102,8 @@ pub struct RunOptions {
     pub interval: Nanos,
     /// Folders whose footprint was asked for.
     pub measure_dirs: Vec<PathBuf>,
+    /// Whether what is mounted below them is measured too.
+    pub follow_mounts: bool,
     /// Files that it was said to read.
     pub named_inputs: Vec<NamedPath>,
     /// Files that it was said to write.
@@ -252,6 +254,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         mechanism,
         interval: interval(&args.watching.interval)?,
         measure_dirs: args.watching.measure_dir,
+        follow_mounts: args.watching.follow_mounts,
         named_inputs: named::check("--inputs", NamedPath::all(args.watching.inputs))?,
         named_outputs: named::check("--outputs", NamedPath::all(args.watching.outputs))?,
         cgroup: !args.watching.no_cgroup,

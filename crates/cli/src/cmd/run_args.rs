@@ -126,6 +126,9 @@ pub struct WatchingArgs {
     /// Measure the disk space and files under DIR, however long that takes (repeatable)
     #[arg(long, value_name = "DIR")]
     pub measure_dir: Vec<PathBuf>,
+    /// Measure what is mounted below the measured folders too, and tell the space by file system
+    #[arg(long)]
+    pub follow_mounts: bool,
     /// Tell of FILE, which the task reads, what it was before the task: size, times, owner
     /// (repeatable, one file each)
     #[arg(long, value_name = "FILE")]

@@ -116,6 +116,7 @@ impl Facts {
             outputs: Vec::new(),
             containers: Vec::new(),
             gpus: Vec::new(),
+            footprint: Vec::new(),
             file_systems: Vec::new(),
             system_calls: Vec::new(),
             monitor,

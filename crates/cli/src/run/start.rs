@@ -77,6 +77,7 @@ fn asks_for_watching(options: &RunOptions) -> bool {
         || options.mechanism.is_some()
         || !options.limits.is_empty()
         || !options.measure_dirs.is_empty()
+        || options.follow_mounts
         || !options.named_inputs.is_empty()
         || !options.named_outputs.is_empty()
 }

@@ -14,6 +14,7 @@ pub mod report;
 pub mod rows;
 #[cfg(test)]
 mod sample;
+mod space;
 pub mod status;
 pub mod stdout;
 pub mod style;

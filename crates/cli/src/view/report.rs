@@ -10,6 +10,7 @@ use super::limits;
 use super::named;
 use super::network;
 use super::rows::{LABEL_WIDTH, Row};
+use super::space;
 use super::style::{Role, Style, cut, printable};
 use record::file::FileLine;
 use record::quantity;
@@ -132,6 +133,7 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows.extend(cpu(report, marks));
     rows.extend(memory(report, marks));
     rows.extend(counts(report, marks));
+    rows.extend(space::rows(report, marks));
     rows.extend(network::row(report, marks));
     rows.extend(gpu::rows(report, marks));
     rows.extend(containers::rows(report, marks));

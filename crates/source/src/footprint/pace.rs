@@ -2,11 +2,9 @@
 //! that walking stays below 5 %, nor before the task has grown by an eighth of its age, up to a
 //! quarter of a second. Walks that nobody asked for and that find the same again become rarer.
 
-use super::walk::{Walk, Walked};
+use super::walk::{Plan, Walk, Walked};
 use record::unit::Nanos;
 use std::io;
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// The pause after a walk, in durations of that walk.
 const PAUSE_FACTOR: u64 = 20;
@@ -20,9 +18,7 @@ const SAME_MAX: u32 = 4;
 /// Walks the same folders again and again, one walk at a time.
 #[derive(Debug)]
 pub struct Footprint {
-    dirs: Vec<PathBuf>,
-    budget: Option<Duration>,
-    exclude: Vec<(u64, u64)>,
+    plan: Plan,
     walk: Option<Walk>,
     not_before: Nanos,
     /// The first tick.
@@ -33,13 +29,10 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Measures `dirs` within `budget` a walk, leaving out `exclude` (device, inode). Nothing
-    /// starts yet.
-    pub fn new(dirs: Vec<PathBuf>, budget: Option<Duration>, exclude: Vec<(u64, u64)>) -> Self {
+    /// Measures what `plan` says, again and again. Nothing starts yet.
+    pub fn new(plan: Plan) -> Self {
         Self {
-            dirs,
-            budget,
-            exclude,
+            plan,
             walk: None,
             not_before: Nanos(0),
             start: None,
@@ -50,8 +43,8 @@ impl Footprint {
 
     /// Leaves out one more file (device, inode) from the next walk on.
     pub fn exclude(&mut self, file: (u64, u64)) {
-        if !self.exclude.contains(&file) {
-            self.exclude.push(file);
+        if !self.plan.exclude.contains(&file) {
+            self.plan.exclude.push(file);
         }
     }
 
@@ -74,7 +67,7 @@ impl Footprint {
         self.walk = None;
         if let Ok(Some(walked)) = &result {
             let found = (walked.bytes().0, walked.files());
-            let same = self.budget.is_some() && found == self.found;
+            let same = self.plan.budget.is_some() && found == self.found;
             self.same = if same { self.same + 1 } else { 0 };
             self.found = found;
             self.not_before = next_start(now, walked.took, now.since(start), self.same);
@@ -88,8 +81,7 @@ impl Footprint {
     /// That no thread could be made.
     pub fn start(&mut self) -> io::Result<()> {
         if self.walk.is_none() {
-            let (dirs, exclude) = (self.dirs.clone(), self.exclude.clone());
-            self.walk = Some(Walk::start(dirs, self.budget, exclude)?);
+            self.walk = Some(Walk::start(self.plan.clone())?);
         }
         Ok(())
     }
@@ -141,7 +133,11 @@ mod tests {
         let name = format!("plimsoll-pace-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&dir).unwrap();
-        let mut footprint = Footprint::new(vec![dir.clone()], None, Vec::new());
+        let dirs = vec![dir.clone()];
+        let mut footprint = Footprint::new(Plan {
+            dirs,
+            ..Plan::default()
+        });
         let now = Nanos(1000);
         assert_eq!(footprint.tick(now).unwrap(), None);
         let walked = finish(&mut footprint, now);
