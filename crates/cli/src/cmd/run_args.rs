@@ -38,6 +38,7 @@ Examples:
   plimsoll run --limit memory=4GiB,wall=2h -- ./simulate --steps 1000
   plimsoll run --output run1 --with processes,series python3 train.py
   plimsoll run --level io --output run1 -- ./convert in.nc out.nc
+  plimsoll run --inputs in.nc --outputs out.nc -- ./convert in.nc out.nc
   plimsoll run --format nextflow-trace=.command.trace -- bash .command.sh
   plimsoll run --format json=fd:3 --format text ./job 3>report.json
   plimsoll run --append all.jsonl --category align --quiet bwa mem ref.fa r.fq

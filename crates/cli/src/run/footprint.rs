@@ -79,6 +79,19 @@ impl Folders {
         })
     }
 
+    /// When walks that were asked for want a look. The others go with the passes over the task.
+    pub(crate) fn next(&self, now: Nanos) -> Option<Nanos> {
+        let asked = self.footprint.as_ref().filter(|_| self.asked);
+        asked.map(|footprint| footprint.due(now))
+    }
+
+    /// Looks at walks that were asked for, if it is time.
+    pub(crate) fn look(&mut self, now: Nanos, tree: &mut Tree) {
+        if self.asked {
+            self.sample(now, tree);
+        }
+    }
+
     /// Collects what a walk found and starts the next one if its time has come.
     pub(crate) fn sample(&mut self, now: Nanos, tree: &mut Tree) {
         let Some(footprint) = &mut self.footprint else {

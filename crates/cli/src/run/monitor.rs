@@ -110,6 +110,7 @@ impl<'a> Monitor<'a> {
             let now = Nanos(sys::clock::boot());
             self.eyes
                 .look(now, &mut self.task, &mut self.hold, &mut self.facts);
+            self.hold.folders.look(now, &mut self.eyes.tree);
             self.hear_of_adopted();
             self.enforce(now);
             self.paper
@@ -143,6 +144,7 @@ impl<'a> Monitor<'a> {
         let due = [
             self.eyes.next(now),
             self.hold.next(now),
+            self.hold.folders.next(now),
             self.hold.containers.next(&self.facts.clients),
             self.ending.next(now),
             self.paper.next(),

@@ -5,7 +5,7 @@ use crate::harness::process::is_root;
 use crate::harness::run::Run;
 use crate::harness::{skip, words};
 use record::report::Usage;
-use record::value::Field;
+use record::value::{Field, Method};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -136,5 +136,43 @@ fn mounts_are_followed_where_that_is_asked_for() {
             "{}",
             done.context()
         );
+    }
+}
+
+/// 40 MiB in new files, of which 30 are deleted and one has a second name, and a file of 1 GiB that
+/// is a hole but for its end: the peak is what lay there at once, whatever watches the task.
+#[test]
+fn the_peak_is_what_lay_there_at_once() {
+    let script = "for n in 1 2 3 4; do head -c 10485760 /dev/zero >$n; done; ln 4 link; \
+                  truncate -s 1G hole; echo end >>hole; sleep 0.4; rm 1 2 3; sleep 0.1";
+    for (mechanism, level) in [
+        (Mechanism::Default, &[][..]),
+        (Mechanism::Default, &["--level", "io"]),
+        (Mechanism::Procfs, &[]),
+        (Mechanism::Preload, &[]),
+    ] {
+        let run = Run::watched(mechanism, words!["/bin/sh", "-c", script]).options(level);
+        let cwd = run.path("cwd");
+        let run = run.options(["--measure-dir".as_ref(), cwd.as_os_str()]);
+        let done = run.finish();
+        done.expect_status(0);
+        let report = done.report();
+        let whole = |name: &str| report.usage.get(name).and_then(Field::whole).unwrap();
+        let blocks = |name: &str| fs::symlink_metadata(cwd.join(name)).unwrap().blocks() * 512;
+        let truth = 4 * blocks("4") + blocks("hole") + blocks(".");
+        let peak = whole("footprint_peak");
+        // Blocks may be set aside for a file that grows.
+        assert!(
+            (truth..truth + truth / 50).contains(&peak),
+            "{peak} for {truth}"
+        );
+        assert_eq!(whole("files_peak"), 5, "{}", done.context());
+        let method = &report
+            .usage
+            .get("footprint_peak")
+            .and_then(Field::value)
+            .unwrap()
+            .method;
+        assert!(matches!(method, Method::Sampled { .. }), "{method:?}");
     }
 }

@@ -12,6 +12,10 @@ const PAUSE_FACTOR: u64 = 20;
 /// folder costs less than the thread it runs in.
 const AGE_FRACTION: u64 = 8;
 const PAUSE_MIN: [Nanos; 2] = [Nanos::from_millis(10), Nanos::from_millis(250)];
+/// A walk under way is asked for its result no sooner than this after it began, then after this
+/// fraction of its age each.
+const ASK_MIN: Nanos = Nanos::from_millis(1);
+const ASK_FRACTION: u64 = 8;
 /// Each walk within a budget that finds what the last one found doubles that, so many times.
 const SAME_MAX: u32 = 4;
 
@@ -20,6 +24,9 @@ const SAME_MAX: u32 = 4;
 pub struct Footprint {
     plan: Plan,
     walk: Option<Walk>,
+    /// When it began, and how long the last one took.
+    began: Nanos,
+    took: Nanos,
     not_before: Nanos,
     /// The first tick.
     start: Option<Nanos>,
@@ -34,6 +41,8 @@ impl Footprint {
         Self {
             plan,
             walk: None,
+            began: Nanos(0),
+            took: Nanos(0),
             not_before: Nanos(0),
             start: None,
             found: (0, 0),
@@ -57,6 +66,7 @@ impl Footprint {
         let Some(walk) = &mut self.walk else {
             if now >= self.not_before {
                 self.start()?;
+                self.began = now;
             }
             return Ok(None);
         };
@@ -70,6 +80,7 @@ impl Footprint {
             let same = self.plan.budget.is_some() && found == self.found;
             self.same = if same { self.same + 1 } else { 0 };
             self.found = found;
+            self.took = walked.took;
             self.not_before = next_start(now, walked.took, now.since(start), self.same);
         }
         result
@@ -89,6 +100,17 @@ impl Footprint {
     /// Whether a walk is under way.
     pub fn is_walking(&self) -> bool {
         self.walk.is_some()
+    }
+
+    /// When the next [`Footprint::tick`] has something to do: the walk under way should have ended,
+    /// or the next one may start.
+    pub fn due(&self, now: Nanos) -> Nanos {
+        if self.walk.is_none() {
+            return self.not_before;
+        }
+        let usual = self.began.plus(self.took.max(ASK_MIN));
+        let again = Nanos(now.since(self.began).0 / ASK_FRACTION).max(ASK_MIN);
+        if usual > now { usual } else { now.plus(again) }
     }
 
     /// Entries seen so far by the walk under way; `None` without one.
@@ -139,9 +161,14 @@ mod tests {
             ..Plan::default()
         });
         let now = Nanos(1000);
+        assert_eq!(footprint.due(now), Nanos(0));
         assert_eq!(footprint.tick(now).unwrap(), None);
+        assert_eq!(footprint.due(now), now.plus(ASK_MIN));
+        let late = now.plus(Nanos::from_secs(80));
+        assert_eq!(footprint.due(late), late.plus(Nanos::from_secs(10)));
         let walked = finish(&mut footprint, now);
         let due = next_start(now, walked.took, Nanos(0), 0);
+        assert_eq!(footprint.due(now), due);
         assert_eq!(footprint.tick(Nanos(due.0 - 1)).unwrap(), None);
         assert!(!footprint.is_walking());
         footprint.tick(due).unwrap();
