@@ -11,6 +11,7 @@ pub mod identity;
 pub mod limit;
 pub mod metric;
 pub mod name;
+pub mod named;
 pub mod quantity;
 pub mod report;
 pub mod sample;

@@ -2,6 +2,7 @@
 
 use crate::call::CallLine;
 use crate::file::FileSystemLine;
+use crate::named::NamedFile;
 use crate::unit::{Bytes, Nanos, Unit};
 use crate::value::{Field, Number};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
@@ -35,12 +36,21 @@ pub struct Report {
     pub exceeded: Vec<Exceeded>,
     /// What it used.
     pub usage: Usage,
+    /// The files that it was said to read (`--inputs`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<NamedFile>,
+    /// The files that it was said to write (`--outputs`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<NamedFile>,
     /// Containers that a daemon ran for the task: not in `usage`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub containers: Vec<Container>,
     /// What it used of each GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
+    /// The measured folders by file system, the largest first (`--follow-mounts`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub footprint: Vec<FootprintLine>,
     /// What it did on each file system, the busiest first (level io).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<FileSystemLine>,
@@ -61,6 +71,19 @@ pub struct Container {
     /// The command line of its first process.
     pub command: Vec<String>,
     /// What its control group used, as far as it could be read before it was removed.
+    pub usage: Usage,
+}
+
+/// What the measured folders hold on one file system.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FootprintLine {
+    /// Its device, `MAJOR:MINOR`; `others` for those without a line.
+    pub device: String,
+    /// Where it is mounted, if that is known.
+    pub mount: Option<String>,
+    /// Its type, if that is known.
+    pub kind: Option<String>,
+    /// `footprint_peak` and `files_peak` of this one; its peaks may be of other instants.
     pub usage: Usage,
 }
 
@@ -94,7 +117,7 @@ pub struct Task {
     pub labels: BTreeMap<String, String>,
     /// Which attempt this is, from 1.
     pub attempt: u32,
-    /// Size of the input, if told.
+    /// Size of the input, if told, or if all of it was named and there.
     pub inputs_bytes: Option<u64>,
     /// Container image, if known.
     pub image: Option<String>,

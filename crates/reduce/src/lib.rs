@@ -29,6 +29,7 @@ mod resident;
 pub mod series;
 pub mod settings;
 pub mod sockets;
+pub mod space;
 mod spent;
 pub mod summary;
 mod told;

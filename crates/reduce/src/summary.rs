@@ -6,7 +6,7 @@ use crate::series::Series;
 use crate::settings::End;
 use crate::top::TopProcess;
 use crate::tree::Tree;
-use record::report::{Gpu, Usage};
+use record::report::{FootprintLine, Gpu, Usage};
 
 /// A process that outlived the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Summary {
     pub usage: Usage,
     /// The same by GPU, for those that the task used.
     pub gpus: Vec<Gpu>,
+    /// The measured folders by file system, if that was told.
+    pub footprint: Vec<FootprintLine>,
     /// A line for each process, identical ones folded beyond the bound; empty unless asked for.
     pub processes: Lines,
     /// Processes without a line of their own.
@@ -58,6 +60,7 @@ impl Tree {
         Summary {
             usage,
             gpus: self.gpu_reports(end.at.since(self.start)),
+            footprint: self.footprint_lines(),
             folded: processes.folded(),
             processes,
             notes,

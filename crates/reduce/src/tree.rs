@@ -13,6 +13,7 @@ use crate::pass::{Pass, Peak, Peaks};
 use crate::resident::Resident;
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
 use crate::settings::{End, KernelCounts, SeriesKind, Settings};
+use crate::space::Spaces;
 use crate::spent::Spent;
 use crate::told::Footprint;
 use crate::top::Top;
@@ -71,6 +72,7 @@ pub struct Tree {
     /// Whether any process was ever read while it lived.
     pub(crate) read_any: bool,
     pub(crate) footprint: Footprint,
+    pub(crate) spaces: Spaces,
     pub(crate) files: Option<FileTotals>,
     pub(crate) gpus: Gpus,
     pub(crate) reasons: BTreeMap<&'static str, Absent>,
@@ -118,6 +120,7 @@ impl Tree {
             io_unseen: None,
             read_any: false,
             footprint: Footprint::default(),
+            spaces: Spaces::default(),
             files: None,
             gpus: Gpus::default(),
             reasons: BTreeMap::new(),

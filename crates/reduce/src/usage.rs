@@ -162,7 +162,7 @@ impl Tree {
         }
     }
 
-    fn walked(&self, m: &Metric, peak: Peak) -> Field {
+    pub(crate) fn walked(&self, m: &Metric, peak: Peak) -> Field {
         let Some(value) = peak.value else {
             let reason = self.reasons.get(m.name).copied();
             return Field::absent(reason.unwrap_or(Absent::Off));

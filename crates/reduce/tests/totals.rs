@@ -8,6 +8,7 @@ use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Method};
 use reduce::settings::KernelCounts;
 use reduce::settings::Mechanism::{Bpf, Connector, Procfs, Ptrace, Taskstats};
+use reduce::space::Space;
 use scene::*;
 
 #[test]
@@ -334,6 +335,55 @@ fn folders_carry_their_own_provenance() {
         method(&task.usage(&end(4000, None)), "footprint_peak"),
         LOWER
     );
+}
+
+#[test]
+fn each_file_system_has_its_own_peaks() {
+    let mut task = tree(Bpf);
+    let on = |device: &str, bytes, files| Space {
+        device: device.to_owned(),
+        mount: Some(format!("/{device}")),
+        kind: None,
+        bytes: Bytes(bytes),
+        files,
+    };
+    let mut walk = |at, found: &[Space]| {
+        let sum = |of: fn(&Space) -> u64| found.iter().map(of).sum();
+        task.footprint(
+            ms(at),
+            Bytes(sum(|one| one.bytes.0)),
+            sum(|one| one.files),
+            true,
+        );
+        task.footprint_by_system(ms(at), found);
+    };
+    walk(1000, &[on("8:1", 100, 9)]);
+    walk(2000, &[on("8:1", 500, 5), on("0:44", 700, 1)]);
+    walk(3000, &[on("8:1", 300, 3)]);
+    let many: Vec<_> = (0..300).map(|n| on(&format!("1:{n}"), 2, 1)).collect();
+    walk(4000, &many);
+    walk(5000, &many[298..]);
+    let summary = task.finish(&end(6000, None));
+    assert_eq!(whole(&summary.usage, "footprint_peak"), 1200);
+    let lines = &summary.footprint;
+    let told = |index: usize, name| {
+        (
+            lines[index].device.as_str(),
+            whole(&lines[index].usage, name),
+        )
+    };
+    assert_eq!(told(0, "footprint_peak"), ("0:44", 700));
+    assert_eq!(told(1, "footprint_peak"), ("8:1", 500));
+    assert_eq!(told(1, "files_peak"), ("8:1", 9));
+    assert_eq!(lines[1].mount.as_deref(), Some("/8:1"));
+    let period_ns = Nanos::from_secs(1);
+    assert_eq!(
+        method(&lines[0].usage, "files_peak"),
+        Method::Sampled { period_ns }
+    );
+    // 256 have a line of their own, the other 46 are one.
+    assert_eq!(lines.len(), 257);
+    assert_eq!(told(256, "footprint_peak"), ("others", 92));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Kernel state to records: `query/` reads, `notify/` is told, `interpose/` sees files, `follow/`
 //! finds the task's processes, `group/` and `footprint/` read its control group and its folders,
-//! `context/` names its job.
+//! `stat` looks at files that were named, `context/` names its job.
 
 pub mod context;
 pub mod error;
@@ -11,5 +11,6 @@ pub mod interpose;
 pub mod notify;
 pub mod query;
 pub mod root;
+pub mod stat;
 
 pub use error::Error;

@@ -129,7 +129,10 @@ fn report() -> Report {
             source: "cgroup".into(),
         }],
         usage: usage(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
         gpus: Vec::new(),
+        footprint: Vec::new(),
         file_systems: Vec::new(),
         system_calls: Vec::new(),
         monitor: Monitor {

@@ -64,6 +64,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "formats",
             "run_args",
             "limits",
+            "named",
             "statuses",
         ],
     },

@@ -8,6 +8,7 @@ pub mod formats;
 pub mod limits;
 pub mod man;
 pub mod metrics;
+pub mod named;
 pub mod run;
 pub mod run_args;
 pub mod statuses;

@@ -2,6 +2,7 @@
 
 use super::formats::{self, AskedFormat, Capture, Destination, Kind};
 use super::limits::{self, AskedLimit};
+use super::named::{self, NamedPath};
 use super::run_args::{self, CompatWord, DeathWord, LevelWord, MechanismWord, RunArgs, WithWord};
 use super::statuses::{Compat, cctools};
 use super::{Status, Verb};
@@ -101,6 +102,12 @@ pub struct RunOptions {
     pub interval: Nanos,
     /// Folders whose footprint was asked for.
     pub measure_dirs: Vec<PathBuf>,
+    /// Whether what is mounted below them is measured too.
+    pub follow_mounts: bool,
+    /// Files that it was said to read.
+    pub named_inputs: Vec<NamedPath>,
+    /// Files that it was said to write.
+    pub named_outputs: Vec<NamedPath>,
     /// Whether a control group may be made.
     pub cgroup: bool,
     /// `PREFIX` of the files to write, `.json` cut off.
@@ -247,6 +254,9 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         mechanism,
         interval: interval(&args.watching.interval)?,
         measure_dirs: args.watching.measure_dir,
+        follow_mounts: args.watching.follow_mounts,
+        named_inputs: named::check("--inputs", NamedPath::all(args.watching.inputs))?,
+        named_outputs: named::check("--outputs", NamedPath::all(args.watching.outputs))?,
         cgroup: !args.watching.no_cgroup,
         output,
         with_processes: args.report.with.contains(&WithWord::Processes),
@@ -601,6 +611,33 @@ mod tests {
         assert!(parse("--output r --with files x").is_err());
         assert!(parse("--level io --output r --with files,series x").is_ok());
         assert!(parse("--level io --max-files 0 x").is_err());
+    }
+
+    #[test]
+    fn files_are_named_one_by_one() {
+        let got = parse_os(
+            [
+                "--inputs",
+                "a, b",
+                "--inputs",
+                "c=d",
+                "--outputs=o",
+                "x",
+                "y",
+            ]
+            .map(OsString::from)
+            .into(),
+        )
+        .unwrap();
+        let names = |files: &[NamedPath]| files.iter().map(|one| one.name.clone()).collect();
+        let inputs: Vec<String> = names(&got.named_inputs);
+        let outputs: Vec<String> = names(&got.named_outputs);
+        assert_eq!(
+            (inputs, outputs),
+            (vec!["a, b".into(), "c=d".into()], vec!["o".into()])
+        );
+        assert_eq!(got.command, words("x y"));
+        assert!(parse("--inputs= x").is_err());
     }
 
     #[test]

@@ -38,6 +38,7 @@ Examples:
   plimsoll run --limit memory=4GiB,wall=2h -- ./simulate --steps 1000
   plimsoll run --output run1 --with processes,series python3 train.py
   plimsoll run --level io --output run1 -- ./convert in.nc out.nc
+  plimsoll run --inputs in.nc --outputs out.nc -- ./convert in.nc out.nc
   plimsoll run --format nextflow-trace=.command.trace -- bash .command.sh
   plimsoll run --format json=fd:3 --format text ./job 3>report.json
   plimsoll run --append all.jsonl --category align --quiet bwa mem ref.fa r.fq
@@ -126,6 +127,17 @@ pub struct WatchingArgs {
     /// Measure the disk space and files under DIR, however long that takes (repeatable)
     #[arg(long, value_name = "DIR")]
     pub measure_dir: Vec<PathBuf>,
+    /// Measure what is mounted below the measured folders too, and tell the space by file system
+    #[arg(long)]
+    pub follow_mounts: bool,
+    /// Tell of FILE, which the task reads, what it was before the task: size, times, owner
+    /// (repeatable, one file each)
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Vec<PathBuf>,
+    /// Tell of FILE, which the task writes, what it was before and is after the task, and warn if
+    /// it is missing then (repeatable, one file each)
+    #[arg(long, value_name = "FILE")]
+    pub outputs: Vec<PathBuf>,
     /// Make no control group of our own
     #[arg(long)]
     pub no_cgroup: bool,
@@ -248,7 +260,7 @@ pub struct LabelArgs {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub attempt: u32,
-    /// Size of the task's input
+    /// Size of the task's input [default: that of all --inputs, if all are there]
     #[arg(long, value_name = "SIZE")]
     pub inputs_bytes: Option<String>,
 }

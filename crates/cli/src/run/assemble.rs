@@ -97,6 +97,7 @@ pub(crate) fn assemble(
     report.usage = summary.usage.clone();
     report.containers = hold.containers.report();
     report.gpus = summary.gpus.clone();
+    report.footprint.clone_from(&summary.footprint);
     report.monitor = monitor(&facts, &summary, events_lost);
     let mut extra = extra(&facts, &summary, &outcome);
     if let Some(files) = &files {
@@ -277,6 +278,7 @@ pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold
     };
     report.usage = eyes.tree.usage(&end);
     report.gpus = eyes.tree.gpu_reports(now.since(facts.start));
+    report.footprint = eyes.tree.footprint_lines();
     report.monitor.events_lost = eyes.tree.events_lost();
     report
 }

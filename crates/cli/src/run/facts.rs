@@ -1,6 +1,7 @@
 //! What a report says besides measurements: who, what, where, when, asked for and provided.
 
 use super::containers::{Client, State};
+use super::named::Outputs;
 use super::person;
 use crate::cmd::run::{Level, RunOptions};
 use crate::view::headline::Departure;
@@ -54,6 +55,8 @@ pub(crate) struct Facts {
     pub(crate) oom: OomKills,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
+    /// The outputs that were named, to be looked at once more.
+    pub(crate) outputs: Outputs,
     /// How much the library saw that counts files, if it did.
     pub(crate) library_saw: Option<Seen>,
     /// Nodes of the scheduler's job, if told; 1 outside of any.
@@ -88,11 +91,8 @@ impl Facts {
                 },
             );
         }
-        let limits = options
-            .limits
-            .iter()
-            .map(|asked| limit_set(&asked.limit))
-            .collect();
+        let limits = options.limits.iter();
+        let limits = limits.map(|asked| limit_set(&asked.limit)).collect();
         let monitor = report::Monitor {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             level: "query".to_owned(),
@@ -112,8 +112,11 @@ impl Facts {
             limits,
             exceeded: Vec::new(),
             usage: report::Usage::default(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
             containers: Vec::new(),
             gpus: Vec::new(),
+            footprint: Vec::new(),
             file_systems: Vec::new(),
             system_calls: Vec::new(),
             monitor,
@@ -127,6 +130,7 @@ impl Facts {
             footprint_absent: None,
             oom: surroundings.oom,
             launcher: Usage::default(),
+            outputs: Outputs::default(),
             library_saw: None,
             nodes,
             real_offset,

@@ -2,8 +2,8 @@
 
 use super::calls::Calls;
 use super::facts::Facts;
-use super::names::Names;
 use super::notifier::Notifier;
+use super::real_paths::RealPaths;
 use crate::cmd::run::{Level, Mechanism, RunOptions};
 use crate::view::amount;
 use anyhow::{Context, Result, bail};
@@ -28,7 +28,7 @@ use std::path::Path;
 pub(crate) struct Files {
     seen: Seen,
     table: FileTable,
-    names: Names,
+    real_paths: RealPaths,
     calls: Calls,
 }
 
@@ -60,7 +60,7 @@ impl Files {
         Ok(Self {
             seen,
             table: FileTable::new(usize::try_from(options.files_max).unwrap_or(usize::MAX)),
-            names: Names::default(),
+            real_paths: RealPaths::default(),
             calls: Calls::default(),
         })
     }
@@ -167,8 +167,8 @@ impl Files {
 
     /// Takes what was told.
     pub(crate) fn read(&mut self, facts: &mut Facts) {
-        let (table, names) = (&mut self.table, &mut self.names);
-        let mut take = |event| take(table, names, event);
+        let (table, paths) = (&mut self.table, &mut self.real_paths);
+        let mut take = |event| take(table, paths, event);
         let read = match &mut self.seen {
             Seen::Nothing => Ok(()),
             #[cfg(feature = "bpf")]
@@ -190,8 +190,8 @@ impl Files {
         #[cfg(not(feature = "bpf"))]
         let _ = alive;
         let mut table = std::mem::take(&mut self.table);
-        let names = &mut self.names;
-        let mut taken = |event| take(&mut table, names, event);
+        let paths = &mut self.real_paths;
+        let mut taken = |event| take(&mut table, paths, event);
         let (read, rest) = match &mut self.seen {
             Seen::Nothing => return None,
             #[cfg(feature = "bpf")]
@@ -250,11 +250,11 @@ fn unread(error: source::Error) -> String {
     format!("files could not be read: {}", super::chain(&error.into()))
 }
 
-fn take(table: &mut FileTable, names: &mut Names, event: FileEvent) {
+fn take(table: &mut FileTable, paths: &mut RealPaths, event: FileEvent) {
     match event {
         FileEvent::Pages(pages) => table.pages(&pages),
         FileEvent::Name(name) => {
-            let mut real = |path: &NamePath| table.path_of(path).map(|path| names.real(path));
+            let mut real = |path: &NamePath| table.path_of(path).map(|path| paths.real(path));
             let (path, to) = (real(&name.path), name.to.as_ref().map(&mut real));
             match (path, to) {
                 (Some(path), to @ (None | Some(Some(_)))) => table.name(&Name {

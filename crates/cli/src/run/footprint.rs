@@ -5,8 +5,13 @@ use crate::cmd::run::RunOptions;
 use anyhow::{Context, Result, bail};
 use record::limit::Resource;
 use record::unit::Nanos;
+use reduce::space::Space;
 use reduce::tree::Tree;
-use source::footprint::{Footprint, Leave, leave_alone};
+use source::footprint::{self, Footprint, Leave, Plan, leave_alone};
+use source::query::proc_pid_mountinfo;
+use source::root::Root;
+use source::stat;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
@@ -20,6 +25,8 @@ const FIRST_LOOK: Duration = Duration::from_millis(500);
 const STANDSTILL: Duration = Duration::from_secs(5);
 /// How long the end of a run waits for one that nobody asked for.
 const LAST_UNASKED: Duration = Duration::from_millis(10);
+/// File systems whose names are kept from walk to walk.
+const MOUNTS_MAX: usize = 1024;
 /// A look at a walk under way.
 const STEP: Duration = Duration::from_millis(1);
 
@@ -27,6 +34,8 @@ const STEP: Duration = Duration::from_millis(1);
 pub(crate) struct Folders {
     footprint: Option<Footprint>,
     asked: bool,
+    /// The file systems that were met, by device and folder: where they are mounted, their types.
+    mounts: HashMap<(u64, PathBuf), (Option<String>, Option<String>)>,
     /// Walks that were told.
     walked: bool,
     /// Why the walks stopped.
@@ -46,18 +55,41 @@ impl Folders {
         for dir in &options.measure_dirs {
             dirs.push(folder(dir, facts)?);
         }
-        let asked = !dirs.is_empty() || limited(Resource::Footprint) || limited(Resource::Files);
+        let asked = !dirs.is_empty()
+            || options.follow_mounts
+            || limited(Resource::Footprint)
+            || limited(Resource::Files);
         if dirs.is_empty() {
             dirs.extend(working_directory(asked, facts));
         }
         let budget = (!asked).then_some(UNASKED_BUDGET);
-        let footprint = (!dirs.is_empty()).then(|| Footprint::new(dirs, budget, Vec::new()));
+        let plan = Plan {
+            dirs,
+            budget,
+            exclude: Vec::new(),
+            follow_mounts: options.follow_mounts,
+        };
+        let footprint = (!plan.dirs.is_empty()).then(|| Footprint::new(plan));
         Ok(Self {
             footprint,
+            mounts: HashMap::new(),
             asked,
             walked: false,
             stopped: None,
         })
+    }
+
+    /// When walks that were asked for want a look. The others go with the passes over the task.
+    pub(crate) fn next(&self, now: Nanos) -> Option<Nanos> {
+        let asked = self.footprint.as_ref().filter(|_| self.asked);
+        asked.map(|footprint| footprint.due(now))
+    }
+
+    /// Looks at walks that were asked for, if it is time.
+    pub(crate) fn look(&mut self, now: Nanos, tree: &mut Tree) {
+        if self.asked {
+            self.sample(now, tree);
+        }
     }
 
     /// Collects what a walk found and starts the next one if its time has come.
@@ -73,12 +105,38 @@ impl Folders {
                 let complete = walked.partial().is_none();
                 self.walked = true;
                 tree.footprint(now, walked.bytes(), walked.files(), complete);
+                let systems = walked.systems();
+                let named = systems.into_iter().map(|one| self.named(one));
+                tree.footprint_by_system(now, &named.collect::<Vec<_>>());
             }
             Ok(None) => {}
             Err(error) => {
                 self.stopped = Some(format!("the walk of the folders failed: {error}"));
                 self.footprint = None;
             }
+        }
+    }
+
+    /// What a walk found on a file system, with its names.
+    fn named(&mut self, found: footprint::Space) -> Space {
+        if self.mounts.len() >= MOUNTS_MAX {
+            self.mounts.clear();
+        }
+        let names = |(_, entered): &(u64, PathBuf)| {
+            // Without /proc there are devices and no names.
+            let mounts = proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
+            let mount = proc_pid_mountinfo::mount_of(&mounts, entered);
+            let point = mount.map(|it| it.point.to_string_lossy().into_owned());
+            (point, mount.map(|it| it.kind.clone()))
+        };
+        let known = self.mounts.entry((found.device, found.entered));
+        let (mount, kind) = known.or_insert_with_key(names).clone();
+        Space {
+            device: stat::device(found.device),
+            mount,
+            kind,
+            bytes: found.bytes,
+            files: found.files,
         }
     }
 
@@ -231,7 +289,11 @@ mod tests {
         };
         let mut tree = Tree::new(Nanos(0), 1, settings);
         let mut folders = Folders {
-            footprint: Some(Footprint::new(vec![folder.clone()], None, Vec::new())),
+            footprint: Some(Footprint::new(Plan {
+                dirs: vec![folder.clone()],
+                ..Plan::default()
+            })),
+            mounts: HashMap::new(),
             asked: false,
             walked: false,
             stopped: None,

@@ -5,6 +5,7 @@ use super::ending::{Action, Ending, Reason};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
+use super::named;
 use super::paper::Paper;
 use super::task::{Happened, Task};
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
@@ -109,6 +110,7 @@ impl<'a> Monitor<'a> {
             let now = Nanos(sys::clock::boot());
             self.eyes
                 .look(now, &mut self.task, &mut self.hold, &mut self.facts);
+            self.hold.folders.look(now, &mut self.eyes.tree);
             self.hear_of_adopted();
             self.enforce(now);
             self.paper
@@ -142,6 +144,7 @@ impl<'a> Monitor<'a> {
         let due = [
             self.eyes.next(now),
             self.hold.next(now),
+            self.hold.folders.next(now),
             self.hold.containers.next(&self.facts.clients),
             self.ending.next(now),
             self.paper.next(),
@@ -393,6 +396,7 @@ impl<'a> Monitor<'a> {
             .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
         self.hold.containers.look(now, &mut self.facts);
         self.hold.last_look(now, &mut self.eyes, self.options);
+        named::last_look(&mut self.facts);
         self.facts.launcher = self.task.launcher_usage();
         let outcome = Outcome {
             end,

@@ -1,26 +1,33 @@
-//! Who runs the task: a name for a uid, from `/etc/passwd` alone (a static program cannot ask
-//! more); whether what this user starts outlives the login.
+//! Who runs the task and owns its files: names from `/etc/passwd` and `/etc/group` alone (a static
+//! program cannot ask more); whether what this user starts outlives the login.
 
 use std::path::Path;
 
 /// Users whose systemd goes on without a login have a file here.
 const LINGER: &str = "/var/lib/systemd/linger";
 
-/// The name of `uid` in a passwd file's text, if it is there.
-pub(crate) fn name_in(passwd: &str, uid: u32) -> Option<String> {
+/// The name of the user or group `id` in the text of a passwd or group file, if it is there.
+pub(crate) fn name_in(passwd: &str, wanted: u32) -> Option<String> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
         let (name, _, id) = (fields.next()?, fields.next()?, fields.next()?);
-        (id.parse() == Ok(uid) && !name.is_empty()).then(|| name.to_owned())
+        (id.parse() == Ok(wanted) && !name.is_empty()).then(|| name.to_owned())
     })
 }
 
 /// The name of `uid`, or its digits.
 pub(crate) fn name(uid: u32) -> String {
-    std::fs::read_to_string("/etc/passwd")
-        .ok()
-        .and_then(|passwd| name_in(&passwd, uid))
-        .unwrap_or_else(|| uid.to_string())
+    known(uid).unwrap_or_else(|| uid.to_string())
+}
+
+/// The name of `uid`, if there is one.
+pub(crate) fn known(uid: u32) -> Option<String> {
+    name_in(&std::fs::read_to_string("/etc/passwd").ok()?, uid)
+}
+
+/// The name of the group `gid`, if there is one.
+pub(crate) fn group(gid: u32) -> Option<String> {
+    name_in(&std::fs::read_to_string("/etc/group").ok()?, gid)
 }
 
 /// Whether the systemd of `user` goes on without a login (`loginctl enable-linger`).

@@ -8,6 +8,7 @@ use super::files::Files;
 use super::front::{self, Served};
 use super::hold::Hold;
 use super::monitor::{Monitor, Parts};
+use super::named;
 use super::notifier::Opening;
 use super::paper::Paper;
 use super::task::Task;
@@ -76,6 +77,9 @@ fn asks_for_watching(options: &RunOptions) -> bool {
         || options.mechanism.is_some()
         || !options.limits.is_empty()
         || !options.measure_dirs.is_empty()
+        || options.follow_mounts
+        || !options.named_inputs.is_empty()
+        || !options.named_outputs.is_empty()
 }
 
 /// Becomes the command, unwatched; the exit status if that fails.
@@ -147,7 +151,10 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     let mut facts = Facts::gather(options);
     let path = match find(options) {
         Ok(path) => path,
-        Err((status, cause)) => return Ok(refuse(facts, paper, options, status, &cause)),
+        Err((status, cause)) => {
+            named::first_look(options, &mut facts);
+            return Ok(refuse(facts, paper, options, status, &cause));
+        }
     };
     let files = Files::prepare(options)?;
     // The command's process comes first, waiting: whatever else cannot be opened, it can run.
@@ -168,6 +175,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     if let Err(error) = hold.take(task.pid()) {
         facts.note(format!("no own control group: {}", chain(&error)));
     }
+    named::first_look(options, &mut facts);
     let mut eyes = Eyes::choose(options, &mut facts, &task, opening, files)?;
     if options.mechanism == Some(Mechanism::Ptrace) {
         task.trace();

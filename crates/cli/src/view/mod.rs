@@ -8,11 +8,13 @@ mod files;
 pub mod gpu;
 pub mod headline;
 pub mod limits;
+mod named;
 mod network;
 pub mod report;
 pub mod rows;
 #[cfg(test)]
 mod sample;
+mod space;
 pub mod status;
 pub mod stdout;
 pub mod style;

@@ -7,8 +7,10 @@ use super::files;
 use super::gpu;
 use super::headline::{Departure, headline, is_failure};
 use super::limits;
+use super::named;
 use super::network;
 use super::rows::{LABEL_WIDTH, Row};
+use super::space;
 use super::style::{Role, Style, cut, printable};
 use record::file::FileLine;
 use record::quantity;
@@ -131,9 +133,11 @@ fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
     rows.extend(cpu(report, marks));
     rows.extend(memory(report, marks));
     rows.extend(counts(report, marks));
+    rows.extend(space::rows(report, marks));
     rows.extend(network::row(report, marks));
     rows.extend(gpu::rows(report, marks));
     rows.extend(containers::rows(report, marks));
+    rows.extend(named::rows(report));
     rows.extend(survivors(extra));
     rows
 }

@@ -113,6 +113,31 @@ fn a_measured_file_system_that_does_not_answer() {
     assert!(told, "{}", done.context());
 }
 
+/// Neither the start nor the end waits for them for long, and the report says so.
+#[test]
+fn named_files_on_a_file_system_that_does_not_answer() {
+    let run = Run::plain(&["--format", "text"], words!["/bin/sh", "-c", "exit 5"]);
+    let mut options = Vec::new();
+    for name in ["a", "b", "c"] {
+        options.extend(["--inputs".into(), run.path("hung").join(name)]);
+    }
+    options.extend(["--outputs".into(), run.path("hung/out")]);
+    let Some(run) = hung(run.options(options)) else {
+        skip!("no file system can be mounted here");
+    };
+    let done = run.finish();
+    done.expect_status(5);
+    for words in [
+        "(no answer within 500 ms)",
+        "(no answer within 5000 ms)",
+        "(not asked:",
+    ] {
+        // Lines of a screen end anywhere.
+        let told = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(words), "{words}: {}", done.context());
+    }
+}
+
 /// Where the command itself cannot be read, a signal ends us as it would end a shell.
 #[test]
 fn a_command_on_a_file_system_that_does_not_answer() {

@@ -208,6 +208,52 @@ fn kickstart_redirects_and_appends() {
 }
 
 #[test]
+fn kickstart_tells_of_files() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("d")).unwrap();
+    fs::write(folder.path().join("d/in"), "hello").unwrap();
+    fs::write(
+        folder.path().join("list"),
+        "f.out=out # made\nf.none=none\n",
+    )
+    .unwrap();
+    let words = [
+        "kickstart",
+        "-w",
+        "d",
+        "-S",
+        "f.in=in",
+        "-s",
+        "@list",
+        "cp",
+        "in",
+        "out",
+    ];
+    let done = compat(&folder, &words);
+    expect(&done, 0);
+    let record = text(&done.stdout);
+    let of = |name: &str| -> Vec<String> {
+        let start = format!("    \"{name}\":");
+        let behind = record.lines().skip_while(|line| *line != start).skip(1);
+        let members = behind.take_while(|line| line.starts_with("      "));
+        members.map(|line| line.trim().to_owned()).collect()
+    };
+    let has = |name: &str, member: &str| of(name).iter().any(|one| one == member);
+    assert!(
+        has("f.in", "size: 5") && !has("f.in", "output: True"),
+        "{record}"
+    );
+    assert!(
+        has("f.out", "size: 5") && has("f.out", "output: True"),
+        "{record}"
+    );
+    assert!(
+        has("f.none", "error: 2") && !has("f.none", "output: True"),
+        "{record}"
+    );
+}
+
+#[test]
 fn kickstart_has_its_statuses_and_says_what_is_wrong() {
     let folder = folder();
     let status = |words: &[&str]| {
@@ -221,7 +267,7 @@ fn kickstart_has_its_statuses_and_says_what_is_wrong() {
     let (code, why) = status(&["-l", "/no/such/folder/x", "true"]);
     assert_eq!(code, Some(127));
     assert!(why.contains("cannot write /no/such/folder/x"), "{why}");
-    let (code, why) = status(&["-s", "a", "true"]);
+    let (code, why) = status(&["-s", "@/no/such/list", "true"]);
     assert_eq!(code, Some(127));
-    assert!(why.contains("-s: "), "{why}");
+    assert!(why.contains("-s @/no/such/list: "), "{why}");
 }

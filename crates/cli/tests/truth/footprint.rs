@@ -4,6 +4,8 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::is_root;
 use crate::harness::run::Run;
 use crate::harness::{skip, words};
+use record::report::Usage;
+use record::value::{Field, Method};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -79,4 +81,98 @@ fn files_of_an_overlay_are_counted() {
         "{}",
         done.context()
     );
+}
+
+/// What is mounted below the folder counts where that was asked for, each file system by itself,
+/// and once where it is mounted twice.
+#[test]
+fn mounts_are_followed_where_that_is_asked_for() {
+    let script = "head -c 4096000 /dev/zero >disk; head -c 9216000 /dev/zero >inner/one; \
+                  echo >inner/two; sleep 0.2; rm inner/one; sleep 0.2";
+    let namespace = if is_root() { "-m" } else { "-Urm" };
+    let mount = "mkdir inner again && mount -t tmpfs none inner && mount --bind inner again && \
+                 mkdir made && mount -t proc none made; test -e again || exit 77; exec \"$@\"";
+    for follow in [false, true] {
+        let mut run = Run::watched(Mechanism::Default, words!["/bin/sh", "-c", script])
+            .wrapped(words!["unshare", namespace, "sh", "-c", mount, "sh"]);
+        let cwd = run.path("cwd");
+        run = run.options(["--measure-dir".as_ref(), cwd.as_os_str()]);
+        if follow {
+            run = run.options(["--follow-mounts", "--format", "text"]);
+        }
+        let done = run.finish();
+        if done.status != 0 && done.stderr.contains("unshare") || done.status == 77 {
+            skip!("nothing can be mounted here");
+        }
+        done.expect_status(0);
+        let report = done.report();
+        let whole = |usage: &Usage, name: &str| usage.get(name).and_then(Field::whole).unwrap();
+        let disk = fs::symlink_metadata(cwd.join("disk")).unwrap().blocks() * 512;
+        let peak = whole(&report.usage, "footprint_peak");
+        if !follow {
+            assert!(report.footprint.is_empty());
+            assert_eq!(whole(&report.usage, "files_peak"), 1, "{}", done.context());
+            assert!((disk..disk + (1 << 20)).contains(&peak), "{peak}");
+            continue;
+        }
+        let inner = 9_216_000 + 4096;
+        assert_eq!(whole(&report.usage, "files_peak"), 3, "{}", done.context());
+        assert!(
+            (disk + inner..disk + inner + (1 << 20)).contains(&peak),
+            "{peak}"
+        );
+        let [memory, own] = &report.footprint[..] else {
+            panic!("{:#?}", report.footprint);
+        };
+        assert_eq!(memory.kind.as_deref(), Some("tmpfs"));
+        let point = memory.mount.clone().unwrap();
+        assert!([cwd.join("inner"), cwd.join("again")].contains(&point.into()));
+        assert_eq!(whole(&memory.usage, "footprint_peak"), inner);
+        assert_eq!(whole(&own.usage, "files_peak"), 1);
+        let own = whole(&own.usage, "footprint_peak");
+        assert!((disk..disk + (1 << 20)).contains(&own), "{own}");
+        assert!(
+            done.stderr.contains(" (tmpfs), ~2 files\n"),
+            "{}",
+            done.context()
+        );
+    }
+}
+
+/// 40 MiB in new files, of which 30 are deleted and one has a second name, and a file of 1 GiB that
+/// is a hole but for its end: the peak is what lay there at once, whatever watches the task.
+#[test]
+fn the_peak_is_what_lay_there_at_once() {
+    let script = "for n in 1 2 3 4; do head -c 10485760 /dev/zero >$n; done; ln 4 link; \
+                  truncate -s 1G hole; echo end >>hole; sleep 0.4; rm 1 2 3; sleep 0.1";
+    for (mechanism, level) in [
+        (Mechanism::Default, &[][..]),
+        (Mechanism::Default, &["--level", "io"]),
+        (Mechanism::Procfs, &[]),
+        (Mechanism::Preload, &[]),
+    ] {
+        let run = Run::watched(mechanism, words!["/bin/sh", "-c", script]).options(level);
+        let cwd = run.path("cwd");
+        let run = run.options(["--measure-dir".as_ref(), cwd.as_os_str()]);
+        let done = run.finish();
+        done.expect_status(0);
+        let report = done.report();
+        let whole = |name: &str| report.usage.get(name).and_then(Field::whole).unwrap();
+        let blocks = |name: &str| fs::symlink_metadata(cwd.join(name)).unwrap().blocks() * 512;
+        let truth = 4 * blocks("4") + blocks("hole") + blocks(".");
+        let peak = whole("footprint_peak");
+        // Blocks may be set aside for a file that grows.
+        assert!(
+            (truth..truth + truth / 50).contains(&peak),
+            "{peak} for {truth}"
+        );
+        assert_eq!(whole("files_peak"), 5, "{}", done.context());
+        let method = &report
+            .usage
+            .get("footprint_peak")
+            .and_then(Field::value)
+            .unwrap()
+            .method;
+        assert!(matches!(method, Method::Sampled { .. }), "{method:?}");
+    }
 }

@@ -28,6 +28,7 @@ mod harness;
 mod io;
 mod limits;
 mod memory;
+mod named;
 mod names;
 mod output;
 mod signals;

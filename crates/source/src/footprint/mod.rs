@@ -9,7 +9,7 @@ mod walk;
 
 pub use pace::Footprint;
 pub use place::{Leave, leave_alone};
-pub use walk::{Measured, Partial, Walk, Walked};
+pub use walk::{Measured, Partial, Plan, Space, Walk, Walked};
 
 use record::metric::{Kind, Metric, Scope};
 use record::unit::Unit;
@@ -24,7 +24,8 @@ pub const METRICS: &[Metric] = &[
         origin: "statx st_blocks under the measured folders",
         since: "any",
         method: "sampled; a walk starts 20 times as long after the last one as that took, or later",
-        doc: "disk space under the measured folders: blocks, hard links once, one file system",
+        doc: "disk space under the measured folders: blocks, hard links once, one file system \
+              unless --follow-mounts",
     },
     Metric {
         name: "files_peak",

@@ -2,11 +2,9 @@
 //! that walking stays below 5 %, nor before the task has grown by an eighth of its age, up to a
 //! quarter of a second. Walks that nobody asked for and that find the same again become rarer.
 
-use super::walk::{Walk, Walked};
+use super::walk::{Plan, Walk, Walked};
 use record::unit::Nanos;
 use std::io;
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// The pause after a walk, in durations of that walk.
 const PAUSE_FACTOR: u64 = 20;
@@ -14,16 +12,21 @@ const PAUSE_FACTOR: u64 = 20;
 /// folder costs less than the thread it runs in.
 const AGE_FRACTION: u64 = 8;
 const PAUSE_MIN: [Nanos; 2] = [Nanos::from_millis(10), Nanos::from_millis(250)];
+/// A walk under way is asked for its result no sooner than this after it began, then after this
+/// fraction of its age each.
+const ASK_MIN: Nanos = Nanos::from_millis(1);
+const ASK_FRACTION: u64 = 8;
 /// Each walk within a budget that finds what the last one found doubles that, so many times.
 const SAME_MAX: u32 = 4;
 
 /// Walks the same folders again and again, one walk at a time.
 #[derive(Debug)]
 pub struct Footprint {
-    dirs: Vec<PathBuf>,
-    budget: Option<Duration>,
-    exclude: Vec<(u64, u64)>,
+    plan: Plan,
     walk: Option<Walk>,
+    /// When it began, and how long the last one took.
+    began: Nanos,
+    took: Nanos,
     not_before: Nanos,
     /// The first tick.
     start: Option<Nanos>,
@@ -33,14 +36,13 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Measures `dirs` within `budget` a walk, leaving out `exclude` (device, inode). Nothing
-    /// starts yet.
-    pub fn new(dirs: Vec<PathBuf>, budget: Option<Duration>, exclude: Vec<(u64, u64)>) -> Self {
+    /// Measures what `plan` says, again and again. Nothing starts yet.
+    pub fn new(plan: Plan) -> Self {
         Self {
-            dirs,
-            budget,
-            exclude,
+            plan,
             walk: None,
+            began: Nanos(0),
+            took: Nanos(0),
             not_before: Nanos(0),
             start: None,
             found: (0, 0),
@@ -50,8 +52,8 @@ impl Footprint {
 
     /// Leaves out one more file (device, inode) from the next walk on.
     pub fn exclude(&mut self, file: (u64, u64)) {
-        if !self.exclude.contains(&file) {
-            self.exclude.push(file);
+        if !self.plan.exclude.contains(&file) {
+            self.plan.exclude.push(file);
         }
     }
 
@@ -64,6 +66,7 @@ impl Footprint {
         let Some(walk) = &mut self.walk else {
             if now >= self.not_before {
                 self.start()?;
+                self.began = now;
             }
             return Ok(None);
         };
@@ -74,9 +77,10 @@ impl Footprint {
         self.walk = None;
         if let Ok(Some(walked)) = &result {
             let found = (walked.bytes().0, walked.files());
-            let same = self.budget.is_some() && found == self.found;
+            let same = self.plan.budget.is_some() && found == self.found;
             self.same = if same { self.same + 1 } else { 0 };
             self.found = found;
+            self.took = walked.took;
             self.not_before = next_start(now, walked.took, now.since(start), self.same);
         }
         result
@@ -88,8 +92,7 @@ impl Footprint {
     /// That no thread could be made.
     pub fn start(&mut self) -> io::Result<()> {
         if self.walk.is_none() {
-            let (dirs, exclude) = (self.dirs.clone(), self.exclude.clone());
-            self.walk = Some(Walk::start(dirs, self.budget, exclude)?);
+            self.walk = Some(Walk::start(self.plan.clone())?);
         }
         Ok(())
     }
@@ -97,6 +100,17 @@ impl Footprint {
     /// Whether a walk is under way.
     pub fn is_walking(&self) -> bool {
         self.walk.is_some()
+    }
+
+    /// When the next [`Footprint::tick`] has something to do: the walk under way should have ended,
+    /// or the next one may start.
+    pub fn due(&self, now: Nanos) -> Nanos {
+        if self.walk.is_none() {
+            return self.not_before;
+        }
+        let usual = self.began.plus(self.took.max(ASK_MIN));
+        let again = Nanos(now.since(self.began).0 / ASK_FRACTION).max(ASK_MIN);
+        if usual > now { usual } else { now.plus(again) }
     }
 
     /// Entries seen so far by the walk under way; `None` without one.
@@ -141,11 +155,20 @@ mod tests {
         let name = format!("plimsoll-pace-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&dir).unwrap();
-        let mut footprint = Footprint::new(vec![dir.clone()], None, Vec::new());
+        let dirs = vec![dir.clone()];
+        let mut footprint = Footprint::new(Plan {
+            dirs,
+            ..Plan::default()
+        });
         let now = Nanos(1000);
+        assert_eq!(footprint.due(now), Nanos(0));
         assert_eq!(footprint.tick(now).unwrap(), None);
+        assert_eq!(footprint.due(now), now.plus(ASK_MIN));
+        let late = now.plus(Nanos::from_secs(80));
+        assert_eq!(footprint.due(late), late.plus(Nanos::from_secs(10)));
         let walked = finish(&mut footprint, now);
         let due = next_start(now, walked.took, Nanos(0), 0);
+        assert_eq!(footprint.due(now), due);
         assert_eq!(footprint.tick(Nanos(due.0 - 1)).unwrap(), None);
         assert!(!footprint.is_walking());
         footprint.tick(due).unwrap();

@@ -38,6 +38,32 @@ const REMOTE: &[&str] = &[
     "wekafs",
 ];
 
+/// Types of file systems that the kernel makes up, which take no disk space; and those that mount
+/// others when they are looked into.
+const MADE_UP: &[&str] = &[
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "efivarfs",
+    "fusectl",
+    "mqueue",
+    "nfsd",
+    "nsfs",
+    "proc",
+    "pstore",
+    "resctrl",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tracefs",
+];
+
 /// Why a folder is not walked by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leave {
@@ -56,6 +82,16 @@ pub fn leave_alone(dir: &Path, home: Option<&Path>) -> Option<Leave> {
         Ok(mounts) => judge(dir, home, &mounts),
         Err(_) => Some(Leave::Unknown), // no /proc: no way to know
     }
+}
+
+/// Whether what is mounted at `dir` is made up by the kernel; no, where nobody can tell. Touches
+/// neither `dir` nor its file system.
+pub(super) fn is_made_up(dir: &Path) -> bool {
+    mountinfo::read().is_ok_and(|mounts| makes_up(dir, &mounts))
+}
+
+fn makes_up(dir: &Path, mounts: &[Mount]) -> bool {
+    mountinfo::holding(dir, mounts).is_some_and(|mount| MADE_UP.contains(&&*mount.fs_type))
 }
 
 fn judge(dir: &Path, home: Option<&Path>, mounts: &[Mount]) -> Option<Leave> {
@@ -109,6 +145,15 @@ mod tests {
         assert_eq!(judged("/", Some("/root")), Some(Leave::Home));
         assert_eq!(judged("/root/work", Some("/root")), None);
         assert_eq!(judged("/var", Some("")), None);
+    }
+
+    #[test]
+    fn what_the_kernel_makes_up_is_known_by_its_type() {
+        let text = format!("{MOUNTS}7 1 0:5 / /w/proc rw - proc none rw\n");
+        let mounts: Vec<_> = mountinfo::parse(&text).collect();
+        assert!(makes_up(Path::new("/w/proc"), &mounts));
+        assert!(!makes_up(Path::new("/scratch/local"), &mounts));
+        assert!(!makes_up(Path::new("/w"), &mounts));
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! One walk: blocks, not sizes; hard links once; one file system; symbolic links not followed.
+//! One walk: blocks, not sizes; hard links once; one file system, unless mounts are followed;
+//! symbolic links not followed.
 
+use super::place;
 use record::unit::{Bytes, Nanos};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -45,6 +47,34 @@ pub struct Measured {
     pub partial: Option<Partial>,
     /// Whether it lies within another folder of the same walk: a total leaves it out.
     pub inside: bool,
+    /// Its parts on each file system, where mounts are followed, as they were met.
+    pub systems: Vec<Space>,
+}
+
+/// What lies on one file system.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Space {
+    /// The device number of its folders.
+    pub device: u64,
+    /// The folder through which the walk came to it.
+    pub entered: PathBuf,
+    /// Disk space.
+    pub bytes: Bytes,
+    /// Everything but folders, hard links once.
+    pub files: u64,
+}
+
+/// What is walked, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// The folders.
+    pub dirs: Vec<PathBuf>,
+    /// How long all of them together may take.
+    pub budget: Option<Duration>,
+    /// Files and folders, by device and inode, that are left out with all that is in them.
+    pub exclude: Vec<(u64, u64)>,
+    /// Whether what is mounted below the folders is walked too; but for what the kernel makes up.
+    pub follow_mounts: bool,
 }
 
 /// The result of a walk.
@@ -69,6 +99,23 @@ impl Walked {
         outer.fold(0, |sum, dir| sum.saturating_add(dir.files))
     }
 
+    /// The parts on each file system, folders within another counted once.
+    pub fn systems(&self) -> Vec<Space> {
+        let mut sums: Vec<Space> = Vec::new();
+        for part in self.dirs.iter().filter(|dir| !dir.inside) {
+            for one in &part.systems {
+                match sums.iter_mut().find(|sum| sum.device == one.device) {
+                    Some(sum) => {
+                        sum.bytes = sum.bytes.plus(one.bytes);
+                        sum.files = sum.files.saturating_add(one.files);
+                    }
+                    None => sums.push(one.clone()),
+                }
+            }
+        }
+        sums
+    }
+
     /// The first reason why a folder was not seen whole; `None` if all were.
     pub fn partial(&self) -> Option<Partial> {
         self.dirs.iter().filter_map(|dir| dir.partial).min()
@@ -83,23 +130,17 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Starts walking `dirs` in a thread of its own; `budget` is for all of them together. Files
-    /// and folders in `exclude`, by device and inode, are left out with all that is in them.
+    /// Starts walking in a thread of its own.
     ///
     /// # Errors
     /// That no thread could be made.
-    pub fn start(
-        dirs: Vec<PathBuf>,
-        budget: Option<Duration>,
-        exclude: Vec<(u64, u64)>,
-    ) -> io::Result<Self> {
+    pub fn start(plan: Plan) -> io::Result<Self> {
         let (sender, result) = sync_channel(1);
         let seen = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&seen);
         let walk = move || {
-            let exclude = exclude.into_iter().collect();
             // Nobody may be waiting any more; then there is nobody to tell.
-            let _ = sender.send(walk(dirs, budget, exclude, counter));
+            let _ = sender.send(walk(plan, counter));
         };
         std::thread::Builder::new()
             .name("footprint".into())
@@ -125,23 +166,20 @@ impl Walk {
     }
 }
 
-/// Walks `dirs` and waits for the end; [`Walk`] does the same without waiting.
-fn walk(
-    dirs: Vec<PathBuf>,
-    budget: Option<Duration>,
-    exclude: HashSet<(u64, u64)>,
-    seen: Arc<AtomicU64>,
-) -> Walked {
+/// Walks and waits for the end; [`Walk`] does the same without waiting.
+fn walk(plan: Plan, seen: Arc<AtomicU64>) -> Walked {
     let start = Instant::now();
-    let roots = dirs.iter().filter_map(|dir| fs::metadata(dir).ok());
+    let roots = plan.dirs.iter().filter_map(|dir| fs::metadata(dir).ok());
     let mut walker = Walker {
         roots: roots.map(|data| (data.dev(), data.ino())).collect(),
-        deadline: budget.and_then(|budget| start.checked_add(budget)),
-        exclude,
+        deadline: plan.budget.and_then(|budget| start.checked_add(budget)),
+        exclude: plan.exclude.into_iter().collect(),
+        follow_mounts: plan.follow_mounts,
         seen,
         ..Walker::default()
     };
-    let mut measured: Vec<_> = dirs.into_iter().map(|dir| walker.measure(dir)).collect();
+    let dirs = plan.dirs.into_iter();
+    let mut measured: Vec<_> = dirs.map(|dir| walker.measure(dir)).collect();
     for dir in &mut measured {
         let id = fs::metadata(&dir.dir).map(|data| (data.dev(), data.ino()));
         dir.inside = id.is_ok_and(|id| walker.inner.contains(&id));
@@ -170,16 +208,27 @@ struct Walker {
     roots: HashSet<(u64, u64)>,
     inner: HashSet<(u64, u64)>,
     exclude: HashSet<(u64, u64)>,
+    follow_mounts: bool,
     deadline: Option<Instant>,
     entries: u32,
     seen: Arc<AtomicU64>,
     linked: HashSet<(u64, u64)>,
-    waiting: Vec<PathBuf>,
+    /// Folders that were met, where mounts are followed: one may be mounted at two places.
+    met: HashSet<(u64, u64)>,
+    waiting: Vec<Waiting>,
+}
+
+/// A folder that is to be read.
+struct Waiting {
+    path: PathBuf,
+    /// The device of its file system.
+    device: u64,
 }
 
 impl Walker {
     fn measure(&mut self, dir: PathBuf) -> Measured {
         self.linked.clear();
+        self.met.clear();
         self.waiting.clear();
         let mut sum = Measured {
             dir,
@@ -188,9 +237,14 @@ impl Walker {
         // The folder that was asked for may be a symbolic link; no other is followed.
         match fs::metadata(&sum.dir) {
             Ok(data) if data.is_dir() => {
-                sum.bytes = blocks(&data);
-                self.waiting.push(sum.dir.clone());
-                self.walk_waiting(data.dev(), &mut sum);
+                let (path, device) = (sum.dir.clone(), data.dev());
+                if self.follow_mounts {
+                    self.met.insert((device, data.ino()));
+                    sum.enters(device, &path);
+                }
+                sum.add(device, blocks(&data), 0);
+                self.waiting.push(Waiting { path, device });
+                self.walk_waiting(&mut sum);
             }
             Ok(_) => sum.partial = Some(Partial::Unreadable),
             Err(e) => sum.partial = Some(reason(&e)),
@@ -198,11 +252,11 @@ impl Walker {
         sum
     }
 
-    fn walk_waiting(&mut self, device: u64, sum: &mut Measured) {
-        while let Some(path) = self.waiting.pop() {
-            let result = fs::read_dir(&path).and_then(|mut entries| {
+    fn walk_waiting(&mut self, sum: &mut Measured) {
+        while let Some(folder) = self.waiting.pop() {
+            let result = fs::read_dir(&folder.path).and_then(|mut entries| {
                 entries.try_for_each(|entry| {
-                    self.visit(&path, &entry?, device, sum);
+                    self.visit(&folder, &entry?, sum);
                     match sum.partial {
                         Some(Partial::OverBudget) => Err(ErrorKind::TimedOut.into()),
                         _ => Ok(()),
@@ -219,7 +273,7 @@ impl Walker {
         }
     }
 
-    fn visit(&mut self, parent: &Path, entry: &DirEntry, device: u64, sum: &mut Measured) {
+    fn visit(&mut self, parent: &Waiting, entry: &DirEntry, sum: &mut Measured) {
         self.entries = self.entries.wrapping_add(1);
         self.seen.fetch_add(1, Ordering::Relaxed);
         if self.entries.is_multiple_of(CLOCK_EVERY)
@@ -234,29 +288,48 @@ impl Walker {
             Err(e) => return note(sum, reason(&e)),
         };
         let id = (data.dev(), data.ino());
-        // Files of an overlay carry the devices of its layers, only its folders its own. So a file
-        // that is mounted on one counts too.
-        let elsewhere = data.is_dir() && data.dev() != device;
-        if elsewhere || self.exclude.contains(&id) {
+        if self.exclude.contains(&id) {
             return;
         }
+        // Files of an overlay carry the devices of its layers, only its folders its own. So a file
+        // that is mounted on one counts too.
         if data.is_dir() {
-            sum.bytes = sum.bytes.plus(blocks(&data));
-            self.enter(parent, entry.file_name(), id, sum);
+            self.enter(parent, entry.file_name(), &data, sum);
         } else if data.nlink() == 1 || self.is_first(id, sum) {
-            sum.bytes = sum.bytes.plus(blocks(&data));
-            sum.files = sum.files.saturating_add(1);
+            sum.add(parent.device, blocks(&data), 1);
         }
     }
 
-    fn enter(&mut self, parent: &Path, name: OsString, id: (u64, u64), sum: &mut Measured) {
+    fn enter(&mut self, parent: &Waiting, name: OsString, data: &Metadata, sum: &mut Measured) {
+        let id @ (device, _) = (data.dev(), data.ino());
+        let elsewhere = device != parent.device;
+        if elsewhere && !self.follow_mounts {
+            return;
+        }
+        let path = parent.path.join(name);
+        if self.follow_mounts {
+            if (elsewhere && place::is_made_up(&path)) || !self.is_new(id, sum) {
+                return;
+            }
+            sum.enters(device, &path);
+        }
+        sum.add(device, blocks(data), 0);
         if self.roots.contains(&id) {
             self.inner.insert(id);
         }
         match self.waiting.len() < TABLE_MAX {
-            true => self.waiting.push(parent.join(name)),
+            true => self.waiting.push(Waiting { path, device }),
             false => note(sum, Partial::TooMany),
         }
+    }
+
+    /// Whether a folder was not met before.
+    fn is_new(&mut self, id: (u64, u64), sum: &mut Measured) -> bool {
+        if self.met.len() >= TABLE_MAX {
+            note(sum, Partial::TooMany);
+            return !self.met.contains(&id);
+        }
+        self.met.insert(id)
     }
 
     fn is_first(&mut self, id: (u64, u64), sum: &mut Measured) -> bool {
@@ -265,6 +338,29 @@ impl Walker {
             return !self.linked.contains(&id);
         }
         self.linked.insert(id)
+    }
+}
+
+impl Measured {
+    /// A folder of `device` was met: its file system has a part, if parts are told.
+    fn enters(&mut self, device: u64, path: &Path) {
+        if self.systems.iter().all(|part| part.device != device) {
+            self.systems.push(Space {
+                device,
+                entered: path.to_owned(),
+                ..Space::default()
+            });
+        }
+    }
+
+    fn add(&mut self, device: u64, bytes: Bytes, files: u64) {
+        self.bytes = self.bytes.plus(bytes);
+        self.files = self.files.saturating_add(files);
+        let mut parts = self.systems.iter_mut();
+        if let Some(part) = parts.find(|part| part.device == device) {
+            part.bytes = part.bytes.plus(bytes);
+            part.files = part.files.saturating_add(files);
+        }
     }
 }
 
@@ -321,12 +417,12 @@ mod tests {
 
     fn run(dirs: &[&Path], exclude: &[(u64, u64)]) -> Walked {
         let dirs = dirs.iter().map(|dir| dir.to_path_buf()).collect();
-        walk(
+        let plan = Plan {
             dirs,
-            None,
-            exclude.iter().copied().collect(),
-            Arc::default(),
-        )
+            exclude: exclude.to_vec(),
+            ..Plan::default()
+        };
+        walk(plan, Arc::default())
     }
 
     #[test]
@@ -362,10 +458,41 @@ mod tests {
             .unwrap()
             .find(|e| e.as_ref().unwrap().file_name() == "proc");
         if let Some(Ok(entry)) = entry {
-            let device = fs::metadata("/").unwrap().dev();
-            walker.visit(Path::new("/"), &entry, device, &mut sum);
+            let root = Waiting {
+                path: PathBuf::from("/"),
+                device: fs::metadata("/").unwrap().dev(),
+            };
+            walker.visit(&root, &entry, &mut sum);
             assert_eq!(walker.waiting.len(), 0);
+            // Nor where mounts are followed: the kernel makes them up.
+            walker.follow_mounts = true;
+            walker.visit(&root, &entry, &mut sum);
+            assert_eq!((walker.waiting.len(), sum.bytes), (0, Bytes(0)));
         }
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let folder = Folder::new("parts");
+        folder.file("a/b/one", 10_000);
+        folder.file("two", 1);
+        let plan = Plan {
+            dirs: vec![folder.path("a"), folder.0.clone()],
+            follow_mounts: true,
+            ..Plan::default()
+        };
+        let walked = walk(plan, Arc::default());
+        let all = run(&[&folder.0], &[]);
+        let device = fs::metadata(&folder.0).unwrap().dev();
+        let part = Space {
+            device,
+            entered: folder.0.clone(),
+            bytes: all.bytes(),
+            files: 2,
+        };
+        assert_eq!(walked.systems(), [part]);
+        assert_eq!((walked.bytes(), walked.files()), (all.bytes(), 2));
+        assert_eq!(all.systems(), []);
     }
 
     #[test]
@@ -404,12 +531,12 @@ mod tests {
         for number in 0..200 {
             folder.file(&number.to_string(), 0);
         }
-        let walked = walk(
-            vec![folder.0.clone()],
-            Some(Duration::ZERO),
-            HashSet::new(),
-            Arc::default(),
-        );
+        let plan = Plan {
+            dirs: vec![folder.0.clone()],
+            budget: Some(Duration::ZERO),
+            ..Plan::default()
+        };
+        let walked = walk(plan, Arc::default());
         assert_eq!(walked.partial(), Some(Partial::OverBudget));
         assert!(walked.files() < 200);
     }
@@ -427,7 +554,12 @@ mod tests {
     #[test]
     fn a_started_walk_gives_its_result_once() {
         let folder = Folder::new("poll");
-        let mut walk = Walk::start(vec![folder.0.clone()], None, Vec::new()).unwrap();
+        let dirs = vec![folder.0.clone()];
+        let mut walk = Walk::start(Plan {
+            dirs,
+            ..Plan::default()
+        })
+        .unwrap();
         let walked = loop {
             match walk.poll().unwrap() {
                 Some(walked) => break walked,

@@ -8,9 +8,11 @@
 use super::quantities::{kib, seconds, whole};
 use super::{Details, Format, Holds, Record, TaskOutput, Wants};
 use crate::Error;
+use record::file::FileKind;
+use record::named::{FileState, Look, NamedFile};
 use record::report::{Process, Report, Usage};
 use record::unit::Nanos;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
 /// The format.
@@ -34,8 +36,18 @@ const TOLD: &[&str] = &[
     "wf-stamp",
 ];
 
-/// A block of `inblock` and `outblock`.
+/// A block of `inblock` and `outblock`, and of `blocks`.
 const BLOCK_BYTES: u64 = 512;
+
+/// Members of `files` that are no named files.
+const OWN_FILES: &[&str] = &["stdin", "stdout", "stderr", "metadata"];
+
+/// Most bytes of a key, with room for a number; and those of a character that is escaped.
+const KEY_BYTES_MAX: usize = 1000;
+const ESCAPE_BYTES: usize = 6;
+
+/// The error of a file that did not answer: ETIMEDOUT.
+const NO_ANSWER: i32 = 110;
 
 fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     let Record {
@@ -62,13 +74,7 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     if !details.kickstart_brief {
         machine(report, details, &mut out);
     }
-    if !details.outputs.is_empty() {
-        out.open("files");
-        for output in &details.outputs {
-            task_output(output, &mut out);
-        }
-        out.close("files", "{}");
-    }
+    files(report, details, &mut out);
     if let Some(environment) = &details.environment {
         out.open("environment");
         for (name, value) in environment {
@@ -153,6 +159,12 @@ fn quoted(text: &str) -> String {
 fn instant(text: &str) -> Option<String> {
     let cut = text.len().checked_sub("000Z".len())?;
     text.get(..cut).map(|text| format!("{text}+00:00"))
+}
+
+/// As kickstart has the times of files: without parts of a second.
+fn to_the_second(text: &str) -> Option<String> {
+    let (text, _) = text.split_once('.')?;
+    Some(format!("{text}+00:00"))
 }
 
 fn thousandths(value: Option<f64>) -> Option<String> {
@@ -343,6 +355,98 @@ fn machine(report: &Report, details: &Details, out: &mut Yaml) {
     out.close("machine", "{}");
 }
 
+fn files(report: &Report, details: &Details, out: &mut Yaml) {
+    if report.inputs.is_empty() && report.outputs.is_empty() && details.outputs.is_empty() {
+        return;
+    }
+    // Who reads the record looks for outputs by their names, and for those of the task's own.
+    let mut names: HashSet<String> = OWN_FILES.iter().map(|name| (*name).to_owned()).collect();
+    let keys = |files: &[NamedFile], names: &mut HashSet<String>| -> Vec<String> {
+        let names = files.iter().map(|file| unique(&key(&file.name), names));
+        names.collect()
+    };
+    let outputs = keys(&report.outputs, &mut names);
+    let inputs = keys(&report.inputs, &mut names);
+    out.open("files");
+    for (key, file) in inputs.iter().zip(&report.inputs) {
+        named_file(key, file, Some(&file.before), false, out);
+    }
+    for (key, file) in outputs.iter().zip(&report.outputs) {
+        named_file(key, file, file.after.as_ref(), true, out);
+    }
+    for output in &details.outputs {
+        task_output(output, out);
+    }
+    out.close("files", "{}");
+}
+
+/// A key of YAML has at most 1024 characters, escapes included: of a longer name the end.
+fn key(name: &str) -> String {
+    if quoted(name).len() <= KEY_BYTES_MAX {
+        return name.to_owned();
+    }
+    let skipped = name
+        .chars()
+        .count()
+        .saturating_sub(KEY_BYTES_MAX / ESCAPE_BYTES);
+    name.chars().skip(skipped).collect()
+}
+
+/// `name`, with a number behind it if another file has it: YAML has each key once.
+fn unique(name: &str, names: &mut HashSet<String>) -> String {
+    let mut key = name.to_owned();
+    let mut uses = 1;
+    while !names.insert(key.clone()) {
+        uses += 1;
+        key = format!("{name}-{uses}");
+    }
+    key
+}
+
+/// A file that was named, as a look told of it; none of an output whose task was not started.
+fn named_file(key: &str, file: &NamedFile, look: Option<&Look>, output: bool, out: &mut Yaml) {
+    let key = quoted(key);
+    out.open(&key);
+    if let Some(look) = look.filter(|look| look.state.is_none()) {
+        out.raw("error", Some(look.errno.unwrap_or(NO_ANSWER)));
+    }
+    out.text("lfn", Some(&file.name));
+    out.text("file_name", Some(&file.path));
+    if let Some(state) = look.and_then(|look| look.state.as_ref()) {
+        file_state(state, out);
+        out.raw("output", output.then_some("True"));
+    }
+    out.close(&key, "{}");
+}
+
+fn file_state(state: &FileState, out: &mut Yaml) {
+    let kind = match state.kind {
+        FileKind::Directory => "4",
+        FileKind::Fifo => "1",
+        FileKind::Socket => "14",
+        FileKind::CharacterDevice | FileKind::Terminal => "2",
+        FileKind::BlockDevice => "6",
+        _ => "10",
+    };
+    out.raw("mode", Some(format!("0o{kind}{}", state.mode)));
+    out.raw("size", Some(state.size_bytes.0));
+    out.raw("inode", Some(state.inode));
+    out.raw("nlink", Some(state.links));
+    out.raw("blksize", Some(state.block_bytes.0));
+    out.raw("blocks", Some(state.allocated_bytes.0 / BLOCK_BYTES));
+    for (name, at) in [
+        ("mtime", &state.mtime),
+        ("atime", &state.atime),
+        ("ctime", &state.ctime),
+    ] {
+        out.raw(name, at.as_deref().and_then(to_the_second));
+    }
+    out.raw("uid", Some(state.uid));
+    out.text("user", state.user.as_deref());
+    out.raw("gid", Some(state.gid));
+    out.text("group", state.group.as_deref());
+}
+
 fn task_output(output: &TaskOutput, out: &mut Yaml) {
     out.open(output.name);
     out.text("file_name", output.file_name.as_deref());
@@ -377,6 +481,19 @@ mod tests {
             quoted("a: \"b\" \\ # - \n\u{7}\u{85}\u{2028}\u{feff}é😀"),
             r#""a: \"b\" \\ # - \n\u0007\u0085\u2028\ufeffé😀""#
         );
+    }
+
+    #[test]
+    fn keys_are_short_and_each_is_there_once() {
+        let mut names = HashSet::from(["stdout".to_owned()]);
+        assert_eq!(unique("stdout", &mut names), "stdout-2");
+        assert_eq!(unique("stdout", &mut names), "stdout-3");
+        assert_eq!(unique("a", &mut names), "a");
+        for long in ["\u{7}/".repeat(2000), "d/".repeat(600)] {
+            let key = key(&long);
+            assert!(quoted(&key).len() <= KEY_BYTES_MAX && long.ends_with(&key));
+        }
+        assert_eq!(key("a b"), "a b");
     }
 
     #[test]

@@ -5,8 +5,10 @@
 use super::quantities::{number, seconds, whole};
 use super::{Format, Holds, Record, Wants};
 use crate::Error;
+use record::named::{Look, NamedFile};
 use record::report::{Claim, Report};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -25,8 +27,10 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     let name = name(report);
     let id = id(report);
     let mut workflow = Map::new();
-    let task = json!({"name": name, "id": id, "parents": [], "children": []});
-    workflow.insert("specification".to_owned(), json!({"tasks": [task]}));
+    workflow.insert(
+        "specification".to_owned(),
+        specification(report, &name, &id),
+    );
     if let Some(execution) = execution(report, &id) {
         workflow.insert("execution".to_owned(), execution);
     }
@@ -65,6 +69,61 @@ fn id(report: &Report) -> String {
         }
     };
     report.task.id.chars().map(allowed).collect()
+}
+
+/// The task, and the files that it was said to read and to write: those whose size is known, for
+/// WfFormat has no others. One that is both has the size that it had at the end.
+fn specification(report: &Report, name: &str, id: &str) -> Value {
+    let mut task = Map::new();
+    for (member, value) in [("name", name), ("id", id)] {
+        task.insert(member.to_owned(), json!(value));
+    }
+    for member in ["parents", "children"] {
+        task.insert(member.to_owned(), json!([]));
+    }
+    let mut sizes = BTreeMap::new();
+    let mut known = |files: &[NamedFile], look: fn(&NamedFile) -> Option<&Look>| -> Vec<String> {
+        let mut ids = Vec::new();
+        for file in files {
+            let Some(size) = look(file).and_then(Look::content) else {
+                continue;
+            };
+            let id = file_id(&file.name);
+            sizes.insert(id.clone(), size.0);
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
+    };
+    let inputs = known(&report.inputs, |file| Some(&file.before));
+    let outputs = known(&report.outputs, |file| file.after.as_ref());
+    for (member, ids) in [("inputFiles", inputs), ("outputFiles", outputs)] {
+        if !ids.is_empty() {
+            task.insert(member.to_owned(), json!(ids));
+        }
+    }
+    let mut specification = Map::new();
+    specification.insert("tasks".to_owned(), json!([task]));
+    let file = |(id, size)| json!({"id": id, "sizeInBytes": size});
+    let files: Vec<Value> = sizes.into_iter().map(file).collect();
+    if !files.is_empty() {
+        specification.insert("files".to_owned(), json!(files));
+    }
+    Value::Object(specification)
+}
+
+/// The name, in the characters that WfFormat takes in names of files: others, and `#`, as `#` and
+/// their bytes in hexadecimal digits, so that no two names become one.
+fn file_id(name: &str) -> String {
+    let shown = |byte: u8| {
+        if byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("#{byte:02X}")
+        }
+    };
+    name.bytes().map(shown).collect()
 }
 
 fn execution(report: &Report, id: &str) -> Option<Value> {
@@ -139,4 +198,15 @@ fn machine(report: &Report) -> Value {
         machine.insert("cpu".to_owned(), json!({"coreCount": host.cpus}));
     }
     Value::Object(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_id;
+
+    #[test]
+    fn no_two_names_are_one_file() {
+        assert_eq!(file_id("in/a.txt"), "in/a.txt");
+        assert_eq!(file_id("a b#20\u{e9}"), "a#20b#2320#C3#A9");
+    }
 }

@@ -34,6 +34,13 @@ class Case:
         value = self.value(metric)
         return None if value is None else value / 1e9
 
+    def named(self):
+        """Each named file, what was seen of it last, and whether it is an output."""
+        inputs, outputs = (self.report.get(kind, []) for kind in ("inputs", "outputs"))
+        return [(file, file["before"], False) for file in inputs] + [
+            (file, file["after"], True) for file in outputs
+        ]
+
     def started(self):
         return self.report["exit"]["type"] != "not_started"
 
@@ -94,6 +101,13 @@ def kickstart(case):
         same(status["signalled_signal"], case.report["exit"]["signal"], case.folder)
     elif case.started():
         same(status["regular_exitcode"], case.report["exit"]["code"], case.folder)
+    files = record.get("files", {})
+    same(len(files), len(case.named()), case.folder)
+    for got, (file, look, output) in zip(files.values(), case.named()):
+        same((got["lfn"], got["file_name"]), (file["name"], file["path"]), case.folder)
+        same(got.get("size"), look.get("size_bytes"), case.folder)
+        same("error" in got, not look["exists"], case.folder)
+        same(got.get("output", False), output and look["exists"], case.folder)
     full = os.path.join(case.folder, "full.kickstart.yml")
     if os.path.exists(full):
         with open(full, encoding="utf-8") as file:
@@ -119,6 +133,14 @@ def pegasus(case):
     same((record.get("exitcode"), record.get("signal")), (exit["code"], exit["signal"]), case.folder)
     near(record.get("duration"), case.seconds("wall_time"), 0.0005, case.folder)
     near(record.get("stime"), case.seconds("cpu_system"), 0.0005, case.folder)
+    sizes = {True: 0, False: 0}
+    for file, look, output in case.named():
+        sizes[output] += look.get("size_bytes", 0)
+        if output and look["exists"] and len(file["name"]) < 1000:
+            meta = record["outputs"][file["name"] + "-2" * (file["name"] == "stdout")]
+            same(meta._attributes["size"], str(look["size_bytes"]), case.folder)
+    for key, output in [("tot_ip_size_mb", False), ("tot_op_size_mb", True)]:
+        near(record.get(key, 0), sizes[output] / 2**20, 1e-6, case.folder)
     rss = case.value("rss_peak_process")
     same(record.get("maxrss"), None if rss is None else -(-rss // 1024), case.folder)
 
@@ -256,6 +278,13 @@ def wfformat(case):
         validator._syntax_validation(data)
         return
     validator.validate_instance(data)
+    specification = data["workflow"]["specification"]
+    (task,) = specification["tasks"]
+    sizes = {file["id"]: file["sizeInBytes"] for file in specification.get("files", [])}
+    files = [(look, output) for _, look, output in case.named() if look.get("type") == "file"]
+    for member, output in [("inputFiles", False), ("outputFiles", True)]:
+        same(len(task.get(member, [])), sum(one[1] == output for one in files), case.folder)
+        same(set(task.get(member, [])) <= set(sizes), True, case.folder)
     (task,) = data["workflow"]["execution"]["tasks"]
     near(task["runtimeInSeconds"], case.seconds("wall_time"), 1e-9, case.folder)
     same(task.get("memoryInBytes"), case.value("rss_peak"), case.folder)

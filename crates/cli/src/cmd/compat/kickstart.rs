@@ -5,6 +5,7 @@ use super::getopt::{Line, Opt, Takes};
 use super::{Tool, run_options};
 use crate::cmd::Status;
 use crate::cmd::formats::{Capture, CapturedFile, Destination};
+use crate::cmd::named::{self, NamedPath};
 use crate::cmd::run::{RunOptions, STATUS_OWN_FAILURE};
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
@@ -22,6 +23,7 @@ pub const TOOL: Tool = Tool {
     about: "Pegasus' kickstart",
     help: "kickstart [-i FILE] [-o FILE] [-e FILE] [-l FILE] [-n NAME] [-N NAME] [-R SITE] \
            [-L LABEL] [-T TIME] [-B BYTES] [-k SECONDS] [-K SECONDS] [-w|-W DIR] [-fHq] \
+           [-S [NAME=]FILE] [-s [NAME=]FILE] \
            (-I FILE | COMMAND [ARG...])",
     options: OPTIONS,
     failure: STATUS,
@@ -35,7 +37,6 @@ const STATUS_TIME: &str = "14";
 /// Bytes of the task's output that the record takes without `-B`.
 const DATA_BYTES: u64 = 262_144;
 
-const STATS: &str = "files are not listed by name; plimsoll run --level io sees every file";
 const INTERPOSED: &str = "use plimsoll run --level io, which sees every file";
 
 const OPTIONS: &[Opt] = &[
@@ -54,6 +55,8 @@ const OPTIONS: &[Opt] = &[
     Opt::new('w', "", Takes::Value),
     Opt::new('W', "", Takes::Value),
     Opt::new('I', "", Takes::Value),
+    Opt::new('S', "", Takes::Value),
+    Opt::new('s', "", Takes::Value),
     Opt::new('f', "", Takes::Nothing),
     Opt::new('H', "", Takes::Nothing),
     Opt::new('q', "", Takes::Nothing),
@@ -63,8 +66,6 @@ const OPTIONS: &[Opt] = &[
     Opt::new('c', "", Takes::Nothing),
     Opt::new('h', "help", Takes::Nothing),
     Opt::new('V', "version", Takes::Nothing),
-    Opt::new('S', "", Takes::Refused(STATS)),
-    Opt::new('s', "", Takes::Refused(STATS)),
     Opt::new('z', "", Takes::Refused(INTERPOSED)),
     Opt::new('Z', "", Takes::Refused(INTERPOSED)),
     Opt::new(
@@ -99,8 +100,11 @@ fn run(line: Line) -> Result<Status> {
             bail!("{name} is set, and is not done here: put it into the command");
         }
     }
+    // Lists of files are read where we start, the files themselves are where the task runs.
+    let (initial, last) = (named_files(&line, "S")?, named_files(&line, "s")?);
     enter(&line)?;
     let mut options = options(&line)?;
+    (options.named_inputs, options.named_outputs) = (initial, last);
     let printed = descriptor::copy(2)?;
     if line.last("l").is_none_or(|file| file == "-") {
         let record = descriptor::copy(1)?;
@@ -144,6 +148,42 @@ fn enter(line: &Line) -> Result<()> {
         Some(folder) => std::env::set_current_dir(folder)
             .with_context(|| format!("cannot go to {}", folder.display())),
     }
+}
+
+/// The files of `-S` and `-s`: `NAME=FILE` or `FILE`; `@FILE` holds one a line, with comments.
+fn named_files(line: &Line, letter: &str) -> Result<Vec<NamedPath>> {
+    let mut words = Vec::new();
+    for word in line.all(letter) {
+        match word.as_bytes().strip_prefix(b"@") {
+            None => words.push(word.as_bytes().to_vec()),
+            Some(list) => {
+                let list = Path::new(OsStr::from_bytes(list));
+                let text = std::fs::read(list);
+                let text = text.with_context(|| format!("-{letter} @{}", list.display()))?;
+                words.extend(text.split(|byte| *byte == b'\n').filter_map(entry));
+            }
+        }
+    }
+    let named = words.iter().map(|word| {
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        match word.iter().position(|byte| *byte == b'=') {
+            None => NamedPath::new(path(word)),
+            Some(at) => {
+                let (name, file) = word.split_at(at);
+                NamedPath {
+                    name: String::from_utf8_lossy(name).into_owned(),
+                    path: path(file.get(1..).unwrap_or_default()),
+                }
+            }
+        }
+    });
+    named::check(&format!("-{letter}"), named.collect())
+}
+
+/// A line of a list of files, without its comment; none if nothing is left.
+fn entry(line: &[u8]) -> Option<Vec<u8>> {
+    let line = line.split(|byte| *byte == b'#').next()?.trim_ascii_end();
+    (!line.is_empty()).then(|| line.to_vec())
 }
 
 fn options(line: &Line) -> Result<RunOptions> {
@@ -373,10 +413,37 @@ mod tests {
     }
 
     #[test]
+    fn files_have_names_and_may_stand_in_a_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("list");
+        std::fs::write(&list, "# all\n\nn=p # one\n q r \t\n").unwrap();
+        let list = format!("@{}", list.display());
+        let files = |words: &[&str]| {
+            let words = words.iter().map(OsString::from).collect();
+            named_files(&parse(words, OPTIONS).unwrap(), "s")
+        };
+        let got = files(&["-s", "f.a=d/a=b", "-sx", "-S", "other", "-s", &list, "true"]);
+        let pairs: Vec<_> = got
+            .unwrap()
+            .into_iter()
+            .map(|one| (one.name, one.path.display().to_string()))
+            .collect();
+        let pairs: Vec<_> = pairs
+            .iter()
+            .map(|(a, b)| (a.as_str(), b.as_str()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [("f.a", "d/a=b"), ("x", "x"), ("n", "p"), (" q r", " q r")]
+        );
+        assert!(files(&["-s", "@/no/such/list", "true"]).is_err());
+        assert!(files(&["-s", "a=", "true"]).is_err());
+    }
+
+    #[test]
     fn what_it_cannot_do_is_refused() {
         for (words, part) in [
-            (&["-s", "a=b", "x"][..], "--level io"),
-            (&["-Z", "x"], "--level io"),
+            (&["-Z", "x"][..], "--level io"),
             (&["-X", "x"], "chmod"),
             (&["-k", "soon", "x"], "whole seconds"),
             (&["-n"], "needs a value"),

@@ -12,12 +12,12 @@ const KNOWN_MAX: usize = 1 << 14;
 
 /// Knows where folders really are, once it was asked.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct RealPaths {
     mounts: Option<Vec<Mount>>,
     known: HashMap<PathBuf, PathBuf>,
 }
 
-impl Names {
+impl RealPaths {
     /// The path without symbolic links in its folders; what is no longer there is taken as it is
     /// written, and so are the folders of other machines, which are not asked.
     pub(super) fn real(&mut self, path: Vec<u8>) -> Vec<u8> {
@@ -84,9 +84,9 @@ mod tests {
             base.canonicalize().unwrap()
         };
         std::os::unix::fs::symlink("real", base.join("link")).unwrap();
-        let mut names = Names::default();
+        let mut paths = RealPaths::default();
         let mut real = |text: &str| {
-            let path = names.real(base.join(text).into_os_string().into_vec());
+            let path = paths.real(base.join(text).into_os_string().into_vec());
             PathBuf::from(std::ffi::OsString::from_vec(path))
         };
         assert_eq!(real("link/inner/a"), base.join("real/inner/a"));
@@ -95,8 +95,8 @@ mod tests {
         assert_eq!(real("link"), base.join("link"));
         std::fs::remove_dir(base.join("real/inner")).unwrap();
         assert_eq!(real("link/gone/c"), base.join("real/gone/c"));
-        assert_eq!(names.real(b"/../x".to_vec()), b"/x");
-        assert_eq!(names.real(b"/".to_vec()), b"/");
+        assert_eq!(paths.real(b"/../x".to_vec()), b"/x");
+        assert_eq!(paths.real(b"/".to_vec()), b"/");
         std::fs::remove_dir_all(&base).unwrap();
     }
 }
