@@ -72,7 +72,7 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
 /// The modules whose programs are attached to every system call. The kernel rewrites its own code
 /// for that, and a second processor of the emulator meets the breakpoint in between after the
 /// kernel has forgotten it ("Oops: int3"): on one processor that cannot be.
-const AT_EVERY_CALL: [&str; 3] = ["files", "sockets", "syscalls"];
+const AT_EVERY_CALL: [&str; 5] = ["cache", "files", "names", "sockets", "syscalls"];
 
 /// Runs the truth tests on these kernels (all if none is named), or those of them whose name has
 /// one of the `filters`, and prints the sum.

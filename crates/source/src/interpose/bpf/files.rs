@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::interpose::FileEvent;
 use crate::interpose::kind::is_socket;
 use record::file::{
-    FileCounts, FileFlags, FileId, FileRest, FileUse, Folder, PageCache, PageUse, Place,
+    FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Folder, PageCache, PageUse, Place,
     SizeClasses, SizeCount,
 };
 use record::name::{Name, NameChange, NamePath};
@@ -206,13 +206,14 @@ fn event(row: FileRow, with: With) -> FileEvent {
         });
     }
     let ends = ends(&row);
+    let kind = kind(row.mode, row.magic, row.special_device, &row.leaf);
     FileEvent::Use(Box::new(FileUse {
         file: FileId {
             device: split(row.file.device),
             inode: row.file.inode,
             name: row.file.name,
         },
-        kind: kind(row.mode, row.magic, row.special_device, &row.leaf),
+        kind,
         place: Place {
             folder: row.folder,
             leaf: (!row.whole_name).then_some(row.leaf),
@@ -247,7 +248,7 @@ fn event(row: FileRow, with: With) -> FileEvent {
         ends,
         sizes: row.sizes.iter().map(size_count).collect(),
         classes: row.classes.as_deref().map(size_classes).map(Box::new),
-        page_cache,
+        page_cache: page_cache.filter(|_| kind == FileKind::File),
     }))
 }
 
