@@ -139,7 +139,11 @@ impl Tracer {
             .name("plimsoll-trace".to_owned())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                let seized = sys::ptrace::seize(root, options.kill_with_us);
+                let options = sys::ptrace::Options {
+                    kill_with_us: options.kill_with_us,
+                    calls: false,
+                };
+                let seized = sys::ptrace::seize(root, options);
                 let goes_on = seized.is_ok();
                 // The receiver waits for exactly this; if it is gone there is nobody to tell.
                 let _ = tell.send(seized);

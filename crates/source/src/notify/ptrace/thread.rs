@@ -128,7 +128,8 @@ impl Trace {
             Stop::Fork(child) => self.fork(at, tid, child),
             // The kernel reports the youngest first: run on, it would keep its parent waiting.
             Stop::Event if !known => return self.held.push(tid),
-            Stop::Event => {}
+            // Only a filter stops calls, and a task here has none.
+            Stop::Event | Stop::Call | Stop::Return => {}
             Stop::Exec => self.exec(at, tid),
             Stop::Exit => self.before_end(tid),
             Stop::Signal(number) => signal = number,
