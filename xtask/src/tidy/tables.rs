@@ -37,7 +37,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/interpose",
         table: "MECHANISMS",
-        parts: &["kind"],
+        parts: &["kind", "paths"],
     },
     Folder {
         path: "crates/source/src/context",

@@ -6,6 +6,7 @@ use record::socket::SocketInfo;
 
 pub mod bpf;
 mod kind;
+mod paths;
 pub mod preload;
 
 /// Every mechanism, best first.
