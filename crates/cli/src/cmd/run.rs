@@ -183,6 +183,11 @@ impl RunOptions {
         self.formats.iter().any(|one| one.kind.wants() == what)
     }
 
+    /// Whether calls on files stop for the tracer: the task cannot live without Plimsoll then.
+    pub fn stops_calls(&self) -> bool {
+        self.level == Some(Level::Io) && self.mechanism == Some(Mechanism::Ptrace)
+    }
+
     /// Whether the process table is kept.
     pub fn keeps_processes(&self) -> bool {
         self.with_processes || self.wants(Wants::Processes)
@@ -230,6 +235,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
     let level = args.watching.level.map(level);
     let mechanism = args.watching.mechanism.map(mechanism);
     check_pair(level, mechanism)?;
+    check_death(level, mechanism, args.ending.on_monitor_death)?;
     check_files(level, &args)?;
     if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
         bail!("--syscalls counts in the kernel: its mechanism is bpf, at level events or io");
@@ -371,6 +377,18 @@ fn own_files(args: &RunArgs) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Refuses to leave a task that cannot live on.
+fn check_death(level: Option<Level>, mechanism: Option<Mechanism>, word: DeathWord) -> Result<()> {
+    if (level, mechanism) == (Some(Level::Io), Some(Mechanism::Ptrace)) && word == DeathWord::Leave
+    {
+        bail!(
+            "--on-monitor-death leave: a task under --level io --mechanism ptrace ends with \
+             Plimsoll"
+        );
+    }
+    Ok(())
+}
+
 /// Refuses a level and a mechanism that exclude each other.
 fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> {
     match (level, mechanism) {
@@ -383,8 +401,8 @@ fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> 
         (None | Some(Level::Query | Level::Events), Some(Mechanism::Preload)) => {
             bail!("--mechanism preload counts calls on files: it needs --level io")
         }
-        (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector | Mechanism::Ptrace)) => {
-            bail!("--level io: its mechanisms are bpf and preload")
+        (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector)) => {
+            bail!("--level io: its mechanisms are bpf, preload and ptrace")
         }
         _ => Ok(()),
     }
@@ -590,6 +608,14 @@ mod tests {
         assert!(parse("--level 2 --mechanism connector x").is_ok());
         assert!(parse("--level io --mechanism bpf x").is_ok());
         assert!(parse("--level io --mechanism preload x").is_ok());
+        assert!(
+            parse("--level io --mechanism ptrace x")
+                .unwrap()
+                .stops_calls()
+        );
+        assert!(!parse("--mechanism ptrace x").unwrap().stops_calls());
+        assert!(parse("--level io --mechanism ptrace --on-monitor-death leave x").is_err());
+        assert!(parse("--mechanism ptrace --on-monitor-death leave x").is_ok());
         assert!(parse("--mechanism preload x").is_err());
         assert!(parse("--level io --mechanism connector x").is_err());
     }

@@ -172,6 +172,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     if options.mechanism == Some(Mechanism::Ptrace) {
         task.trace();
     }
+    eyes.files.stop_calls(&task, &mut facts)?;
     facts.started();
     paper.started(facts.start);
     eyes.started(&mut facts, &task);

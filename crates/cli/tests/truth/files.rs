@@ -27,6 +27,14 @@ macro_rules! dynamic_and_static {
             fn preload() {
                 with(Mechanism::Preload, |it| super::$check(it, "calls"));
             }
+            #[test]
+            fn ptrace() {
+                with(Mechanism::Ptrace, |it| super::$check(it, "calls"));
+            }
+            #[test]
+            fn ptrace_static() {
+                with(Mechanism::Ptrace, |it| super::$check(it, "calls.static"));
+            }
         }
     )* };
 }
@@ -491,7 +499,8 @@ fn level_io_is_for_any_user() {
     let done = done.finish();
     done.expect_status(125);
     assert!(
-        done.stderr.contains("its mechanisms are bpf and preload"),
+        done.stderr
+            .contains("its mechanisms are bpf, preload and ptrace"),
         "{}",
         done.stderr
     );
