@@ -151,8 +151,8 @@ impl Launcher {
         self.pid
     }
 
-    /// Installs a filter of system calls ([`crate::seccomp`]) in the command's process, which waits;
-    /// it must be traced by now. Whether it had to give up new privileges for that
+    /// Installs a filter of system calls ([`crate::seccomp`]) in the command's process, which
+    /// waits; it must be traced by now. Whether it had to give up new privileges for that
     /// (`no_new_privs`).
     ///
     /// # Errors

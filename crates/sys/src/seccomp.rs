@@ -3,8 +3,8 @@
 //!
 //! A filter is a program of the classic Berkeley packet filter over the number and the arguments of
 //! a call (`seccomp(2)`); the launcher installs it before the command's exec, and all that the
-//! command starts has it. Without its tracer a task under this filter cannot live: the calls that it
-//! picks fail with `ENOSYS` then.
+//! command starts has it. Without its tracer a task under this filter cannot live: the calls that
+//! it picks fail with `ENOSYS` then.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "seccomp/arch_aarch64.rs"]
@@ -211,7 +211,7 @@ mod tests {
     /// Runs the filter as the kernel would.
     fn verdict(arch: u32, number: u32, arguments: [u64; 6]) -> u32 {
         let program = filter();
-        let mut data = vec![0; 64];
+        let mut data = [0; 64];
         data[..4].copy_from_slice(&number.to_ne_bytes());
         data[4..8].copy_from_slice(&arch.to_ne_bytes());
         for (place, argument) in arguments.iter().enumerate() {

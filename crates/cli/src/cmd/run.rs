@@ -234,8 +234,7 @@ pub fn options(matches: &ArgMatches) -> Result<RunOptions> {
 fn check(args: RunArgs) -> Result<RunOptions> {
     let level = args.watching.level.map(level);
     let mechanism = args.watching.mechanism.map(mechanism);
-    check_pair(level, mechanism)?;
-    check_death(level, mechanism, args.ending.on_monitor_death)?;
+    check_pair(level, mechanism, args.ending.on_monitor_death)?;
     check_files(level, &args)?;
     if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
         bail!("--syscalls counts in the kernel: its mechanism is bpf, at level events or io");
@@ -377,20 +376,8 @@ fn own_files(args: &RunArgs) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses to leave a task that cannot live on.
-fn check_death(level: Option<Level>, mechanism: Option<Mechanism>, word: DeathWord) -> Result<()> {
-    if (level, mechanism) == (Some(Level::Io), Some(Mechanism::Ptrace)) && word == DeathWord::Leave
-    {
-        bail!(
-            "--on-monitor-death leave: a task under --level io --mechanism ptrace ends with \
-             Plimsoll"
-        );
-    }
-    Ok(())
-}
-
-/// Refuses a level and a mechanism that exclude each other.
-fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> {
+/// Refuses a level, a mechanism and a word on the monitor's death that exclude one another.
+fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>, death: DeathWord) -> Result<()> {
     match (level, mechanism) {
         (Some(Level::Query), Some(Mechanism::Connector | Mechanism::Ptrace)) => {
             bail!("--level query reads counters: its mechanisms are bpf and procfs")
@@ -403,6 +390,9 @@ fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> 
         }
         (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector)) => {
             bail!("--level io: its mechanisms are bpf, preload and ptrace")
+        }
+        (Some(Level::Io), Some(Mechanism::Ptrace)) if death == DeathWord::Leave => {
+            bail!("--level io --mechanism ptrace: the task cannot be left, it ends with Plimsoll")
         }
         _ => Ok(()),
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Installing the filter of system calls that the monitor sends; the Rust side is ../../seccomp.rs. */
+/* Installing the filter of system calls that the monitor sends; it is made in ../seccomp.rs. */
 #ifndef PLIMSOLL_LAUNCHER_FILTER_H
 #define PLIMSOLL_LAUNCHER_FILTER_H
 

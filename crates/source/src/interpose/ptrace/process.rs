@@ -1,5 +1,5 @@
-//! One process: the files behind its descriptors, each asked of the kernel at its first use, so that
-//! it does not matter how the process came by it; and what it did with them.
+//! One process: the files behind its descriptors, each asked of the kernel at its first use, so
+//! that it does not matter how the process came by it; and what it did with them.
 
 use super::look::{self, Look};
 use super::row::{Row, count};

@@ -1,7 +1,7 @@
 //! What the tracing thread counts at the stops of calls.
 //!
-//! A call whose result is needed stops twice, at its begin and at its end; the others at their begin
-//! alone.
+//! A call whose result is needed stops twice, at its begin and at its end; the others at their
+//! begin alone.
 
 use super::look::Look;
 use super::process::{Process, Rest, Slot, look_by_path};
