@@ -24,10 +24,14 @@ use FileCall as Do;
 pub enum FileCall {
     /// Reads one buffer of as many bytes as the third argument says.
     Read,
+    /// The same at the place of the fourth argument.
+    ReadAt,
     /// Reads several buffers.
     ReadVector,
     /// Writes one buffer of as many bytes as the third argument says.
     Write,
+    /// The same at the place of the fourth argument.
+    WriteAt,
     /// Writes several buffers, or to a socket.
     WriteVector,
     /// Receives from a socket; flags are the fourth argument.
@@ -36,6 +40,8 @@ pub enum FileCall {
     ReceiveMessage,
     /// Receives several messages (second argument); flags are the fourth.
     ReceiveMessages,
+    /// Sends a message, which may have descriptors in it.
+    SendMessage,
     /// Sends several messages (second argument).
     SendMessages,
     /// `open`: path and flags are the first two arguments.
@@ -52,9 +58,13 @@ pub enum FileCall {
     CloseRange,
     /// `dup2`, `dup3`: the second argument becomes another file.
     Duplicate,
+    /// `dup`, `fcntl` with its command: a new descriptor shares the place in the file.
+    Share,
+    /// `execve`, `execveat`.
+    Exec,
     /// `unshare` of the table of descriptors.
     Unshare,
-    /// `lseek`.
+    /// `lseek` by the second argument, from what the third says.
     Seek,
     /// `mmap` of a file: the fifth argument.
     Map,
@@ -77,15 +87,15 @@ const CALLS: &[(libc::c_long, FileCall)] = &[
     (libc::SYS_write, Do::Write),
     (libc::SYS_close, Do::Close),
     (libc::SYS_openat, Do::OpenAt),
-    (libc::SYS_pread64, Do::Read),
-    (libc::SYS_pwrite64, Do::Write),
+    (libc::SYS_pread64, Do::ReadAt),
+    (libc::SYS_pwrite64, Do::WriteAt),
     (libc::SYS_lseek, Do::Seek),
     (libc::SYS_readv, Do::ReadVector),
     (libc::SYS_writev, Do::WriteVector),
     (libc::SYS_recvfrom, Do::Receive),
     (libc::SYS_sendto, Do::WriteVector),
     (libc::SYS_recvmsg, Do::ReceiveMessage),
-    (libc::SYS_sendmsg, Do::WriteVector),
+    (libc::SYS_sendmsg, Do::SendMessage),
     (libc::SYS_recvmmsg, Do::ReceiveMessages),
     (libc::SYS_sendmmsg, Do::SendMessages),
     (libc::SYS_preadv, Do::ReadVector),
@@ -94,6 +104,9 @@ const CALLS: &[(libc::c_long, FileCall)] = &[
     (libc::SYS_pwritev2, Do::WriteVector),
     (libc::SYS_openat2, Do::OpenHow),
     (libc::SYS_dup3, Do::Duplicate),
+    (libc::SYS_dup, Do::Share),
+    (libc::SYS_execve, Do::Exec),
+    (libc::SYS_execveat, Do::Exec),
     (libc::SYS_close_range, Do::CloseRange),
     (libc::SYS_sendfile, Do::SendFile),
     (libc::SYS_copy_file_range, Do::Copy),
@@ -133,6 +146,7 @@ pub fn file_call(entered: &Entered) -> Option<FileCall> {
     match number {
         libc::SYS_mmap => return Some(Do::Map),
         libc::SYS_unshare => return Some(Do::Unshare),
+        libc::SYS_fcntl => return Some(Do::Share),
         _ => {}
     }
     let all = CALLS.iter().chain(arch::CALLS);
@@ -171,10 +185,17 @@ fn of_native() -> Program {
         program.pick(*number as u32);
     }
     // Of a file only: memory without a file is mapped far more often.
-    program.branch(IF_EQUAL, libc::SYS_mmap as u32, 0, 3);
+    program.branch(IF_EQUAL, libc::SYS_mmap as u32, 0, 4);
     program.step(LOAD, at_argument(3));
-    program.branch(IF_ANY_BIT, libc::MAP_ANONYMOUS as u32, 2, 0);
+    program.branch(IF_ANY_BIT, libc::MAP_ANONYMOUS as u32, 1, 0);
     program.step(RETURN, TRACE);
+    program.step(RETURN, ALLOW);
+    program.branch(IF_EQUAL, libc::SYS_fcntl as u32, 0, 5);
+    program.step(LOAD, at_argument(1));
+    program.branch(IF_EQUAL, libc::F_DUPFD as u32, 1, 0);
+    program.branch(IF_EQUAL, libc::F_DUPFD_CLOEXEC as u32, 0, 1);
+    program.step(RETURN, TRACE);
+    program.step(RETURN, ALLOW);
     program.branch(IF_EQUAL, libc::SYS_unshare as u32, 1, 0);
     program.step(RETURN, ALLOW);
     program.step(LOAD, at_argument(0));
@@ -255,7 +276,7 @@ mod tests {
             };
             assert_eq!(file_call(&entered), Some(*call));
         }
-        for number in [libc::SYS_fstat, libc::SYS_execve, libc::SYS_futex] {
+        for number in [libc::SYS_fstat, libc::SYS_getpid, libc::SYS_futex] {
             assert_eq!(native(number, [!0; 6]), ALLOW);
         }
         assert_eq!(verdict(7, libc::SYS_read as u32, [0; 6]), ALLOW);
@@ -267,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn only_maps_of_files_and_tables_of_descriptors_are_picked() {
+    fn of_some_calls_it_depends_on_what_they_ask() {
         if arch::NATIVE == 0 {
             return println!("skipped: no numbers of this architecture");
         }
@@ -277,5 +298,9 @@ mod tests {
         let unshare = |what: libc::c_int| native(libc::SYS_unshare, [what as u64, 0, 0, 0, 0, 0]);
         assert_eq!(unshare(libc::CLONE_FILES | libc::CLONE_FS), TRACE);
         assert_eq!(unshare(libc::CLONE_NEWNS), ALLOW);
+        let fcntl = |what: libc::c_int| native(libc::SYS_fcntl, [0, what as u64, 0, 0, 0, 0]);
+        assert_eq!(fcntl(libc::F_DUPFD), TRACE);
+        assert_eq!(fcntl(libc::F_DUPFD_CLOEXEC), TRACE);
+        assert_eq!(fcntl(libc::F_SETFD), ALLOW);
     }
 }

@@ -244,6 +244,13 @@ impl Files {
             }
             Seen::Tracer(files) => {
                 files.finish(&mut taken);
+                let unsized_ones = files.unsized_transfers();
+                if unsized_ones > 0 {
+                    facts.note(format!(
+                        "of {unsized_ones} reads and writes some moved less than they were asked \
+                         for: how many bytes each moved and whether it failed is not known"
+                    ));
+                }
                 (Ok(()), files.rest())
             }
         };

@@ -59,6 +59,7 @@ dynamic_and_static!(
     a_storm,
     cancelled,
     busy_threads,
+    whole_transfers,
 );
 
 /// Exit status of a workload that cannot be done here.
@@ -380,6 +381,31 @@ fn busy_threads(mechanism: Mechanism, name: &str) {
     counts(seen.of("u"), [16, 0, 0, 0, 16, 48]);
     let signals = std::fs::metadata(seen.folder.join("v")).unwrap().len();
     counts(seen.of("v"), [1, 0, 0, 0, signals, signals]);
+}
+
+fn whole_transfers(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "whole", &[]);
+    seen.report();
+    let line = seen.of("w");
+    counts(line, [2, 3, 88, 73_838, 1, 40_960]);
+    assert!(line.sizes_exact && line.counts.failed == 0, "{line:#?}");
+    let of_size = |bytes| line.sizes.iter().find(|it| it.bytes.0 == bytes).unwrap();
+    assert_eq!((of_size(1024).reads, of_size(512).reads), (62, 20));
+    counts(seen.of("x"), [1, 1, 0, 0, 40, 3070]);
+}
+
+/// A transfer that was taken for whole and was not: the bytes are exact, and what is not known is
+/// said.
+#[test]
+fn ptrace_transfers_that_were_not_whole() {
+    with(Mechanism::Ptrace, |mechanism| {
+        let seen = watch(mechanism, "calls", "shrinks", &[]);
+        let notes = seen.report().monitor.notes.join("\n");
+        assert!(notes.contains("some moved less"), "{notes}");
+        counts(seen.of("y"), [2, 1, 33, 3050, 1, 10_000]);
+        counts(seen.of("z"), [1, 0, 0, 0, 22, 20_480]);
+        assert!(!seen.of("y").sizes_exact && !seen.of("z").sizes_exact);
+    });
 }
 
 /// Beyond the bound the least busy files are one sum, and nothing is missing.

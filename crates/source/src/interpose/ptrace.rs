@@ -11,10 +11,12 @@
 use crate::notify::{Mechanism, Unusable};
 use record::value::Absent;
 
+mod ahead;
 mod files;
 mod look;
 mod process;
 mod row;
+mod single;
 mod watch;
 
 pub use files::Files;

@@ -58,6 +58,12 @@ impl Files {
         }
     }
 
+    /// Transfers that were taken for whole, of which some were not: their bytes are known, not how
+    /// many each moved and whether it failed.
+    pub fn unsized_transfers(&self) -> u64 {
+        lock(&self.watch).unproven
+    }
+
     fn tell(&mut self, pid: u32, row: Row, take: &mut dyn FnMut(FileEvent)) {
         let kind = self
             .paths

@@ -1,7 +1,9 @@
 //! What `/proc` says of the descriptors of a stopped thread.
 
+use crate::query::proc_pid_io;
 use std::ffi::{CStr, OsStr};
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use sys::ptrace;
@@ -11,6 +13,8 @@ use sys::statx::{self, Status};
 const PATH_BYTES_MAX: usize = 4096;
 /// Memory is read up to the end of such a piece, behind which there may be none.
 const PAGE_BYTES: u64 = 4096;
+/// More than `/proc/PID/io` has.
+const IO_BYTES: usize = 512;
 /// `AT_FDCWD`.
 const WORKING_FOLDER: i32 = -100;
 /// Permissions of the link in `/proc/PID/fd`: whether its descriptor may read, and write.
@@ -75,6 +79,23 @@ impl Look {
             Err(error) if error.errno() == Some(ENOENT) => Some(false),
             Err(_) => None,
         }
+    }
+
+    /// Bytes that calls of a thread itself read (or wrote) so far: `rchar` (`wchar`); `None` if the
+    /// kernel does not tell.
+    pub(super) fn moved(&mut self, tid: u32, is_read: bool) -> Option<u64> {
+        self.file(tid, format_args!("task/{tid}/io"))?;
+        self.name.pop();
+        let mut file = File::open(OsStr::from_bytes(&self.name)).ok()?;
+        let mut text = [0; IO_BYTES];
+        let used = file.read(&mut text).ok()?;
+        let counters = proc_pid_io::parse(text.get(..used)?);
+        let bytes = if is_read {
+            counters.bytes_read
+        } else {
+            counters.bytes_written
+        };
+        bytes.map(|bytes| bytes.0)
     }
 
     fn link(&mut self, tid: u32, fd: i32) -> Option<&CStr> {

@@ -47,6 +47,9 @@ pub(super) struct Process {
     /// Its descriptors may change unseen, by others that have the same table or by a ring of
     /// `io_uring`: none is remembered.
     pub(super) changes_unseen: bool,
+    /// Where in its file each descriptor stands that has the place to itself, as far as known: it
+    /// was opened by this process, and shared with nobody since.
+    places: HashMap<i32, Option<u64>>,
     /// Descriptors that a thread of it is closing or replacing.
     closing: Vec<(u32, RangeInclusive<i32>)>,
 }
@@ -91,7 +94,32 @@ impl Process {
         {
             row.looked_at(&status);
         }
+        if self.slots.contains_key(&fd) {
+            self.places.insert(fd, Some(0));
+        }
         Some(slot)
+    }
+
+    /// Where a descriptor stands in its file, if that is known.
+    pub(super) fn place(&self, fd: i32) -> Option<u64> {
+        self.places.get(&fd).copied().flatten()
+    }
+
+    /// A descriptor stands elsewhere now.
+    pub(super) fn stands(&mut self, fd: i32, place: Option<u64>) {
+        if let Some(known) = self.places.get_mut(&fd) {
+            *known = place;
+        }
+    }
+
+    /// Others may move a descriptor from now on.
+    pub(super) fn share(&mut self, fd: i32) {
+        self.places.remove(&fd);
+    }
+
+    /// As [`Process::share`], for all of them.
+    pub(super) fn share_all(&mut self) {
+        self.places.clear();
     }
 
     fn find(
@@ -176,11 +204,13 @@ impl Process {
         if fds.start() == fds.end() {
             self.look_again(look, tid, *fds.start());
             self.slots.remove(fds.start());
+            self.places.remove(fds.start());
         } else {
             let known: Vec<i32> = self.slots.keys().copied().collect();
             for fd in known.into_iter().filter(|fd| fds.contains(fd)) {
                 self.look_again(look, tid, fd);
                 self.slots.remove(&fd);
+                self.places.remove(&fd);
             }
         }
         self.closing.push((tid, fds));
@@ -196,6 +226,7 @@ impl Process {
     /// It became another program: its descriptors are in a table of their own, and some are closed.
     pub(super) fn exec(&mut self) {
         self.slots.clear();
+        self.places.clear();
         self.closing.clear();
         self.changes_unseen = false;
     }
@@ -203,6 +234,7 @@ impl Process {
     /// Nothing is remembered of its descriptors from now on.
     pub(super) fn stop_remembering(&mut self) {
         self.slots.clear();
+        self.places.clear();
         self.changes_unseen = true;
     }
 

@@ -29,6 +29,11 @@ pub(super) struct Row {
     pub(super) flags: FileFlags,
     pub(super) sizes: Vec<SizeCount>,
     pub(super) classes: Option<Box<SizeClasses>>,
+    /// How many transfers moved all that they were asked for, one after another; see
+    /// [`super::ahead`].
+    pub(super) whole: u32,
+    /// A transfer was taken for whole that was not.
+    pub(super) deceived: bool,
 }
 
 impl Row {
@@ -60,14 +65,42 @@ impl Row {
     /// A call moved so many bytes, or failed.
     pub(super) fn transfer(&mut self, is_read: bool, result: i64) {
         count(&mut self.counts, is_read, result);
-        let Ok(bytes) = u64::try_from(result) else {
-            return;
-        };
+        if let Ok(bytes) = u64::try_from(result) {
+            self.sized(is_read, bytes, 1);
+        }
+    }
+
+    /// So many calls moved so many bytes each.
+    pub(super) fn transfers(&mut self, is_read: bool, bytes: u64, calls: u64) {
+        let moved = bytes.saturating_mul(calls);
+        self.add(is_read, calls, moved);
+        self.sized(is_read, bytes, calls);
+    }
+
+    /// So many calls moved so many bytes together; how many each did, and whether some failed, is
+    /// not known.
+    pub(super) fn add_unsized(&mut self, is_read: bool, calls: u64, bytes: u64) {
+        self.add(is_read, calls, bytes);
+        self.size_is_old |= !is_read;
+        self.classes.get_or_insert_default();
+    }
+
+    fn add(&mut self, is_read: bool, calls: u64, bytes: u64) {
+        let mut more = FileCounts::default();
+        if is_read {
+            (more.reads, more.bytes_read) = (calls, Bytes(bytes));
+        } else {
+            (more.writes, more.bytes_written) = (calls, Bytes(bytes));
+        }
+        self.counts.add(&more);
+    }
+
+    fn sized(&mut self, is_read: bool, bytes: u64, calls: u64) {
         self.size_is_old |= !is_read;
         let size = SizeCount {
             bytes: Bytes(bytes),
-            reads: u64::from(is_read),
-            writes: u64::from(!is_read),
+            reads: if is_read { calls } else { 0 },
+            writes: if is_read { 0 } else { calls },
         };
         if let Some(same) = self.sizes.iter_mut().find(|it| it.bytes == size.bytes) {
             same.reads += size.reads;

@@ -3,9 +3,11 @@
 //! A call whose result is needed stops twice, at its begin and at its end; the others at their
 //! begin alone.
 
+use super::ahead::Batches;
 use super::look::Look;
 use super::process::{Process, Rest, Slot, look_by_path};
 use super::row::Row;
+use super::single::Single;
 use record::file::FileRest;
 use record::unit::Nanos;
 use std::collections::HashMap;
@@ -53,11 +55,12 @@ struct Pending {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum What {
+pub(super) enum What {
     Transfer {
         from: Option<Slot>,
         to: Option<Slot>,
     },
+    Single(Single),
     Messages {
         slot: Slot,
         vector: u64,
@@ -74,11 +77,15 @@ enum What {
 /// What the processes of a task did with files so far.
 #[derive(Debug)]
 pub struct Watch {
-    look: Look,
-    times: bool,
+    pub(super) look: Look,
+    pub(super) times: bool,
     /// The command's program runs: what its process did before is ours.
     counting: bool,
-    processes: HashMap<u32, Process>,
+    pub(super) processes: HashMap<u32, Process>,
+    /// What is counted after one stop.
+    pub(super) batches: Batches,
+    /// Transfers that may not have been whole.
+    pub(super) unproven: u64,
     pending: HashMap<u32, Pending>,
     ended: Vec<(u32, Row)>,
     rest: Rest,
@@ -93,6 +100,8 @@ impl Watch {
             times,
             counting: false,
             processes: HashMap::new(),
+            batches: Batches::default(),
+            unproven: 0,
             pending: HashMap::new(),
             ended: Vec::new(),
             rest: Rest::default(),
@@ -134,10 +143,29 @@ impl Watch {
     ) -> Option<What> {
         use FileCall as Do;
         let [first, second, third, fourth, fifth, _] = *arguments;
+        match call {
+            Do::Read | Do::ReadAt | Do::Write | Do::WriteAt => {
+                return self.single((pid, tid), call, arguments, at);
+            }
+            Do::Seek => return self.seek((pid, tid), arguments, at),
+            Do::Close | Do::Map | Do::Share | Do::Duplicate => {}
+            Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => {}
+            // What it moves is told by its result alone.
+            _ => {
+                self.settle_thread(pid, tid);
+                let process = self.processes.entry(pid).or_default();
+                match call {
+                    Do::SendMessage | Do::SendMessages => process.share_all(),
+                    _ => [first, second, third]
+                        .into_iter()
+                        .for_each(|fd| process.stands(fd as i32, None)),
+                }
+            }
+        }
         let mut slot = |fd: u64| self.slot(pid, tid, fd, at);
         match call {
-            Do::Read | Do::ReadVector => What::read(slot(first)),
-            Do::Write | Do::WriteVector => What::write(slot(first)),
+            Do::ReadVector => What::read(slot(first)),
+            Do::WriteVector | Do::SendMessage => What::write(slot(first)),
             Do::Receive if fourth & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
             Do::ReceiveMessage if third & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
             Do::ReceiveMessages if fourth & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
@@ -151,14 +179,6 @@ impl Watch {
             Do::Copy => What::both(slot(first), slot(third)),
             Do::Tee => What::both(slot(first), slot(second)),
             Do::Map => slot(fifth).map(What::Map),
-            Do::Seek => {
-                let slot = slot(first)?;
-                if self.times {
-                    return Some(What::Seek(slot));
-                }
-                self.used(pid, slot, at, Nanos(0), |counts| counts.seeks += 1);
-                None
-            }
             Do::Open => Some(self.open(tid, (WORKING_FOLDER, first), second)),
             Do::Create => {
                 let how = O_CREAT | O_WRONLY | O_TRUNC;
@@ -209,8 +229,10 @@ impl Watch {
             Do::Duplicate => {
                 let fd = second as i32;
                 let process = self.processes.entry(pid).or_default();
+                process.share(first as i32);
                 process.close(&mut self.look, tid, fd..=fd);
             }
+            Do::Share => self.processes.entry(pid).or_default().share(first as i32),
             Do::Submit => self.libaio_calls += 1,
             Do::Compat => {
                 self.compat_calls += 1;
@@ -226,13 +248,13 @@ impl Watch {
     }
 
     /// Where the file behind a descriptor is counted.
-    fn slot(&mut self, pid: u32, tid: u32, fd: u64, at: Nanos) -> Option<Slot> {
+    pub(super) fn slot(&mut self, pid: u32, tid: u32, fd: u64, at: Nanos) -> Option<Slot> {
         let process = self.processes.entry(pid).or_default();
         let fd = (tid, fd as i32);
         process.slot(&mut self.look, &mut self.rest, fd, at)
     }
 
-    fn used(
+    pub(super) fn used(
         &mut self,
         pid: u32,
         slot: Slot,
@@ -270,6 +292,7 @@ impl Watch {
                     }
                 }
             }
+            What::Single(single) => self.single_returned(pid, &single, result, (at, time)),
             What::Messages {
                 slot,
                 vector,
@@ -295,7 +318,7 @@ impl Watch {
         }
     }
 
-    fn transfer(
+    pub(super) fn transfer(
         &mut self,
         pid: u32,
         slot: Slot,
@@ -365,6 +388,7 @@ impl Watch {
             self.stop_remembering(parent);
             self.stop_remembering(child);
         } else if !is_thread {
+            self.processes.entry(parent).or_default().share_all();
             self.processes.entry(child).or_default();
         }
     }
@@ -377,9 +401,10 @@ impl Watch {
         self.processes.entry(pid).or_default().exec();
     }
 
-    /// The last thread of a process stopped before its end: its files are still open.
-    pub(crate) fn ending(&mut self, pid: u32, tid: u32) {
-        if let Some(process) = self.processes.get_mut(&pid) {
+    /// A thread stopped before its end, `last` of its process: the files are still open.
+    pub(crate) fn ending(&mut self, pid: u32, tid: u32, last: bool) {
+        self.settle_thread(pid, tid);
+        if last && let Some(process) = self.processes.get_mut(&pid) {
             process.look_at_written(&mut self.look, tid);
         }
     }
@@ -387,6 +412,7 @@ impl Watch {
     /// A thread is gone.
     pub(crate) fn thread_gone(&mut self, pid: u32, tid: u32) {
         self.pending.remove(&tid);
+        self.settle_thread(pid, tid);
         if let Some(process) = self.processes.get_mut(&pid) {
             process.calls_are_over(tid);
         }
@@ -417,6 +443,7 @@ impl Watch {
     /// What living processes had so far; it is taken from them.
     pub(super) fn take_living(&mut self) -> Vec<(u32, Row)> {
         self.counting = false;
+        self.settle_all();
         let mut all = Vec::new();
         for (pid, process) in self.processes.drain() {
             for mut row in process.rows {

@@ -323,8 +323,8 @@ impl Trace {
             }
         }
         let last = process.running == 0;
-        if let Some((mut watch, pid)) = self.watch(tid).filter(|_| last) {
-            watch.ending(pid, tid);
+        if let Some((mut watch, pid)) = self.watch(tid) {
+            watch.ending(pid, tid, last);
         }
         self.unfinished += usize::from(!alone);
         self.ending.insert(tid, AtEnd { counters, alone });
