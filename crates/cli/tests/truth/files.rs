@@ -60,6 +60,7 @@ dynamic_and_static!(
     cancelled,
     busy_threads,
     whole_transfers,
+    passed_descriptors,
 );
 
 /// Exit status of a workload that cannot be done here.
@@ -381,6 +382,16 @@ fn busy_threads(mechanism: Mechanism, name: &str) {
     counts(seen.of("u"), [16, 0, 0, 0, 16, 48]);
     let signals = std::fs::metadata(seen.folder.join("v")).unwrap().len();
     counts(seen.of("v"), [1, 0, 0, 0, signals, signals]);
+}
+
+fn passed_descriptors(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "passed", &[]);
+    seen.report();
+    for (name, bytes) in [("aa", 10), ("bb", 20)] {
+        let line = seen.of(name);
+        assert_eq!((line.counts.opens, line.counts.writes), (1, 1), "{line:#?}");
+        assert_eq!(line.counts.bytes_written.0, bytes);
+    }
 }
 
 fn whole_transfers(mechanism: Mechanism, name: &str) {

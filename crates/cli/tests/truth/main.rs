@@ -33,5 +33,6 @@ mod sockets;
 mod status;
 mod syscalls;
 mod terminal;
+mod traced;
 mod transparency;
 mod tree;

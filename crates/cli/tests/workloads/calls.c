@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 
@@ -422,6 +423,40 @@ static void busy(void) {
     setitimer(ITIMER_REAL, &never, NULL);
 }
 
+/* A descriptor of aa goes to a child by a message, which writes 10 there; when that is closed with
+ * its whole range, its number is a double of one of bb: 20 there. Each 1 open, 1 write. */
+static void passed(void) {
+    char room[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec byte = {block, 1};
+    struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1, .msg_control = room,
+                             .msg_controllen = sizeof room};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        die("socketpair");
+    pid_t child = fork();
+    if (child == 0) {
+        done("recvmsg", recvmsg(ends[1], &message, 0), 1);
+        int got, other = make("bb", O_WRONLY | O_CREAT);
+        memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
+        done("write", write(got, block, 10), 10);
+        if (syscall(SYS_close_range, got, got, 0) != 0)
+            close(got);
+        done("dup", dup(other), got);
+        done("write", write(got, block, 20), 20);
+        _exit(0);
+    }
+    int fd = make("aa", O_WRONLY | O_CREAT);
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    done("sendmsg", sendmsg(ends[0], &message, 0), 1);
+    int status = 1;
+    waitpid(child, &status, 0);
+    done("child", status, 0);
+}
+
 /* w: 40 reads of 1024, the end, from the start 10 of 1024, in a child and through a double 6 each,
  * 20 of 512 somewhere, 5 that find 100 or less: 88 reads, 40960 + 10240 + 12288 + 10240 + 110; x: 30
  * writes of 100, 10 of 7 somewhere; 3070 bytes. */
@@ -491,7 +526,7 @@ static const struct {
     {"kinds", kinds},   {"tree", tree},     {"direct", direct},
     {"streams", streams}, {"killed", killed}, {"borrowed", borrowed}, {"execs", execs},
     {"append", append},   {"storm", storm},   {"cancelled", cancelled},
-    {"busy", busy}, {"whole", whole}, {"shrinks", shrinks},
+    {"busy", busy}, {"passed", passed}, {"whole", whole}, {"shrinks", shrinks},
 };
 
 int main(int argc, char **argv) {
