@@ -244,6 +244,9 @@ impl Files {
             }
             Seen::Tracer(files) => {
                 files.finish(&mut taken);
+                if files.hidden() > 0 {
+                    facts.note(HIDDEN);
+                }
                 let unsized_ones = files.unsized_transfers();
                 if unsized_ones > 0 {
                     facts.note(format!(
@@ -276,6 +279,8 @@ const TRACER_ENDS: &str = "calls on files are stopped and counted as asked: what
     task when Plimsoll ends is killed, for it cannot live without";
 const GAVE_UP_PRIVILEGES: &str = "the filter of calls cost the task the right to new privileges \
     (no_new_privs): setuid programs and file capabilities have no effect";
+const HIDDEN: &str = "some programs may be executed and not read: their files are counted without \
+    their names";
 const TIMES_HAVE_STOPS: &str = "the time of calls has the stops in it, some microseconds each";
 
 /// What the reader of a report must know.

@@ -58,6 +58,12 @@ impl Files {
         }
     }
 
+    /// Files of which nothing may be known but that they were used, at most: those of programs that
+    /// this user may execute and not read.
+    pub fn hidden(&self) -> u64 {
+        lock(&self.watch).hidden()
+    }
+
     /// Transfers that were taken for whole, of which some were not: their bytes are known, not how
     /// many each moved and whether it failed.
     pub fn unsized_transfers(&self) -> u64 {

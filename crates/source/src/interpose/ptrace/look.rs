@@ -21,6 +21,17 @@ const WORKING_FOLDER: i32 = -100;
 const MAY_READ: u32 = 0o400;
 const MAY_WRITE: u32 = 0o200;
 
+/// What a descriptor leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// This.
+    File(Status),
+    /// There is none of this number.
+    Nothing,
+    /// This user may not know: of a program that it may not read, for one.
+    Hidden,
+}
+
 /// Looks below one mount of procfs.
 #[derive(Debug)]
 pub(super) struct Look {
@@ -37,7 +48,19 @@ impl Look {
         }
     }
 
-    /// What a descriptor leads to; `None` if there is none of this number.
+    /// What a descriptor leads to, if that may be known.
+    pub(super) fn behind(&mut self, tid: u32, fd: i32) -> Behind {
+        let Some(link) = self.link(tid, fd) else {
+            return Behind::Nothing;
+        };
+        match statx::follow(link) {
+            Ok(status) => Behind::File(status),
+            Err(error) if error.errno() == Some(ENOENT) => Behind::Nothing,
+            Err(_) => Behind::Hidden,
+        }
+    }
+
+    /// The status of what a descriptor leads to.
     pub(super) fn status(&mut self, tid: u32, fd: i32) -> Option<Status> {
         statx::follow(self.link(tid, fd)?).ok()
     }
@@ -166,7 +189,8 @@ mod tests {
             look.path(me, fd, &status).unwrap(),
             path.as_os_str().as_bytes()
         );
-        assert!(look.status(me, 1 << 20).is_none());
+        assert_eq!(look.behind(me, 1 << 20), Behind::Nothing);
+        assert_eq!(look.behind(me, fd), Behind::File(status));
     }
 
     #[test]

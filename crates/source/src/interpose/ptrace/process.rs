@@ -1,7 +1,7 @@
 //! One process: the files behind its descriptors, each asked of the kernel at its first use, so
 //! that it does not matter how the process came by it; and what it did with them.
 
-use super::look::{self, Look};
+use super::look::{self, Behind, Look};
 use super::row::{Row, count};
 use record::file::FileCounts;
 use record::unit::Nanos;
@@ -34,6 +34,8 @@ type Key = (Vec<u8>, u64, (u32, u32));
 pub(super) struct Rest {
     pub(super) counts: FileCounts,
     pub(super) rows: u64,
+    /// Of these without a row how many this user may not look at.
+    pub(super) hidden: u64,
     /// Rows that there are.
     pub(super) kept: u64,
 }
@@ -66,7 +68,11 @@ impl Process {
         if let Some(slot) = self.slots.get(&fd) {
             return Some(*slot);
         }
-        let status = look.status(tid, fd)?;
+        let status = match look.behind(tid, fd) {
+            Behind::File(status) => status,
+            Behind::Nothing => return None,
+            Behind::Hidden => return Some(self.hidden(rest, fd)),
+        };
         let slot = self.find(look, rest, (tid, fd), &status, at);
         if let Slot::Row(index) = slot
             && let Some(row) = self.rows.get_mut(index)
@@ -87,7 +93,11 @@ impl Process {
         at: Nanos,
     ) -> Option<Slot> {
         self.slots.remove(&fd);
-        let status = look.status(tid, fd)?;
+        let status = match look.behind(tid, fd) {
+            Behind::File(status) => status,
+            Behind::Nothing => return None,
+            Behind::Hidden => return Some(self.hidden(rest, fd)),
+        };
         let slot = self.find(look, rest, (tid, fd), &status, at);
         if let Slot::Row(index) = slot
             && let Some(row) = self.rows.get_mut(index)
@@ -122,6 +132,21 @@ impl Process {
         self.places.clear();
     }
 
+    /// A file of which nothing may be known but that it is used.
+    fn hidden(&mut self, rest: &mut Rest, fd: i32) -> Slot {
+        rest.rows += 1;
+        rest.hidden += 1;
+        self.remember(fd, Slot::Rest);
+        Slot::Rest
+    }
+
+    fn remember(&mut self, fd: i32, slot: Slot) {
+        let closing = self.closing.iter().any(|(_, fds)| fds.contains(&fd));
+        if !self.changes_unseen && !closing {
+            self.slots.insert(fd, slot);
+        }
+    }
+
     fn find(
         &mut self,
         look: &mut Look,
@@ -150,10 +175,7 @@ impl Process {
                 Slot::Row(index)
             }
         };
-        let closing = self.closing.iter().any(|(_, fds)| fds.contains(&fd));
-        if !self.changes_unseen && !closing {
-            self.slots.insert(fd, slot);
-        }
+        self.remember(fd, slot);
         slot
     }
 

@@ -156,9 +156,13 @@ impl Watch {
                 let process = self.processes.entry(pid).or_default();
                 match call {
                     Do::SendMessage | Do::SendMessages => process.share_all(),
-                    _ => [first, second, third]
-                        .into_iter()
-                        .for_each(|fd| process.stands(fd as i32, None)),
+                    Do::ReadVector | Do::WriteVector => process.stands(first as i32, None),
+                    Do::SendFile | Do::Copy => {
+                        let other = if call == Do::Copy { third } else { second };
+                        process.stands(first as i32, None);
+                        process.stands(other as i32, None);
+                    }
+                    _ => {}
                 }
             }
         }
@@ -452,6 +456,11 @@ impl Watch {
             }
         }
         all
+    }
+
+    /// Files at which this user may not look; each use of a descriptor anew.
+    pub(super) fn hidden(&self) -> u64 {
+        self.rest.hidden
     }
 
     /// What was not kept by file.
