@@ -458,8 +458,8 @@ static void passed(void) {
 }
 
 /* w: 40 reads of 1024, the end, from the start 10 of 1024, in a child and through a double 6 each,
- * 20 of 512 somewhere, 5 that find 100 or less: 88 reads, 40960 + 10240 + 12288 + 10240 + 110; x: 30
- * writes of 100, 10 of 7 somewhere; 3070 bytes. */
+ * 20 of 512 somewhere, 5 that find 100 or less: 88 reads, 40960 + 10240 + 12288 + 10240 + 110;
+ * x: 30 writes of 100, 10 of 7 somewhere; 3070 bytes. */
 static void whole(void) {
     fill("w", 40960);
     int fd = make("w", O_RDONLY), x = make("x", O_WRONLY | O_CREAT);
