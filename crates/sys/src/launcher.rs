@@ -20,6 +20,8 @@ static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
 
 /// The flag that stands below those of [`crate::start::facts`], which are passed on as they are.
 const FLAG_LEAVE: u32 = 1;
+/// Where a filter begins in its message.
+const FILTER_AT: usize = 8;
 /// `sizeof(struct message)`.
 const MESSAGE_BYTES: usize = 384;
 
@@ -147,6 +149,36 @@ impl Launcher {
     /// The launcher's own pid.
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Installs a filter of system calls ([`crate::seccomp`]) in the command's process, which
+    /// waits; it must be traced by now. Whether it had to give up new privileges for that
+    /// (`no_new_privs`).
+    ///
+    /// # Errors
+    /// The kernel's where it takes no filter.
+    pub fn filter(&self, filter: &[u8]) -> Result<bool, Error> {
+        const CALL: &str = "seccomp(SECCOMP_SET_MODE_FILTER)";
+        let lost = |number| Error::Call {
+            call: CALL,
+            source: io::Error::from_raw_os_error(number),
+        };
+        let Some(go) = &self.go else {
+            return Err(lost(libc::EPIPE));
+        };
+        let mut message = vec![b'F'];
+        message.resize(FILTER_AT, 0);
+        message.extend_from_slice(filter);
+        descriptor::send(go.as_fd(), &message)?;
+        let mut answer = [0; 4];
+        match descriptor::receive(go.as_fd(), &mut answer, true)? {
+            Received::Bytes(4) => match i32::from_ne_bytes(answer) {
+                0 => Ok(false),
+                1 => Ok(true),
+                error => Err(lost(error.saturating_neg())),
+            },
+            _ => Err(lost(libc::EPIPE)),
+        }
     }
 
     /// Lets the command's process execute its program, with the library of the plan named in its

@@ -15,8 +15,10 @@ pub mod netlink;
 pub mod probe;
 pub mod process;
 pub mod ptrace;
+pub mod seccomp;
 pub mod signal;
 pub mod start;
+pub mod statx;
 pub mod taskstats;
 pub mod wake;
 

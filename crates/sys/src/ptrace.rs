@@ -9,12 +9,21 @@ use crate::process::{self, Usage, Waited};
 use std::io;
 use std::ptr;
 
+mod call;
+mod trial;
+
+pub use call::{Entered, entered, memory, returned, share_descriptors};
+pub use trial::{probe, probe_calls};
+
 /// What the kernel shall stop a tracee for. Forks of every kind, exec and exit always.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_TRACEEXIT;
+
+/// What `PTRACE_O_TRACESYSGOOD` adds to the signal of a stop at a call's end.
+const RETURN: i32 = 0x80;
 
 /// Why a tracee was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +40,11 @@ pub enum Stop {
     Group,
     /// It is about to receive this signal.
     Signal(i32),
+    /// It is about to make a system call that a filter picked ([`crate::seccomp`]); [`entered`]
+    /// tells which, [`resume_to_return`] stops it once more when the call is over.
+    Call,
+    /// A system call is over; [`returned`] tells what came of it.
+    Return,
     /// It is gone. Before the main thread, every other thread is told.
     Gone {
         /// Its wait status.
@@ -40,18 +54,28 @@ pub enum Stop {
     },
 }
 
-/// Starts to trace `pid` and all that it will make. With `kill_with_us` the kernel kills them when
-/// the calling thread ends.
+/// How a task is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The kernel kills it when the calling thread ends.
+    pub kill_with_us: bool,
+    /// It stops at the system calls that its filter picks.
+    pub calls: bool,
+}
+
+/// Starts to trace `pid` and all that it will make.
 ///
 /// # Errors
 /// `EPERM` if it is not ours to trace, is traced already, or a security module forbids it.
-pub fn seize(pid: u32, kill_with_us: bool) -> Result<(), Error> {
-    let kill = if kill_with_us {
-        libc::PTRACE_O_EXITKILL
-    } else {
-        0
-    };
-    let options = ptr::without_provenance_mut((OPTIONS | kill) as usize);
+pub fn seize(pid: u32, options: Options) -> Result<(), Error> {
+    let mut bits = OPTIONS;
+    if options.kill_with_us {
+        bits |= libc::PTRACE_O_EXITKILL;
+    }
+    if options.calls {
+        bits |= libc::PTRACE_O_TRACESECCOMP | libc::PTRACE_O_TRACESYSGOOD;
+    }
+    let options = ptr::without_provenance_mut(bits as usize);
     request("ptrace(PTRACE_SEIZE)", libc::PTRACE_SEIZE, pid, options)
 }
 
@@ -59,6 +83,12 @@ pub fn seize(pid: u32, kill_with_us: bool) -> Result<(), Error> {
 pub fn resume(tid: u32, signal: i32) -> Result<(), Error> {
     let data = ptr::without_provenance_mut(signal.unsigned_abs() as usize);
     request("ptrace(PTRACE_CONT)", libc::PTRACE_CONT, tid, data)
+}
+
+/// Lets a tracee that stopped with [`Stop::Call`] run to the end of that call.
+pub fn resume_to_return(tid: u32) -> Result<(), Error> {
+    let none = ptr::null_mut();
+    request("ptrace(PTRACE_SYSCALL)", libc::PTRACE_SYSCALL, tid, none)
 }
 
 /// Leaves a tracee in its group stop until a `SIGCONT` comes.
@@ -159,7 +189,9 @@ fn decode(waited: &Waited) -> Option<Stop> {
     }
     let signal = libc::WSTOPSIG(status);
     match status >> 16 {
+        0 if signal == libc::SIGTRAP | RETURN => Some(Stop::Return),
         0 => Some(Stop::Signal(signal)),
+        libc::PTRACE_EVENT_SECCOMP => Some(Stop::Call),
         libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
             message(tid).ok().map(Stop::Fork)
         }
@@ -192,34 +224,6 @@ fn request(
     check(call, result).map(drop)
 }
 
-/// Tries to trace a child that is made for it and waits to be killed.
-pub fn probe() -> Result<(), Error> {
-    // SAFETY: the child of this fork only makes calls that are safe after fork in a process with
-    // threads.
-    let pid = unsafe { libc::fork() };
-    check("fork", i64::from(pid))?;
-    if pid == 0 {
-        loop {
-            // SAFETY: takes nothing; waits for the signal that ends this process.
-            unsafe { libc::pause() };
-        }
-    }
-    let tried = seize(pid.unsigned_abs(), true);
-    // SAFETY: takes no pointers; `pid` is our child and not waited for.
-    unsafe { libc::kill(pid, libc::SIGKILL) };
-    loop {
-        let mut status = 0;
-        // SAFETY: `status` outlives the call.
-        let got = unsafe { libc::waitpid(pid, &mut status, libc::__WALL) };
-        if got == pid && libc::WIFSTOPPED(status) {
-            // A stop on the way to its end. If this fails it has gone on by itself.
-            let _ = resume(pid.unsigned_abs(), 0);
-        } else if got == pid || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-            return tried;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,7 +239,7 @@ mod tests {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        seize(child.id(), false).unwrap();
+        seize(child.id(), Options::default()).unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"go\n").unwrap();
         let (mut forks, mut execs, mut gone) = (0, 0, Vec::new());
         while let Some((tid, stop)) = next().unwrap() {

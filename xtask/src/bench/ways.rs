@@ -41,6 +41,7 @@ const OWN: &[(&str, &[&str])] = &[
         "io-bpf-times",
         &["--level", "io", "--mechanism", "bpf", "--times"],
     ),
+    ("io-ptrace", &["--level", "io", "--mechanism", "ptrace"]),
     ("io-preload", &["--level", "io", "--mechanism", "preload"]),
     (
         "io-preload-times",

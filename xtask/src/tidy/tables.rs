@@ -37,7 +37,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/interpose",
         table: "MECHANISMS",
-        parts: &["kind"],
+        parts: &["kind", "paths"],
     },
     Folder {
         path: "crates/source/src/context",
@@ -63,6 +63,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "cctools_limits",
             "formats",
             "run_args",
+            "run_values",
             "limits",
             "named",
             "statuses",

@@ -11,6 +11,7 @@ pub mod metrics;
 pub mod named;
 pub mod run;
 pub mod run_args;
+mod run_values;
 pub mod statuses;
 
 use anyhow::Result;

@@ -4,17 +4,16 @@ use super::formats::{self, AskedFormat, Capture, Destination, Kind};
 use super::limits::{self, AskedLimit};
 use super::named::{self, NamedPath};
 use super::run_args::{self, CompatWord, DeathWord, LevelWord, MechanismWord, RunArgs, WithWord};
+use super::run_values::{grace, inputs, interval, labels, name, prefix};
 use super::statuses::{Compat, cctools};
 use super::{Status, Verb};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::limit::Resource;
-use record::quantity;
-use record::unit::{Bytes, Nanos, Unit};
+use record::unit::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use store::export::{Details, Wants, files, json, processes, series, sockets, syscalls};
 
 /// Exit status when Plimsoll itself could not do what was asked, before the task started.
@@ -23,7 +22,7 @@ pub const STATUS_OWN_FAILURE: Status = 125;
 /// Time between SIGTERM and SIGKILL where nothing else was asked for.
 pub const GRACE: Nanos = Nanos::from_secs(5);
 
-const INTERVAL_MIN: Nanos = Nanos::from_millis(1);
+pub(super) const INTERVAL_MIN: Nanos = Nanos::from_millis(1);
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -190,6 +189,11 @@ impl RunOptions {
         self.formats.iter().any(|one| one.kind.wants() == what)
     }
 
+    /// Whether calls on files stop for the tracer: the task cannot live without Plimsoll then.
+    pub fn stops_calls(&self) -> bool {
+        self.level == Some(Level::Io) && self.mechanism == Some(Mechanism::Ptrace)
+    }
+
     /// Whether the process table is kept.
     pub fn keeps_processes(&self) -> bool {
         self.with_processes || self.wants(Wants::Processes)
@@ -236,7 +240,7 @@ pub fn options(matches: &ArgMatches) -> Result<RunOptions> {
 fn check(args: RunArgs) -> Result<RunOptions> {
     let level = args.watching.level.map(level);
     let mechanism = args.watching.mechanism.map(mechanism);
-    check_pair(level, mechanism)?;
+    check_pair(level, mechanism, args.ending.on_monitor_death)?;
     check_files(level, &args)?;
     if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
         bail!("--syscalls counts in the kernel: its mechanism is bpf, at level events or io");
@@ -381,8 +385,8 @@ fn own_files(args: &RunArgs) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses a level and a mechanism that exclude each other.
-fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> {
+/// Refuses a level, a mechanism and a word on the monitor's death that exclude one another.
+fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>, death: DeathWord) -> Result<()> {
     match (level, mechanism) {
         (Some(Level::Query), Some(Mechanism::Connector | Mechanism::Ptrace)) => {
             bail!("--level query reads counters: its mechanisms are bpf and procfs")
@@ -393,58 +397,14 @@ fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>) -> Result<()> 
         (None | Some(Level::Query | Level::Events), Some(Mechanism::Preload)) => {
             bail!("--mechanism preload counts calls on files: it needs --level io")
         }
-        (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector | Mechanism::Ptrace)) => {
-            bail!("--level io: its mechanisms are bpf and preload")
+        (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector)) => {
+            bail!("--level io: its mechanisms are bpf, preload and ptrace")
+        }
+        (Some(Level::Io), Some(Mechanism::Ptrace)) if death == DeathWord::Leave => {
+            bail!("--level io --mechanism ptrace: the task cannot be left, it ends with Plimsoll")
         }
         _ => Ok(()),
     }
-}
-
-fn interval(text: &str) -> Result<Nanos> {
-    let ns = quantity::parse(text, Unit::Nanoseconds).context("--interval")?;
-    if Nanos(ns) < INTERVAL_MIN {
-        bail!("--interval {text} is too short: at least 1ms");
-    }
-    Ok(Nanos(ns))
-}
-
-fn grace(text: &str) -> Result<Nanos> {
-    or_zero(text, Unit::Nanoseconds)
-        .map(Nanos)
-        .context("--grace")
-}
-
-fn inputs(text: &str) -> Result<Bytes> {
-    or_zero(text, Unit::Bytes)
-        .map(Bytes)
-        .context("--inputs-bytes")
-}
-
-/// A quantity that may be 0, with any unit or none.
-fn or_zero(text: &str, unit: Unit) -> Result<u64> {
-    let suffix = text.trim().trim_start_matches('0');
-    let is_zero = suffix.len() < text.trim().len()
-        && !suffix.starts_with(['.', '+', '-'])
-        && !suffix.starts_with(|c: char| c.is_ascii_digit())
-        && quantity::parse(&format!("1{suffix}"), unit).is_ok();
-    if is_zero {
-        Ok(0)
-    } else {
-        Ok(quantity::parse(text, unit)?)
-    }
-}
-
-/// `r.json` means the prefix `r`.
-fn prefix(path: &Path) -> Result<PathBuf> {
-    let bytes = path.as_os_str().as_bytes();
-    let cut = bytes.strip_suffix(b".json").unwrap_or(bytes);
-    if cut.is_empty() || cut.ends_with(b"/") {
-        bail!(
-            "--output {} names no file: give a prefix such as results/run1",
-            path.display()
-        );
-    }
-    Ok(PathBuf::from(OsString::from_vec(cut.to_vec())))
 }
 
 fn series(words: &[WithWord]) -> Option<Series> {
@@ -476,31 +436,11 @@ const fn monitor_death(word: DeathWord) -> MonitorDeath {
     }
 }
 
-fn name(option: &str, text: String) -> Result<String> {
-    if text.trim().is_empty() || text.chars().any(char::is_control) {
-        bail!("{option} needs a name without control characters");
-    }
-    Ok(text)
-}
-
-fn labels(words: &[String]) -> Result<BTreeMap<String, String>> {
-    let mut labels = BTreeMap::new();
-    for word in words {
-        let (key, value) = word
-            .split_once('=')
-            .filter(|(key, _)| !key.trim().is_empty())
-            .with_context(|| format!("--label `{word}` is not KEY=VALUE"))?;
-        if labels.insert(key.to_owned(), value.to_owned()).is_some() {
-            bail!("label {key} has two values; give one");
-        }
-    }
-    Ok(labels)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cmd;
+    use std::os::unix::ffi::OsStringExt;
 
     fn parse(line: &str) -> Result<RunOptions> {
         parse_os(line.split_whitespace().map(OsString::from).collect())
@@ -600,6 +540,14 @@ mod tests {
         assert!(parse("--level 2 --mechanism connector x").is_ok());
         assert!(parse("--level io --mechanism bpf x").is_ok());
         assert!(parse("--level io --mechanism preload x").is_ok());
+        assert!(
+            parse("--level io --mechanism ptrace x")
+                .unwrap()
+                .stops_calls()
+        );
+        assert!(!parse("--mechanism ptrace x").unwrap().stops_calls());
+        assert!(parse("--level io --mechanism ptrace --on-monitor-death leave x").is_err());
+        assert!(parse("--mechanism ptrace --on-monitor-death leave x").is_ok());
         assert!(parse("--mechanism preload x").is_err());
         assert!(parse("--level io --mechanism connector x").is_err());
     }

@@ -274,7 +274,8 @@ pub enum LevelWord {
     /// Be told of every fork, exec and exit as well
     #[value(alias = "2")]
     Events,
-    /// See every file as well; without privilege those of dynamic programs
+    /// See every file as well; without privilege those of dynamic programs, or with --mechanism
+    /// ptrace of all
     #[value(alias = "3")]
     Io,
 }
@@ -289,7 +290,8 @@ pub enum MechanismWord {
     /// The kernel's process events, /proc and the wait chain
     Connector,
     /// Stops at every fork, exec and exit; changes the task without root: setuid programs lose
-    /// their privilege, debuggers and LeakSanitizer fail inside
+    /// their privilege, debuggers and LeakSanitizer fail inside. With --level io at every call on
+    /// a file too: slow, and what is left of the task is killed when Plimsoll ends
     Ptrace,
     /// A library in dynamic programs that counts their calls on files (with --level io)
     Preload,

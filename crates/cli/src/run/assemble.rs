@@ -99,7 +99,7 @@ pub(crate) fn assemble(
     report.gpus = summary.gpus.clone();
     report.footprint.clone_from(&summary.footprint);
     report.monitor = monitor(&facts, &summary, events_lost);
-    let mut extra = extra(&facts, &summary, &outcome);
+    let mut extra = extra(&facts, &summary, &outcome, options);
     if let Some(files) = &files {
         report.file_systems.clone_from(&files.file_systems);
         extra.files = files.lines.iter().take(FILES_SHOWN).cloned().collect();
@@ -236,7 +236,12 @@ fn monitor(facts: &Facts, summary: &Summary, events_lost: u64) -> record::report
     monitor
 }
 
-fn extra(facts: &Facts, summary: &Summary, outcome: &Outcome) -> screen::Extra {
+fn extra(
+    facts: &Facts,
+    summary: &Summary,
+    outcome: &Outcome,
+    options: &RunOptions,
+) -> screen::Extra {
     let top = summary.top.iter().map(|one| screen::TopProcess {
         pid: one.pid,
         command: one.command.clone(),
@@ -247,7 +252,7 @@ fn extra(facts: &Facts, summary: &Summary, outcome: &Outcome) -> screen::Extra {
         pid: one.pid,
         command: one.command.clone(),
     });
-    let ended = outcome.reason.is_some();
+    let ended = outcome.reason.is_some() || options.stops_calls();
     screen::Extra {
         top: top.collect(),
         survivors: survivors.collect(),

@@ -80,7 +80,7 @@ impl Eyes {
         opening: Opening,
         mut files: Files,
     ) -> Result<Self> {
-        let notifier = Notifier::choose(options, facts, task, opening)?;
+        let notifier = Notifier::choose(options, facts, task, opening, &files)?;
         let settings = Settings {
             interval: options.interval,
             max_processes: usize::try_from(options.processes_max).unwrap_or(usize::MAX),

@@ -4,6 +4,7 @@ use super::calls::Calls;
 use super::facts::Facts;
 use super::notifier::Notifier;
 use super::real_paths::RealPaths;
+use super::task::Task;
 use crate::cmd::run::{Level, Mechanism, RunOptions};
 use crate::view::amount;
 use anyhow::{Context, Result, bail};
@@ -15,6 +16,7 @@ use record::unit::{Bytes, Nanos, Unit};
 use record::value::Field;
 use reduce::calls::CallSummary;
 use reduce::files::{FileSummary, FileTable};
+use source::interpose::ptrace::{self, Watch};
 use source::interpose::{FileEvent, preload as library};
 use source::query::proc_pid_mountinfo::{self, Mount};
 use source::root::Root;
@@ -23,6 +25,7 @@ use std::ffi::{CString, OsStr};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 /// The files of one task, and its system calls, if they were asked for.
 pub(crate) struct Files {
@@ -30,6 +33,8 @@ pub(crate) struct Files {
     table: FileTable,
     real_paths: RealPaths,
     calls: Calls,
+    /// Whether the time of calls is taken.
+    times: bool,
 }
 
 /// What sees them.
@@ -41,14 +46,23 @@ enum Seen {
     Bpf(Box<source::interpose::bpf::Files>),
     /// The library in the task's programs.
     Library(Box<library::Files>),
+    /// The thread that traces the task.
+    Tracer(Box<ptrace::Files>),
 }
 
 impl Files {
     /// Before the task: makes the library ready, if it may be needed.
     pub(crate) fn prepare(options: &RunOptions) -> Result<Self> {
-        let asked = options.level == Some(Level::Io) && options.mechanism != Some(Mechanism::Bpf);
+        let named = matches!(options.mechanism, Some(Mechanism::Bpf | Mechanism::Ptrace));
+        let asked = options.level == Some(Level::Io) && !named;
         let made = asked.then(|| library::Files::create(options.times));
         let seen = match made {
+            None if options.stops_calls() => {
+                if let Err((_, why)) = ptrace::probe() {
+                    bail!("--level io --mechanism ptrace: {why}");
+                }
+                Seen::Tracer(Box::new(ptrace::Files::new(options.times)))
+            }
             None => Seen::Nothing,
             Some(Ok(files)) => Seen::Library(Box::new(files)),
             Some(Err(error)) if options.mechanism == Some(Mechanism::Preload) => {
@@ -62,6 +76,7 @@ impl Files {
             table: FileTable::new(usize::try_from(options.files_max).unwrap_or(usize::MAX)),
             real_paths: RealPaths::default(),
             calls: Calls::default(),
+            times: options.times,
         })
     }
 
@@ -78,6 +93,32 @@ impl Files {
         }
     }
 
+    /// What the thread that traces the task is to count with.
+    pub(crate) fn watch(&self) -> Option<Arc<Mutex<Watch>>> {
+        match &self.seen {
+            Seen::Tracer(files) => Some(files.watch()),
+            _ => None,
+        }
+    }
+
+    /// Before the command's exec: stops its calls on files for the thread that traces it.
+    pub(crate) fn stop_calls(&self, task: &Task, facts: &mut Facts) -> Result<()> {
+        if !matches!(self.seen, Seen::Tracer(_)) {
+            return Ok(());
+        }
+        let gave_up = task
+            .filter(&sys::seccomp::filter())
+            .context("--level io --mechanism ptrace")?;
+        facts.note(TRACER_ENDS);
+        if gave_up {
+            facts.note(GAVE_UP_PRIVILEGES);
+        }
+        if self.times {
+            facts.note(TIMES_HAVE_STOPS);
+        }
+        Ok(())
+    }
+
     /// Begins to count what the task that `notifier` follows does with files, if that was asked
     /// for: by programs in the kernel where there are some, else by the library. The most memory
     /// that a process shares with us for it.
@@ -88,7 +129,7 @@ impl Files {
         facts: &mut Facts,
     ) -> Result<Bytes> {
         self.calls = Calls::begin(options, notifier)?;
-        if options.level != Some(Level::Io) {
+        if options.level != Some(Level::Io) || options.stops_calls() {
             return Ok(Bytes(0));
         }
         #[cfg(feature = "bpf")]
@@ -152,6 +193,7 @@ impl Files {
     pub(crate) const fn source(&self) -> &'static str {
         match self.seen {
             Seen::Library(_) => "preload",
+            Seen::Tracer(_) => "ptrace",
             _ => "sys_exit",
         }
     }
@@ -174,6 +216,10 @@ impl Files {
             #[cfg(feature = "bpf")]
             Seen::Bpf(files) => files.read(&mut take),
             Seen::Library(files) => files.read(&mut take),
+            Seen::Tracer(files) => {
+                files.read(&mut take);
+                Ok(())
+            }
         };
         if let Err(error) = read {
             facts.note(unread(error));
@@ -201,12 +247,26 @@ impl Files {
                 facts.library_saw = Some(files.seen());
                 (read, files.rest())
             }
+            Seen::Tracer(files) => {
+                files.finish(&mut taken);
+                if files.hidden() > 0 {
+                    facts.note(HIDDEN);
+                }
+                let unsized_ones = files.unsized_transfers();
+                if unsized_ones > 0 {
+                    facts.note(format!(
+                        "of {unsized_ones} reads and writes some moved less than they were asked \
+                         for: how many bytes each moved and whether it failed is not known"
+                    ));
+                }
+                (Ok(()), files.rest())
+            }
         };
         let mut summary = table.finish(&rest, start);
         // Nobody knows what a library does not see.
         summary.complete &= self.library().is_none();
-        if self.library().is_some() {
-            // It does not ask sockets for their ends.
+        if matches!(self.seen, Seen::Library(_) | Seen::Tracer(_)) {
+            // They do not ask sockets for their ends.
             summary.sockets.network = None;
         }
         if let Err(error) = read {
@@ -218,6 +278,15 @@ impl Files {
         Some(summary)
     }
 }
+
+/// What the reader of a report by ptrace must know.
+const TRACER_ENDS: &str = "calls on files are stopped and counted as asked: what is left of the \
+    task when Plimsoll ends is killed, for it cannot live without";
+const GAVE_UP_PRIVILEGES: &str = "the filter of calls cost the task the right to new privileges \
+    (no_new_privs): setuid programs and file capabilities have no effect";
+const HIDDEN: &str = "some programs may be executed and not read: their files are counted without \
+    their names";
+const TIMES_HAVE_STOPS: &str = "the time of calls has the stops in it, some microseconds each";
 
 /// What the reader of a report must know.
 const LIBRARY_SEES: &str = "files are counted by a library in dynamic programs: what static and \

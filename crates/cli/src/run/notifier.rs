@@ -1,6 +1,7 @@
 //! The mechanism that tells what happens to the task's processes, and how it is chosen.
 
 use super::facts::Facts;
+use super::files::Files;
 use super::task::Task;
 use crate::cmd::run::{Level, Mechanism, RunOptions};
 use anyhow::{Context, Result, bail};
@@ -83,6 +84,7 @@ impl Notifier {
         facts: &mut Facts,
         task: &Task,
         opening: Opening,
+        files: &Files,
     ) -> Result<Self> {
         match (options.level, options.mechanism) {
             (Some(Level::Io), Some(Mechanism::Bpf)) => {
@@ -94,7 +96,9 @@ impl Notifier {
                 Self::connector(task).context("--mechanism connector")
             }
             (_, Some(Mechanism::Bpf)) => Self::bpf(task, opening).context("--mechanism bpf"),
-            (_, Some(Mechanism::Ptrace)) => Self::ptrace(facts, task).context("--mechanism ptrace"),
+            (_, Some(Mechanism::Ptrace)) => {
+                Self::ptrace(facts, task, files).context("--mechanism ptrace")
+            }
             (Some(Level::Events), None) => Self::best(task, opening).context("--level events"),
             (None | Some(Level::Io), None) | (_, Some(Mechanism::Preload)) => {
                 Ok(Self::best(task, opening).unwrap_or_else(|error| {
@@ -134,12 +138,15 @@ impl Notifier {
         Ok(Notifier::Connector(Box::new(connector)))
     }
 
-    fn ptrace(facts: &mut Facts, task: &Task) -> Result<Self> {
+    fn ptrace(facts: &mut Facts, task: &Task, files: &Files) -> Result<Self> {
         if let Err((_, why)) = ptrace::probe() {
             bail!("{why}");
         }
         facts.note(PTRACE_CHANGES);
-        let options = ptrace::Options::default();
+        let options = ptrace::Options {
+            watch: files.watch(),
+            ..ptrace::Options::default()
+        };
         let tracer = Tracer::start(Path::new("/proc"), task.pid(), task.adopter(), options)?;
         Ok(Notifier::Ptrace(tracer))
     }

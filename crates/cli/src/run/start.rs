@@ -180,6 +180,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     if options.mechanism == Some(Mechanism::Ptrace) {
         task.trace();
     }
+    eyes.files.stop_calls(&task, &mut facts)?;
     facts.started();
     paper.started(facts.start);
     eyes.started(&mut facts, &task);
@@ -196,9 +197,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     if let Ok(before) = proc_pid_schedstat::read(&Root::default(), Some(task.pid())) {
         eyes.tree.waited_before_exec(before.wait);
     }
-    if std::env::set_current_dir("/").is_err() {
-        facts.note("the monitor could not leave the working directory");
-    }
+    leave_folder(&mut facts);
     Ok(Monitor::new(Parts {
         options,
         task,
@@ -210,6 +209,13 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         signals,
     })
     .serve())
+}
+
+/// What is mounted where the task began can be unmounted while we run.
+fn leave_folder(facts: &mut Facts) {
+    if std::env::set_current_dir("/").is_err() {
+        facts.note("the monitor could not leave the working directory");
+    }
 }
 
 /// The status and the words for a program that the kernel refused to execute.

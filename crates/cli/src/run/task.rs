@@ -100,6 +100,12 @@ impl Task {
         self.traced
     }
 
+    /// Installs a filter of system calls in the command's process, which is traced and waits;
+    /// whether it had to give up new privileges for that.
+    pub(crate) fn filter(&self, filter: &[u8]) -> Result<bool> {
+        Ok(self.launcher.filter(filter)?)
+    }
+
     /// Executes the command, with the library of the plan if `with_library`; an error number if its
     /// program cannot be executed.
     pub(crate) fn go(&mut self, with_library: bool) -> Result<Option<i32>> {

@@ -27,6 +27,14 @@ macro_rules! dynamic_and_static {
             fn preload() {
                 with(Mechanism::Preload, |it| super::$check(it, "calls"));
             }
+            #[test]
+            fn ptrace() {
+                with(Mechanism::Ptrace, |it| super::$check(it, "calls"));
+            }
+            #[test]
+            fn ptrace_static() {
+                with(Mechanism::Ptrace, |it| super::$check(it, "calls.static"));
+            }
         }
     )* };
 }
@@ -51,6 +59,8 @@ dynamic_and_static!(
     a_storm,
     cancelled,
     busy_threads,
+    whole_transfers,
+    passed_descriptors,
 );
 
 /// Exit status of a workload that cannot be done here.
@@ -386,6 +396,41 @@ fn busy_threads(mechanism: Mechanism, name: &str) {
     counts(seen.of("v"), [1, 0, 0, 0, signals, signals]);
 }
 
+fn passed_descriptors(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "passed", &[]);
+    seen.report();
+    for (name, bytes) in [("aa", 10), ("bb", 20)] {
+        let line = seen.of(name);
+        assert_eq!((line.counts.opens, line.counts.writes), (1, 1), "{line:#?}");
+        assert_eq!(line.counts.bytes_written.0, bytes);
+    }
+}
+
+fn whole_transfers(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "whole", &[]);
+    seen.report();
+    let line = seen.of("w");
+    counts(line, [2, 3, 88, 73_838, 1, 40_960]);
+    assert!(line.sizes_exact && line.counts.failed == 0, "{line:#?}");
+    let of_size = |bytes| line.sizes.iter().find(|it| it.bytes.0 == bytes).unwrap();
+    assert_eq!((of_size(1024).reads, of_size(512).reads), (62, 20));
+    counts(seen.of("x"), [1, 1, 0, 0, 40, 3070]);
+}
+
+/// A transfer that was taken for whole and was not: the bytes are exact, and what is not known is
+/// said.
+#[test]
+fn ptrace_transfers_that_were_not_whole() {
+    with(Mechanism::Ptrace, |mechanism| {
+        let seen = watch(mechanism, "calls", "shrinks", &[]);
+        let notes = seen.report().monitor.notes.join("\n");
+        assert!(notes.contains("some moved less"), "{notes}");
+        counts(seen.of("y"), [2, 1, 33, 3050, 1, 10_000]);
+        counts(seen.of("z"), [1, 0, 0, 0, 22, 20_480]);
+        assert!(!seen.of("y").sizes_exact && !seen.of("z").sizes_exact);
+    });
+}
+
 /// Beyond the bound the least busy files are one sum, and nothing is missing.
 fn a_full_table(mechanism: Mechanism, name: &str) {
     let seen = watch(mechanism, name, "tree", &["--max-files", "100"]);
@@ -503,7 +548,8 @@ fn level_io_is_for_any_user() {
     let done = done.finish();
     done.expect_status(125);
     assert!(
-        done.stderr.contains("its mechanisms are bpf and preload"),
+        done.stderr
+            .contains("its mechanisms are bpf, preload and ptrace"),
         "{}",
         done.stderr
     );

@@ -36,5 +36,6 @@ mod sockets;
 mod status;
 mod syscalls;
 mod terminal;
+mod traced;
 mod transparency;
 mod tree;

@@ -390,6 +390,27 @@ fn preload_leaves_programs_as_they_are() {
     }
 }
 
+/// A process has one tracer, and what asks for new privileges does without them.
+#[test]
+fn ptrace_stops_leave_programs_as_they_are() {
+    if let Some(reason) = Mechanism::Ptrace.missing() {
+        return println!("skipped: {reason}");
+    }
+    for words in PROGRAMS.iter().filter(|words| words[0] != "strace") {
+        let command: Vec<OsString> = words.iter().map(Into::into).collect();
+        if !has_program(words[0]) {
+            println!("skipped: no {}", words[0]);
+            continue;
+        }
+        let bare = Run::bare(command.clone()).finish();
+        let run = Run::watched(Mechanism::Ptrace, command).options(["--level", "io"]);
+        let watched = run.finish();
+        watched.expect_status(bare.status);
+        assert_eq!(watched.stdout, bare.stdout, "{}", watched.context());
+        assert_eq!(watched.stderr, bare.stderr, "{}", watched.context());
+    }
+}
+
 fn has_program(name: &str) -> bool {
     let search = std::env::var_os("PATH").unwrap();
     std::env::split_paths(&search).any(|folder| folder.join(name).is_file())

@@ -4,8 +4,11 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 
@@ -420,6 +423,100 @@ static void busy(void) {
     setitimer(ITIMER_REAL, &never, NULL);
 }
 
+/* A descriptor of aa goes to a child by a message, which writes 10 there; when that is closed with
+ * its whole range, its number is a double of one of bb: 20 there. Each 1 open, 1 write. */
+static void passed(void) {
+    char room[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec byte = {block, 1};
+    struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1, .msg_control = room,
+                             .msg_controllen = sizeof room};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        die("socketpair");
+    pid_t child = fork();
+    if (child == 0) {
+        done("recvmsg", recvmsg(ends[1], &message, 0), 1);
+        int got, other = make("bb", O_WRONLY | O_CREAT);
+        memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
+        done("write", write(got, block, 10), 10);
+        if (syscall(SYS_close_range, got, got, 0) != 0)
+            close(got);
+        done("dup", dup(other), got);
+        done("write", write(got, block, 20), 20);
+        _exit(0);
+    }
+    int fd = make("aa", O_WRONLY | O_CREAT);
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    done("sendmsg", sendmsg(ends[0], &message, 0), 1);
+    int status = 1;
+    waitpid(child, &status, 0);
+    done("child", status, 0);
+}
+
+/* w: 40 reads of 1024, the end, from the start 10 of 1024, in a child and through a double 6 each,
+ * 20 of 512 somewhere, 5 that find 100 or less: 88 reads, 40960 + 10240 + 12288 + 10240 + 110;
+ * x: 30 writes of 100, 10 of 7 somewhere; 3070 bytes. */
+static void whole(void) {
+    fill("w", 40960);
+    int fd = make("w", O_RDONLY), x = make("x", O_WRONLY | O_CREAT);
+    for (int i = 0; i < 40; i++)
+        done("read", read(fd, block, 1024), 1024);
+    done("read", read(fd, block, 1024), 0);
+    done("lseek", lseek(fd, 0, SEEK_SET), 0);
+    for (int i = 0; i < 10; i++)
+        done("read", read(fd, block, 1024), 1024);
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 6; i++)
+            done("read", read(fd, block, 1024), 1024);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    int second = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    for (int i = 0; i < 6; i++)
+        done("read", read(second, block, 1024), 1024);
+    for (int i = 0; i < 20; i++)
+        done("pread", pread(fd, block, 512, 1024 * i), 512);
+    done("lseek", lseek(second, -100, SEEK_END), 40860);
+    done("read", read(fd, block, 90), 90);
+    done("read", read(fd, block, 90), 10);
+    done("read", read(fd, block, 90), 0);
+    done("pread", pread(fd, block, 100, 40950), 10);
+    done("pread", pread(fd, block, 100, 40960), 0);
+    for (int i = 0; i < 30; i++)
+        done("write", write(x, block, 100), 100);
+    for (int i = 0; i < 10; i++)
+        done("pwrite", pwrite(x, block, 7, i), 7);
+    close(fd);
+    close(second);
+    close(x);
+}
+
+/* y: 30 reads of 100, and when the file has become shorter one of 50 and two of nothing: 33 reads,
+ * 3050 bytes. z: 20 writes of 1000, and one for which there is no room: 20480 bytes. */
+static void shrinks(void) {
+    struct rlimit room = {20480, 20480};
+    fill("y", 10000);
+    int fd = make("y", O_RDONLY);
+    for (int i = 0; i < 30; i++)
+        done("read", read(fd, block, 100), 100);
+    done("truncate", truncate("y", 3050), 0);
+    done("read", read(fd, block, 100), 50);
+    for (int i = 0; i < 2; i++)
+        done("read", read(fd, block, 100), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &room);
+    fd = make("z", O_WRONLY | O_CREAT);
+    for (int i = 0; i < 20; i++)
+        done("write", write(fd, block, 1000), 1000);
+    done("write", write(fd, block, 1000), 480);
+    done("write", write(fd, block, 1000), -1);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -429,7 +526,7 @@ static const struct {
     {"kinds", kinds},   {"tree", tree},     {"direct", direct},
     {"streams", streams}, {"killed", killed}, {"borrowed", borrowed}, {"execs", execs},
     {"append", append},   {"storm", storm},   {"cancelled", cancelled},
-    {"busy", busy},
+    {"busy", busy}, {"passed", passed}, {"whole", whole}, {"shrinks", shrinks},
 };
 
 int main(int argc, char **argv) {

@@ -7,10 +7,12 @@ use record::socket::SocketInfo;
 
 pub mod bpf;
 mod kind;
+mod paths;
 pub mod preload;
+pub mod ptrace;
 
 /// Every mechanism, best first.
-pub const MECHANISMS: &[Mechanism] = &[bpf::MECHANISM, preload::MECHANISM];
+pub const MECHANISMS: &[Mechanism] = &[bpf::MECHANISM, preload::MECHANISM, ptrace::MECHANISM];
 
 /// What is read of files: folders come before the files in them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use record::value::Absent;
 
 mod decode;
 mod files;
-mod kind;
 mod table;
 
 pub use files::{Files, Seen};

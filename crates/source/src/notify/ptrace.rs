@@ -14,6 +14,7 @@
 use super::{Mechanism, Notify, Unusable};
 use crate::error::Error;
 use crate::follow::tree::Counts;
+use crate::interpose::ptrace::Watch;
 use record::event::Event;
 use record::unit::Nanos;
 use record::value::Absent;
@@ -107,10 +108,12 @@ impl Shared {
 }
 
 /// How the tracing is done.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The kernel kills the task if the monitor dies.
+    /// The kernel kills the task if the monitor dies. So it does in any case with `watch`.
     pub kill_with_us: bool,
+    /// What counts the calls on files, at which the task stops by its filter (`sys::seccomp`).
+    pub watch: Option<Arc<Mutex<Watch>>>,
 }
 
 /// A task traced by a thread of this process.
@@ -139,12 +142,19 @@ impl Tracer {
             .name("plimsoll-trace".to_owned())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                let seized = sys::ptrace::seize(root, options.kill_with_us);
+                let calls = options.watch.is_some();
+                let seizing = sys::ptrace::Options {
+                    kill_with_us: options.kill_with_us || calls,
+                    calls,
+                };
+                let seized = sys::ptrace::seize(root, seizing);
                 let goes_on = seized.is_ok();
                 // The receiver waits for exactly this; if it is gone there is nobody to tell.
                 let _ = tell.send(seized);
                 if goes_on {
-                    thread::Trace::new(&proc, root, adopter, theirs).run();
+                    thread::Trace::new(&proc, root, adopter, theirs)
+                        .with(options.watch)
+                        .run();
                 }
             })
             .map_err(|source| {

@@ -19,6 +19,7 @@
 #define NR_ppoll 73
 #define NR_getpid 172
 #define NR_close_range 436
+#define NR_seccomp 277
 #define NR_fcntl 25
 
 static long syscall6(long nr, long a, long b, long c, long d, long e, long f)

@@ -19,6 +19,7 @@
 #define NR_ppoll 271
 #define NR_getpid 39
 #define NR_close_range 436
+#define NR_seccomp 317
 #define NR_fcntl 72
 
 static long syscall6(long nr, long a, long b, long c, long d, long e, long f)

@@ -66,6 +66,8 @@ static char text[4096];
 #define SYS5(nr, a, b, c, d, e) \
 	syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
+#include "filter.h"
+
 /* The compiler may call these even in freestanding code. */
 void *memset(void *to, int byte, unsigned long count)
 {
@@ -210,16 +212,36 @@ static char **with_library(char **environment)
 	return environment;
 }
 
+static void answer(int go_fd, s32 number)
+{
+	while (SYS4(NR_sendto, go_fd, &number, sizeof(number), MSG_NOSIGNAL_ONLY) == ERR_INTR)
+		;
+}
+
+/* In the child: the next word of the monitor; of a filter that came with it, it is done. */
+static char hear_go(int go_fd)
+{
+	long got;
+
+	do
+		got = syscall6(NR_recvfrom, go_fd, (long)text, sizeof(text), 0, 0, 0);
+	while (got == ERR_INTR);
+	if (got < 1)
+		return 0;
+	if (text[0] == FILTER && got > FILTER_AT)
+		answer(go_fd, install_filter(text + FILTER_AT, got - FILTER_AT));
+	return text[0];
+}
+
 /* In the child: wait for the word to go, give every signal back as it was, become COMMAND. */
 static void become(int go_fd, u64 mask, char **argv, char **environment)
 {
-	char go = 0;
-	long got, error;
+	char go;
+	long error;
 
-	do
-		got = syscall6(NR_recvfrom, go_fd, (long)&go, 1, 0, 0, 0);
-	while (got == ERR_INTR);
-	if (got != 1 || (go != GO && go != GO_WITH_LIBRARY))
+	while ((go = hear_go(go_fd)) == FILTER)
+		;
+	if (go != GO && go != GO_WITH_LIBRARY)
 		leave(125);
 	if (library_fd)
 		environment = go == GO_WITH_LIBRARY ? with_library(environment) : environment + 1;
@@ -237,9 +259,7 @@ static void become(int go_fd, u64 mask, char **argv, char **environment)
 		error = SYS3(NR_execve, argv[0], argv, environment);
 	}
 	set_mask(~0ull);
-	s32 number = (s32)-error;
-	while (SYS4(NR_sendto, go_fd, &number, sizeof(number), MSG_NOSIGNAL_ONLY) == ERR_INTR)
-		;
+	answer(go_fd, (s32)-error);
 	leave(127);
 }
 

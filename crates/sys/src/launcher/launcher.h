@@ -25,10 +25,17 @@ enum {
 	ASKS_EXIT = 'X',
 };
 
-/* Monitor to COMMAND's process: one byte. */
+/* Monitor to COMMAND's process: one byte, of FILTER and its program FILTER_AT bytes. */
 enum {
 	GO = 'G',
 	GO_WITH_LIBRARY = 'L',
+	FILTER = 'F', /* answered by a number: FILTER_..., or an error number below zero */
+	FILTER_AT = 8,
+};
+
+enum {
+	FILTER_INSTALLED = 0,
+	FILTER_WITHOUT_PRIVILEGES = 1, /* for which it had to give up new ones (no_new_privs) */
 };
 
 /* Flags in argv[3]. */

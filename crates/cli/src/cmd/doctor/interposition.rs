@@ -27,10 +27,10 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         name: "seccomp trace",
-        gives: "chosen system calls for a tracer (not used by run)",
-        allow: "a container profile that lets seccomp pass",
-        needs: "Linux 4.14 with CONFIG_SECCOMP_FILTER",
-        attempt: |_| Outcome::of(probe::seccomp_trace()),
+        gives: "--level io --mechanism ptrace: files of any program; the task ends with Plimsoll",
+        allow: "a container profile that lets seccomp pass, and what ptrace needs",
+        needs: "Linux 5.3 with CONFIG_SECCOMP_FILTER",
+        attempt: |_| stopped_calls(),
     },
     Probe {
         name: "FUSE",
@@ -40,6 +40,17 @@ pub(super) const PROBES: &[Probe] = &[
         attempt: |_| fuse(),
     },
 ];
+
+/// Whether a filter can be had, and a tracer stops where it says.
+fn stopped_calls() -> Outcome {
+    match Outcome::of(probe::seccomp_trace()) {
+        Outcome::Usable(_) => match (source::interpose::ptrace::MECHANISM.probe)() {
+            Ok(()) => Outcome::usable(),
+            Err((reason, why)) => Outcome::not(reason, why),
+        },
+        unusable => unusable,
+    }
+}
 
 /// Whether there is a library to load, and the shell, as any dynamic program, would load it.
 fn preload() -> Outcome {

@@ -2,16 +2,13 @@
 
 use super::NAME;
 use super::decode::{self, Raw};
-use super::kind::{KERNEL, kind, split};
 use super::table::{Heading, Table};
 use crate::error::Error;
 use crate::interpose::FileEvent;
-use crate::query::proc_pid_mountinfo;
-use crate::root::Root;
+use crate::interpose::paths::{Paths, split};
 use preload::layout::SLOT_BYTES;
-use record::file::{FileCounts, FileId, FileKind, FileRest, FileUse, Folder, Place};
+use record::file::{FileCounts, FileId, FileKind, FileRest, FileUse};
 use record::unit::{Bytes, Nanos};
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -23,8 +20,6 @@ use sys::clock::{self, Clock};
 const CHUNKS_MANY: u32 = 256;
 /// How often, at most.
 const LOOK_PERIOD: Nanos = Nanos::from_millis(50);
-/// Folders that are told; files in others have paths of their last component only.
-const FOLDERS_MAX: usize = 1 << 18;
 
 /// The files of one task.
 #[derive(Debug)]
@@ -32,10 +27,7 @@ pub struct Files {
     table: Table,
     /// Whether the time of calls is taken.
     times: bool,
-    folders: BTreeMap<Vec<u8>, u64>,
-    folders_lost: u64,
-    /// Devices of file systems that the kernel makes up.
-    kernels: BTreeSet<(u32, u32)>,
+    paths: Paths,
     looked_at: Nanos,
     seen: Seen,
 }
@@ -70,9 +62,7 @@ impl Files {
         Ok(Self {
             table: Table::create(run, times).map_err(broken)?,
             times,
-            folders: BTreeMap::new(),
-            folders_lost: 0,
-            kernels: kernels(),
+            paths: Paths::new(),
             looked_at: Nanos(0),
             seen: Seen::default(),
         })
@@ -165,7 +155,7 @@ impl Files {
                 failed,
             },
             rows,
-            folders_lost: self.folders_lost,
+            folders_lost: self.paths.folders_lost,
             compat_calls: 0,
             libaio_calls: 0,
             page_cache: None,
@@ -194,8 +184,8 @@ impl Files {
 
     fn tell(&mut self, row: Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
         let device = split(row.device);
-        let of_kernel = self.kernels.contains(&device);
-        let kind = kind(row.mode, split(row.special), &row.path, of_kernel);
+        let special = split(row.special);
+        let kind = self.paths.kind(row.mode, device, special, &row.path);
         let socket = kind == FileKind::Socket;
         let received = if socket { row.received } else { 0 };
         let sent = if socket { row.sent } else { 0 };
@@ -211,7 +201,7 @@ impl Files {
         // Slept time is in one clock and not in the other.
         let offset = clock::boot().saturating_sub(clock::now(Clock::Monotonic));
         let size_last = size_now(&row, kind).unwrap_or(row.size_last);
-        let place = self.place(&row, kind, take);
+        let place = self.paths.place(&row.path, row.cut, kind, take);
         take(FileEvent::Use(Box::new(FileUse {
             file: FileId {
                 device,
@@ -236,48 +226,6 @@ impl Files {
             page_cache: None,
         })));
     }
-
-    /// Where a file is; tells of its folder if it is the first one in there.
-    fn place(&mut self, row: &Raw, kind: FileKind, take: &mut dyn FnMut(FileEvent)) -> Place {
-        let path = row.path.as_slice();
-        if matches!(kind, FileKind::Memory | FileKind::Anonymous) {
-            let name = path
-                .strip_prefix(b"anon_inode:")
-                .or(path.strip_prefix(b"/"));
-            return Place {
-                folder: 0,
-                leaf: Some(name.unwrap_or(path).to_vec()),
-            };
-        }
-        let slash = path.iter().rposition(|byte| *byte == b'/');
-        let (folder, leaf) = match slash {
-            Some(0) => (b"/".as_slice(), path.get(1..).unwrap_or_default()),
-            Some(at) => (
-                path.get(..at).unwrap_or_default(),
-                path.get(at + 1..).unwrap_or_default(),
-            ),
-            None => (b"".as_slice(), path),
-        };
-        let leaf = (!leaf.is_empty()).then(|| leaf.to_vec());
-        if folder.is_empty() || row.cut {
-            return Place { folder: 0, leaf };
-        }
-        if let Some(id) = self.folders.get(folder) {
-            return Place { folder: *id, leaf };
-        }
-        if self.folders.len() >= FOLDERS_MAX {
-            self.folders_lost += 1;
-            return Place { folder: 0, leaf };
-        }
-        let id = self.folders.len() as u64 + 1;
-        self.folders.insert(folder.to_vec(), id);
-        take(FileEvent::Folder(Folder {
-            id,
-            path: folder.to_vec(),
-            cut: false,
-        }));
-        Place { folder: id, leaf }
-    }
 }
 
 /// The size of a file that was written and never closed, by its path, if it is still that file.
@@ -288,21 +236,6 @@ fn size_now(row: &Raw, kind: FileKind) -> Option<u64> {
     let found = std::fs::metadata(OsStr::from_bytes(&row.path)).ok()?;
     let same = found.st_ino() == row.inode && found.st_dev() == row.device;
     same.then_some(found.len())
-}
-
-/// The devices of the file systems that the kernel makes up, as they are mounted here.
-fn kernels() -> BTreeSet<(u32, u32)> {
-    let number = |device: &str| {
-        let (major, minor) = device.split_once(':')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    };
-    // Without /proc they are files like others.
-    proc_pid_mountinfo::read(&Root::default(), None)
-        .unwrap_or_default()
-        .iter()
-        .filter(|mount| KERNEL.contains(&mount.kind.as_str()))
-        .filter_map(|mount| number(&mount.device))
-        .collect()
 }
 
 fn add(sum: &mut Bytes, more: u64) {

@@ -3,6 +3,7 @@
 use super::values::Files;
 use super::{Shared, values};
 use crate::follow::tree::{ThreadEnd, Tree};
+use crate::interpose::ptrace::{Watch, lock};
 use crate::query::proc_pid_fd;
 use crate::root::Root;
 use record::event::Event;
@@ -11,8 +12,8 @@ use record::sample::{Counters, MemoryPeaks};
 use record::unit::Nanos;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
 use sys::process::Usage;
 use sys::ptrace::{self, Stop};
 
@@ -62,6 +63,8 @@ pub(super) struct Trace {
     root: Root,
     /// Processes that held an `io_uring` at their end; `None` where there can be none.
     io_uring_tasks: Option<u64>,
+    /// What counts calls on files.
+    watch: Option<Arc<Mutex<Watch>>>,
     shared: Arc<Shared>,
 }
 
@@ -84,6 +87,7 @@ impl Trace {
             files,
             root: Root::default(),
             io_uring_tasks: proc_pid_fd::io_uring_is_possible(&Root::default()).then_some(0),
+            watch: None,
             shared,
         };
         trace.events.push(Event::Fork {
@@ -93,6 +97,12 @@ impl Trace {
             start: known,
         });
         trace
+    }
+
+    /// With calls on files counted by `watch`.
+    pub(super) fn with(mut self, watch: Option<Arc<Mutex<Watch>>>) -> Self {
+        self.watch = watch;
+        self
     }
 
     /// Traces until nothing is left to trace, or until told to let go: the end of this thread
@@ -129,6 +139,8 @@ impl Trace {
             // The kernel reports the youngest first: run on, it would keep its parent waiting.
             Stop::Event if !known => return self.held.push(tid),
             Stop::Event => {}
+            Stop::Call => return self.call(at, tid),
+            Stop::Return => self.call_returned(at, tid),
             Stop::Exec => self.exec(at, tid),
             Stop::Exit => self.before_end(tid),
             Stop::Signal(number) => signal = number,
@@ -144,6 +156,32 @@ impl Trace {
         }
         // As above.
         let _ = ptrace::resume(tid, signal);
+    }
+
+    /// What counts calls on files, with the process of a thread.
+    fn watch(&self, tid: u32) -> Option<(MutexGuard<'_, Watch>, u32)> {
+        let pid = self.threads.get(&tid).copied().unwrap_or(tid);
+        self.watch.as_deref().map(|watch| (lock(watch), pid))
+    }
+
+    fn call(&self, at: Nanos, tid: u32) {
+        let wanted = self.watch(tid).is_some_and(|(mut watch, pid)| {
+            ptrace::entered(tid).is_some_and(|call| watch.entered(pid, tid, &call, at))
+        });
+        // It fails only for a tracee that was killed meanwhile; its end comes next.
+        let _ = if wanted {
+            ptrace::resume_to_return(tid)
+        } else {
+            ptrace::resume(tid, 0)
+        };
+    }
+
+    fn call_returned(&self, at: Nanos, tid: u32) {
+        if let Some((mut watch, pid)) = self.watch(tid)
+            && let Some(result) = ptrace::returned(tid)
+        {
+            watch.returned(pid, tid, result, at);
+        }
     }
 
     fn fork(&mut self, at: Nanos, tid: u32, child: u32) {
@@ -188,6 +226,9 @@ impl Trace {
     }
 
     fn admit(&mut self, at: Nanos, parent: u32, process: u32, tid: u32) {
+        if let Some((mut watch, _)) = self.watch(tid) {
+            watch.forked(parent, process, tid);
+        }
         self.threads.insert(tid, process);
         if process != tid {
             self.tree.thread(at, process);
@@ -225,6 +266,9 @@ impl Trace {
         } else {
             ptrace::former(pid).unwrap_or(pid)
         };
+        if let Some((mut watch, _)) = self.watch(pid) {
+            watch.exec(pid, former);
+        }
         if former != pid {
             self.threads.remove(&former);
             if let Some(counters) = self.take_ending(pid) {
@@ -278,6 +322,10 @@ impl Trace {
                 *tasks += 1;
             }
         }
+        let last = process.running == 0;
+        if let Some((mut watch, pid)) = self.watch(tid) {
+            watch.ending(pid, tid, last);
+        }
         self.unfinished += usize::from(!alone);
         self.ending.insert(tid, AtEnd { counters, alone });
     }
@@ -313,6 +361,9 @@ impl Trace {
             }
             counters
         });
+        if let Some((mut watch, pid)) = self.watch(tid) {
+            watch.thread_gone(pid, tid);
+        }
         let Some(pid) = self.threads.remove(&tid) else {
             return;
         };
@@ -331,6 +382,9 @@ impl Trace {
         };
         if self.tree.thread_exit(end).is_none() {
             return;
+        }
+        if let Some((mut watch, _)) = self.watch(pid) {
+            watch.process_gone(pid);
         }
         let process = self.processes.remove(&pid).unwrap_or_default();
         let own = process.ended.filter(|_| !process.incomplete);

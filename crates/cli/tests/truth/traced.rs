@@ -1,0 +1,153 @@
+//! Level io by ptrace: what it promises beside the counts of files, and what it costs the task.
+
+use crate::harness::expect::field;
+use crate::harness::mechanism::{Mechanism, with};
+use crate::harness::process::{self, Cleanup, Signal};
+use crate::harness::run::{Done, Run};
+use crate::harness::workload::program;
+use crate::harness::{skip, words};
+use record::file::FileLine;
+use record::socket::SocketLine;
+use record::value::{Absent, Field};
+
+const SKIP: i32 = 77;
+
+fn at_level_io() -> Run {
+    Run::watched(Mechanism::Ptrace, Vec::new()).options(["--level", "io"])
+}
+
+fn files(done: &Done) -> Vec<FileLine> {
+    let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+    let lines = text.lines();
+    lines.map(|it| serde_json::from_str(it).unwrap()).collect()
+}
+
+/// What a shell and its children did, pipes included, adds up to what the kernel counted in all.
+#[test]
+fn ptrace_the_sum_over_files_is_what_the_kernel_counted() {
+    with(Mechanism::Ptrace, |_| {
+        let run = at_level_io();
+        let data = run.path("data");
+        std::fs::write(&data, vec![7; 3 << 20]).unwrap();
+        let script = format!(
+            "cat {0} | tr a b | wc -c; for i in 1 2 3; do head -c 1000 {0} > {0}.$i; done; \
+             dd if={0} of={0}.4 bs=4096; exit 0",
+            data.display()
+        );
+        let done = run.command(words!["/bin/sh", "-c", script]).finish();
+        done.expect_status(0);
+        let lines = files(&done);
+        let written: u64 = lines.iter().map(|line| line.counts.bytes_written.0).sum();
+        assert_eq!(written, field(&done, "bytes_written").whole().unwrap());
+        let calls: u64 = lines.iter().map(|line| line.counts.writes).sum();
+        assert_eq!(calls, field(&done, "writes").whole().unwrap());
+        // Of reads the kernel also counts its own, of programs at their exec.
+        let read: u64 = lines.iter().map(|line| line.counts.bytes_read.0).sum();
+        let all = field(&done, "bytes_read").whole().unwrap();
+        assert!(read <= all && all - read < 64 << 10, "{read} of {all}");
+        let double = lines.iter().find(|line| line.path.ends_with("data.4"));
+        let counts = double.unwrap().counts;
+        assert_eq!((counts.writes, counts.bytes_written.0), (768, 3 << 20));
+    });
+}
+
+#[test]
+fn ptrace_what_outlives_the_command_ends_with_plimsoll() {
+    with(Mechanism::Ptrace, |_| {
+        let run = at_level_io().options(["--format", "text"]);
+        let file = run.path("pid");
+        let script = format!("sleep 1000 & echo $! > {}; exit 0", file.display());
+        let done = run.command(words!["/bin/sh", "-c", script]).finish();
+        done.expect_status(0);
+        let pid = std::fs::read_to_string(&file).unwrap();
+        process::wait_until_dead(&[pid.trim().parse().unwrap()]);
+        assert!(done.stderr.contains("ended by Plimsoll"), "{}", done.stderr);
+        let notes = done.report().monitor.notes.join("\n");
+        assert!(notes.contains("when Plimsoll ends is killed"), "{notes}");
+    });
+}
+
+/// Without its tracer a task would have calls that fail: the kernel ends it before.
+#[test]
+fn ptrace_the_task_ends_with_a_killed_monitor() {
+    with(Mechanism::Ptrace, |_| {
+        let run = at_level_io();
+        let (pid, wrong) = (run.path("pid"), run.path("wrong"));
+        let script = format!(
+            "printf '%s\\nready\\n' $$ > {}; while cat /dev/null; do :; done; echo wrong > {}",
+            pid.display(),
+            wrong.display()
+        );
+        let mut running = run.command(words!["/bin/sh", "-c", script]).start();
+        let task = running.wait_for_pids(&pid)[0];
+        let ours = process::between(running.pid(), task);
+        let _cleanup = Cleanup(ours.iter().copied().chain([task]).collect());
+        process::send(ours[0], Signal::KILL);
+        process::wait_until_dead(&[task]);
+        let done = running.finish();
+        assert_ne!(done.status, 0);
+        assert!(!wrong.exists(), "a call failed without its tracer");
+    });
+}
+
+/// At level events nothing stops a call.
+#[test]
+fn ptrace_installs_a_filter_at_level_io_alone() {
+    with(Mechanism::Ptrace, |_| {
+        let ask = || words!["grep", "Seccomp:", "/proc/self/status"];
+        let bare = Run::bare(ask()).finish();
+        let events = Run::watched(Mechanism::Ptrace, ask()).finish();
+        assert_eq!(events.stdout, bare.stdout);
+        let io = at_level_io().command(ask()).finish();
+        assert_eq!(io.stdout, "Seccomp:\t2\n");
+    });
+}
+
+fn sockets(name: &str) {
+    let run = at_level_io();
+    let folder = run.path("data");
+    std::fs::create_dir(&folder).unwrap();
+    let done = run.command(words![program(name), folder, "tcp"]).finish();
+    if done.status == SKIP {
+        skip!("no 127.0.0.1 here");
+    }
+    done.expect_status(0);
+    let text = std::fs::read_to_string(done.path("r.sockets.jsonl")).unwrap();
+    let lines: Vec<SocketLine> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let of = |bytes| lines.iter().find(|line| line.counts.bytes_read.0 == bytes);
+    let (server, client) = (of(20_256).unwrap(), of(777).unwrap());
+    assert_eq!(server.counts.bytes_written.0, 777);
+    assert_eq!((client.counts.writes, client.counts.reads), (22, 1));
+    assert_eq!(client.counts.bytes_written.0, 20_256);
+    assert_eq!(*field(&done, "network_sent"), Field::absent(Absent::Off));
+}
+
+#[test]
+fn ptrace_what_went_through_sockets() {
+    with(Mechanism::Ptrace, |_| sockets("sockets"));
+}
+
+#[test]
+fn ptrace_what_a_static_program_sent_through_sockets() {
+    with(Mechanism::Ptrace, |_| sockets("sockets.static"));
+}
+
+/// The calls of a ring are in no counts: that is said.
+#[test]
+fn ptrace_says_that_rings_are_unseen() {
+    with(Mechanism::Ptrace, |_| {
+        let run = at_level_io();
+        let data = run.path("data");
+        std::fs::write(&data, vec![7; 1 << 20]).unwrap();
+        let done = run.command(words![program("uring"), data]).finish();
+        if done.status == SKIP {
+            skip!("io_uring is not to be had here");
+        }
+        done.expect_status(0);
+        let notes = done.report().monitor.notes.join("\n");
+        assert!(notes.contains("io_uring"), "{notes}");
+    });
+}

@@ -1,0 +1,208 @@
+//! What `/proc` says of the descriptors of a stopped thread.
+
+use crate::query::proc_pid_io;
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use sys::ptrace;
+use sys::statx::{self, Status};
+
+/// The longest path that the kernel takes, with its NUL.
+const PATH_BYTES_MAX: usize = 4096;
+/// Memory is read up to the end of such a piece, behind which there may be none.
+const PAGE_BYTES: u64 = 4096;
+/// More than `/proc/PID/io` has.
+const IO_BYTES: usize = 512;
+/// `AT_FDCWD`.
+const WORKING_FOLDER: i32 = -100;
+/// Permissions of the link in `/proc/PID/fd`: whether its descriptor may read, and write.
+const MAY_READ: u32 = 0o400;
+const MAY_WRITE: u32 = 0o200;
+
+/// What a descriptor leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// This.
+    File(Status),
+    /// There is none of this number.
+    Nothing,
+    /// This user may not know: of a program that it may not read, for one.
+    Hidden,
+}
+
+/// Looks below one mount of procfs.
+#[derive(Debug)]
+pub(super) struct Look {
+    proc: Vec<u8>,
+    name: Vec<u8>,
+}
+
+impl Look {
+    /// Below `proc`.
+    pub(super) fn new(proc: &Path) -> Self {
+        Self {
+            proc: proc.as_os_str().as_bytes().to_vec(),
+            name: Vec::new(),
+        }
+    }
+
+    /// What a descriptor leads to, if that may be known.
+    pub(super) fn behind(&mut self, tid: u32, fd: i32) -> Behind {
+        let Some(link) = self.link(tid, fd) else {
+            return Behind::Nothing;
+        };
+        match statx::follow(link) {
+            Ok(status) => Behind::File(status),
+            Err(error) if error.errno() == Some(ENOENT) => Behind::Nothing,
+            Err(_) => Behind::Hidden,
+        }
+    }
+
+    /// The status of what a descriptor leads to.
+    pub(super) fn status(&mut self, tid: u32, fd: i32) -> Option<Status> {
+        statx::follow(self.link(tid, fd)?).ok()
+    }
+
+    /// Whether a descriptor can read and whether it can write.
+    pub(super) fn access(&mut self, tid: u32, fd: i32) -> (bool, bool) {
+        let link = self.link(tid, fd).and_then(|link| statx::link(link).ok());
+        let mode = link.map_or(0, |link| link.mode);
+        (mode & MAY_READ != 0, mode & MAY_WRITE != 0)
+    }
+
+    /// The path behind a descriptor, without the word that it is gone; `None` if it cannot be told.
+    pub(super) fn path(&mut self, tid: u32, fd: i32, status: &Status) -> Option<Vec<u8>> {
+        const GONE: &[u8] = b" (deleted)";
+        let link = OsStr::from_bytes(self.link(tid, fd)?.to_bytes());
+        let path = std::fs::read_link(link).ok()?;
+        let mut path = path.into_os_string().into_encoded_bytes();
+        if status.links_total == 0 && path.ends_with(GONE) {
+            path.truncate(path.len() - GONE.len());
+        }
+        Some(path)
+    }
+
+    /// Whether something is at the path that the memory of `tid` holds at `address`, seen from its
+    /// folder `folder`; `None` if it cannot be told.
+    pub(super) fn exists(&mut self, tid: u32, folder: i32, address: u64) -> Option<bool> {
+        let path = text(tid, address)?;
+        let from = match path.first() {
+            Some(b'/') => self.file(tid, format_args!("root")),
+            _ if folder == WORKING_FOLDER => self.file(tid, format_args!("cwd/")),
+            _ => self.file(tid, format_args!("fd/{folder}/")),
+        };
+        from?;
+        self.name.pop();
+        self.name.extend_from_slice(&path);
+        self.name.push(0);
+        match statx::follow(CStr::from_bytes_with_nul(&self.name).ok()?) {
+            Ok(_) => Some(true),
+            Err(error) if error.errno() == Some(ENOENT) => Some(false),
+            Err(_) => None,
+        }
+    }
+
+    /// Bytes that calls of a thread itself read (or wrote) so far: `rchar` (`wchar`); `None` if the
+    /// kernel does not tell.
+    pub(super) fn moved(&mut self, tid: u32, is_read: bool) -> Option<u64> {
+        self.file(tid, format_args!("task/{tid}/io"))?;
+        self.name.pop();
+        let mut file = File::open(OsStr::from_bytes(&self.name)).ok()?;
+        let mut text = [0; IO_BYTES];
+        let used = file.read(&mut text).ok()?;
+        let counters = proc_pid_io::parse(text.get(..used)?);
+        let bytes = if is_read {
+            counters.bytes_read
+        } else {
+            counters.bytes_written
+        };
+        bytes.map(|bytes| bytes.0)
+    }
+
+    fn link(&mut self, tid: u32, fd: i32) -> Option<&CStr> {
+        self.file(tid, format_args!("fd/{fd}"))?;
+        CStr::from_bytes_with_nul(&self.name).ok()
+    }
+
+    /// Makes the name of a file of `tid`, with a NUL.
+    fn file(&mut self, tid: u32, name: std::fmt::Arguments<'_>) -> Option<()> {
+        self.name.clear();
+        self.name.extend_from_slice(&self.proc);
+        write!(self.name, "/{tid}/{name}\0").ok()
+    }
+}
+
+/// `ENOENT`, the same on every architecture.
+const ENOENT: i32 = 2;
+
+/// What is at a path now.
+pub(super) fn at_path(path: &[u8]) -> Option<Status> {
+    let mut name = path.to_vec();
+    name.push(0);
+    statx::follow(CStr::from_bytes_with_nul(&name).ok()?).ok()
+}
+
+/// The text that ends with a NUL at an address of `tid`.
+fn text(tid: u32, address: u64) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    while text.len() < PATH_BYTES_MAX {
+        let at = address.checked_add(text.len() as u64)?;
+        let mut piece = vec![0; (PAGE_BYTES - at % PAGE_BYTES) as usize];
+        let got = ptrace::memory(tid, at, &mut piece).ok()?;
+        let piece = piece.get(..got)?;
+        match piece.iter().position(|byte| *byte == 0) {
+            Some(end) => {
+                text.extend_from_slice(piece.get(..end)?);
+                return Some(text);
+            }
+            None if got == 0 => return None,
+            None => text.extend_from_slice(piece),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn our_own_descriptors_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        let file = std::fs::File::create(&path).unwrap();
+        let (me, fd) = (std::process::id(), file.as_raw_fd());
+        let mut look = Look::new(Path::new("/proc"));
+        let status = look.status(me, fd).unwrap();
+        assert_eq!(
+            look.path(me, fd, &status).unwrap(),
+            path.as_os_str().as_bytes()
+        );
+        assert_eq!(look.access(me, fd), (false, true));
+        std::fs::remove_file(&path).unwrap();
+        let status = look.status(me, fd).unwrap();
+        assert_eq!(status.links_total, 0);
+        assert_eq!(
+            look.path(me, fd, &status).unwrap(),
+            path.as_os_str().as_bytes()
+        );
+        assert_eq!(look.behind(me, 1 << 20), Behind::Nothing);
+        assert_eq!(look.behind(me, fd), Behind::File(status));
+    }
+
+    #[test]
+    fn a_path_is_looked_up_as_its_process_would() {
+        let me = std::process::id();
+        let mut look = Look::new(Path::new("/proc"));
+        let mut exists = |folder, path: &CStr| look.exists(me, folder, path.as_ptr().addr() as u64);
+        assert_eq!(exists(WORKING_FOLDER, c"Cargo.toml"), Some(true));
+        assert_eq!(exists(WORKING_FOLDER, c"nothing/here"), Some(false));
+        assert_eq!(exists(WORKING_FOLDER, c"/proc"), Some(true));
+        let folder = std::fs::File::open("/proc").unwrap();
+        assert_eq!(exists(folder.as_raw_fd(), c"self"), Some(true));
+        assert_eq!(look.exists(me, WORKING_FOLDER, 16), None);
+    }
+}

@@ -1,0 +1,492 @@
+//! What the tracing thread counts at the stops of calls.
+//!
+//! A call whose result is needed stops twice, at its begin and at its end; the others at their
+//! begin alone.
+
+use super::ahead::Batches;
+use super::look::Look;
+use super::process::{Process, Rest, Slot, look_by_path};
+use super::row::Row;
+use super::single::Single;
+use record::file::FileRest;
+use record::unit::Nanos;
+use std::collections::HashMap;
+use std::path::Path;
+use sys::ptrace::{self, Entered};
+use sys::seccomp::{FileCall, file_call};
+
+/// Rows of ended processes that wait to be taken; what is beyond is counted without a name.
+const ENDED_MAX: usize = 1 << 18;
+/// Messages of one call: as many as the kernel takes (`UIO_MAXIOV`).
+const MESSAGES_MAX: u64 = 1024;
+/// `struct mmsghdr`, and where it has the bytes of its message.
+const MESSAGE_BYTES: u64 = 64;
+const MESSAGE_LENGTH_AT: u64 = 56;
+
+const MSG_PEEK: u64 = 0x2;
+const MSG_ERRQUEUE: u64 = 0x2000;
+/// A `close_range` that only marks descriptors.
+const MARKS_ONLY: u64 = 4;
+/// One that first gets a table of its own.
+const UNSHARES: u64 = 2;
+/// Error numbers end here.
+const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
+
+const O_ACCESS: u64 = 3;
+const O_WRONLY: u64 = 1;
+const O_CREAT: u64 = 0o100;
+const O_EXCL: u64 = 0o200;
+const O_TRUNC: u64 = 0o1000;
+const O_APPEND: u64 = 0o2000;
+#[cfg(target_arch = "aarch64")]
+const O_DIRECT: u64 = 0o200_000;
+#[cfg(not(target_arch = "aarch64"))]
+const O_DIRECT: u64 = 0o40000;
+const O_PATH: u64 = 0o10_000_000;
+/// What `O_TMPFILE` has beside `O_DIRECTORY`.
+const O_TMPFILE: u64 = 0o20_000_000;
+const WORKING_FOLDER: i32 = -100;
+
+/// A call that is under way.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    what: What,
+    begun: Nanos,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum What {
+    Transfer {
+        from: Option<Slot>,
+        to: Option<Slot>,
+    },
+    Single(Single),
+    Messages {
+        slot: Slot,
+        vector: u64,
+        is_read: bool,
+    },
+    Open {
+        how: u64,
+        creates: bool,
+    },
+    Map(Slot),
+    Seek(Slot),
+}
+
+/// What the processes of a task did with files so far.
+#[derive(Debug)]
+pub struct Watch {
+    pub(super) look: Look,
+    pub(super) times: bool,
+    /// The command's program runs: what its process did before is ours.
+    counting: bool,
+    pub(super) processes: HashMap<u32, Process>,
+    /// What is counted after one stop.
+    pub(super) batches: Batches,
+    /// Transfers that may not have been whole.
+    pub(super) unproven: u64,
+    pending: HashMap<u32, Pending>,
+    ended: Vec<(u32, Row)>,
+    rest: Rest,
+    compat_calls: u64,
+    libaio_calls: u64,
+}
+
+impl Watch {
+    pub(super) fn new(proc: &Path, times: bool) -> Self {
+        Self {
+            look: Look::new(proc),
+            times,
+            counting: false,
+            processes: HashMap::new(),
+            batches: Batches::default(),
+            unproven: 0,
+            pending: HashMap::new(),
+            ended: Vec::new(),
+            rest: Rest::default(),
+            compat_calls: 0,
+            libaio_calls: 0,
+        }
+    }
+
+    /// A thread of `pid` begins a call; whether it is to stop at the end of it as well.
+    pub(crate) fn entered(&mut self, pid: u32, tid: u32, call: &Entered, at: Nanos) -> bool {
+        if !self.counting {
+            return false;
+        }
+        let Some(what) = file_call(call) else {
+            return false;
+        };
+        let process = self.processes.entry(pid).or_default();
+        process.calls_are_over(tid);
+        let begun = self.begin(pid, tid, what, &call.arguments, at);
+        if let Some(what) = begun {
+            let begun = if self.times {
+                Nanos(sys::clock::boot())
+            } else {
+                at
+            };
+            self.pending.insert(tid, Pending { what, begun });
+        }
+        begun.is_some()
+    }
+
+    /// What is to be done at the end of a call; counts one whose result is not needed.
+    fn begin(
+        &mut self,
+        pid: u32,
+        tid: u32,
+        call: FileCall,
+        arguments: &[u64; 6],
+        at: Nanos,
+    ) -> Option<What> {
+        use FileCall as Do;
+        let [first, second, third, fourth, fifth, _] = *arguments;
+        match call {
+            Do::Read | Do::ReadAt | Do::Write | Do::WriteAt => {
+                return self.single((pid, tid), call, arguments, at);
+            }
+            Do::Seek => return self.seek((pid, tid), arguments, at),
+            Do::Close | Do::Map | Do::Share | Do::Duplicate => {}
+            Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => {}
+            // What it moves is told by its result alone.
+            _ => {
+                self.settle_thread(pid, tid);
+                let process = self.processes.entry(pid).or_default();
+                match call {
+                    Do::SendMessage | Do::SendMessages => process.share_all(),
+                    Do::ReadVector | Do::WriteVector => process.stands(first as i32, None),
+                    Do::SendFile | Do::Copy => {
+                        let other = if call == Do::Copy { third } else { second };
+                        process.stands(first as i32, None);
+                        process.stands(other as i32, None);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut slot = |fd: u64| self.slot(pid, tid, fd, at);
+        match call {
+            Do::ReadVector => What::read(slot(first)),
+            Do::WriteVector | Do::SendMessage => What::write(slot(first)),
+            Do::Receive if fourth & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
+            Do::ReceiveMessage if third & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
+            Do::ReceiveMessages if fourth & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
+            Do::Receive | Do::ReceiveMessage => What::read(slot(first)),
+            Do::ReceiveMessages | Do::SendMessages => slot(first).map(|slot| What::Messages {
+                slot,
+                vector: second,
+                is_read: call == Do::ReceiveMessages,
+            }),
+            Do::SendFile => What::both(slot(second), slot(first)),
+            Do::Copy => What::both(slot(first), slot(third)),
+            Do::Tee => What::both(slot(first), slot(second)),
+            Do::Map => slot(fifth).map(What::Map),
+            Do::Open => Some(self.open(tid, (WORKING_FOLDER, first), second)),
+            Do::Create => {
+                let how = O_CREAT | O_WRONLY | O_TRUNC;
+                Some(self.open(tid, (WORKING_FOLDER, first), how))
+            }
+            Do::OpenAt => Some(self.open(tid, (first as i32, second), third)),
+            Do::OpenHow => {
+                let mut how = [0; 8];
+                // What cannot be read the kernel does not take either.
+                ptrace::memory(tid, third, &mut how).ok()?;
+                let how = u64::from_ne_bytes(how);
+                Some(self.open(tid, (first as i32, second), how))
+            }
+            _ => {
+                self.change(pid, tid, call, arguments, at);
+                None
+            }
+        }
+    }
+
+    /// A call that changes what descriptors are, or that leads past us.
+    fn change(&mut self, pid: u32, tid: u32, call: FileCall, arguments: &[u64; 6], at: Nanos) {
+        use FileCall as Do;
+        let [first, second, third, ..] = *arguments;
+        match call {
+            Do::Close => {
+                let fd = first as i32;
+                if let Some(slot) = self.slot(pid, tid, first, at) {
+                    self.used(pid, slot, at, Nanos(0), |counts| counts.closes += 1);
+                    let status = self.look.status(tid, fd);
+                    let process = self.processes.entry(pid).or_default();
+                    if let (Some(row), Some(status)) = (process.row(slot), status) {
+                        row.looked_at(&status);
+                    }
+                    process.close(&mut self.look, tid, fd..=fd);
+                }
+            }
+            Do::CloseRange if third & MARKS_ONLY != 0 => {}
+            Do::CloseRange => {
+                let last = i32::try_from(second as u32).unwrap_or(i32::MAX);
+                let first = i32::try_from(first as u32).unwrap_or(i32::MAX);
+                let process = self.processes.entry(pid).or_default();
+                process.close(&mut self.look, tid, first..=last);
+                if third & UNSHARES != 0 {
+                    process.stop_remembering();
+                }
+            }
+            Do::Duplicate => {
+                let fd = second as i32;
+                let process = self.processes.entry(pid).or_default();
+                process.share(first as i32);
+                process.close(&mut self.look, tid, fd..=fd);
+            }
+            Do::Share => self.processes.entry(pid).or_default().share(first as i32),
+            Do::Submit => self.libaio_calls += 1,
+            Do::Compat => {
+                self.compat_calls += 1;
+                self.stop_remembering(pid);
+            }
+            Do::Unshare | Do::Ring => self.stop_remembering(pid),
+            _ => {}
+        }
+    }
+
+    fn stop_remembering(&mut self, pid: u32) {
+        self.processes.entry(pid).or_default().stop_remembering();
+    }
+
+    /// Where the file behind a descriptor is counted.
+    pub(super) fn slot(&mut self, pid: u32, tid: u32, fd: u64, at: Nanos) -> Option<Slot> {
+        let process = self.processes.entry(pid).or_default();
+        let fd = (tid, fd as i32);
+        process.slot(&mut self.look, &mut self.rest, fd, at)
+    }
+
+    pub(super) fn used(
+        &mut self,
+        pid: u32,
+        slot: Slot,
+        at: Nanos,
+        time: Nanos,
+        count: impl FnOnce(&mut record::file::FileCounts),
+    ) {
+        let process = self.processes.entry(pid).or_default();
+        count(process.used(&mut self.rest, slot, at, time));
+    }
+
+    /// Before an open of the path at an address, seen from a folder.
+    fn open(&mut self, tid: u32, (folder, address): (i32, u64), how: u64) -> What {
+        let may_create = how & (O_CREAT | O_TMPFILE) != 0;
+        let sure = how & (O_EXCL | O_TMPFILE) != 0;
+        let creates = may_create && (sure || self.look.exists(tid, folder, address) == Some(false));
+        What::Open { how, creates }
+    }
+
+    /// The call of a thread of `pid` that was to stop at its end is over.
+    pub(crate) fn returned(&mut self, pid: u32, tid: u32, result: i64, at: Nanos) {
+        let Some(Pending { what, begun }) = self.pending.remove(&tid) else {
+            return;
+        };
+        let time = if self.times {
+            at.since(begun)
+        } else {
+            Nanos(0)
+        };
+        match what {
+            What::Transfer { from, to } => {
+                for (slot, is_read) in [(from, true), (to, false)] {
+                    if let Some(slot) = slot {
+                        self.transfer(pid, slot, is_read, result, (at, time));
+                    }
+                }
+            }
+            What::Single(single) => self.single_returned(pid, &single, result, (at, time)),
+            What::Messages {
+                slot,
+                vector,
+                is_read,
+            } => self.messages(pid, tid, (slot, vector, is_read), result, (at, time)),
+            What::Open { how, creates } => {
+                if let Ok(fd) = i32::try_from(result)
+                    && fd >= 0
+                {
+                    self.opened(pid, (tid, fd), (how, creates), (at, time));
+                }
+            }
+            What::Map(slot) => {
+                if !ERRORS.contains(&result) {
+                    self.used(pid, slot, at, time, |_| ());
+                    let process = self.processes.entry(pid).or_default();
+                    if let Some(row) = process.row(slot) {
+                        row.flags.mapped = true;
+                    }
+                }
+            }
+            What::Seek(slot) => self.used(pid, slot, at, time, |counts| counts.seeks += 1),
+        }
+    }
+
+    pub(super) fn transfer(
+        &mut self,
+        pid: u32,
+        slot: Slot,
+        is_read: bool,
+        result: i64,
+        (at, time): (Nanos, Nanos),
+    ) {
+        self.used(pid, slot, at, time, |_| ());
+        let process = self.processes.entry(pid).or_default();
+        process.transfer(&mut self.rest, slot, is_read, result);
+    }
+
+    /// Each message counts for itself; the time of the call is that of the first.
+    fn messages(
+        &mut self,
+        pid: u32,
+        tid: u32,
+        (slot, vector, is_read): (Slot, u64, bool),
+        result: i64,
+        (at, time): (Nanos, Nanos),
+    ) {
+        let Ok(count) = u64::try_from(result) else {
+            return self.transfer(pid, slot, is_read, result, (at, time));
+        };
+        for index in 0..count.min(MESSAGES_MAX) {
+            let mut length = [0; 4];
+            let place = vector.saturating_add(index * MESSAGE_BYTES + MESSAGE_LENGTH_AT);
+            // The kernel just wrote there.
+            let known = ptrace::memory(tid, place, &mut length).is_ok();
+            let bytes = if known { u32::from_ne_bytes(length) } else { 0 };
+            let time = if index == 0 { time } else { Nanos(0) };
+            self.transfer(pid, slot, is_read, i64::from(bytes), (at, time));
+        }
+    }
+
+    fn opened(
+        &mut self,
+        pid: u32,
+        fd: (u32, i32),
+        (how, creates): (u64, bool),
+        (at, time): (Nanos, Nanos),
+    ) {
+        let process = self.processes.entry(pid).or_default();
+        let Some(slot) = process.opened(&mut self.look, &mut self.rest, fd, at) else {
+            return;
+        };
+        if let Some(row) = process.row(slot) {
+            let flags = &mut row.flags;
+            flags.created |= creates;
+            if how & O_PATH == 0 {
+                flags.opened_to_read |= how & O_ACCESS != O_WRONLY;
+                flags.opened_to_write |= how & O_ACCESS != 0;
+                flags.truncated |= how & O_TRUNC != 0;
+                flags.appended |= how & O_APPEND != 0;
+                flags.direct |= how & O_DIRECT != 0;
+            }
+        }
+        self.used(pid, slot, at, time, |counts| counts.opens += 1);
+    }
+
+    /// `parent` made a process or a thread: `child` is its process, `tid` it itself.
+    pub(crate) fn forked(&mut self, parent: u32, child: u32, tid: u32) {
+        // A kernel that cannot tell: threads have one table as a rule, and processes their own.
+        let shared = ptrace::share_descriptors(parent, tid);
+        let is_thread = parent == child;
+        if shared.unwrap_or(is_thread) != is_thread {
+            self.stop_remembering(parent);
+            self.stop_remembering(child);
+        } else if !is_thread {
+            self.processes.entry(parent).or_default().share_all();
+            self.processes.entry(child).or_default();
+        }
+    }
+
+    /// A process became another program; `former` is the thread that did it.
+    pub(crate) fn exec(&mut self, pid: u32, former: u32) {
+        self.counting = true;
+        self.pending.remove(&pid);
+        self.pending.remove(&former);
+        self.processes.entry(pid).or_default().exec();
+    }
+
+    /// A thread stopped before its end, `last` of its process: the files are still open.
+    pub(crate) fn ending(&mut self, pid: u32, tid: u32, last: bool) {
+        self.settle_thread(pid, tid);
+        if last && let Some(process) = self.processes.get_mut(&pid) {
+            process.look_at_written(&mut self.look, tid);
+        }
+    }
+
+    /// A thread is gone.
+    pub(crate) fn thread_gone(&mut self, pid: u32, tid: u32) {
+        self.pending.remove(&tid);
+        self.settle_thread(pid, tid);
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.calls_are_over(tid);
+        }
+    }
+
+    /// A process is gone.
+    pub(crate) fn process_gone(&mut self, pid: u32) {
+        let Some(process) = self.processes.remove(&pid) else {
+            return;
+        };
+        for mut row in process.rows {
+            self.rest.kept = self.rest.kept.saturating_sub(1);
+            if self.ended.len() < ENDED_MAX {
+                look_by_path(&mut row);
+                self.ended.push((pid, row));
+            } else {
+                self.rest.rows += 1;
+                self.rest.counts.add(&row.counts);
+            }
+        }
+    }
+
+    /// What processes had that ended since this was last asked.
+    pub(super) fn take_ended(&mut self) -> Vec<(u32, Row)> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// What living processes had so far; it is taken from them.
+    pub(super) fn take_living(&mut self) -> Vec<(u32, Row)> {
+        self.counting = false;
+        self.settle_all();
+        let mut all = Vec::new();
+        for (pid, process) in self.processes.drain() {
+            for mut row in process.rows {
+                look_by_path(&mut row);
+                all.push((pid, row));
+            }
+        }
+        all
+    }
+
+    /// Files at which this user may not look; each use of a descriptor anew.
+    pub(super) fn hidden(&self) -> u64 {
+        self.rest.hidden
+    }
+
+    /// What was not kept by file.
+    pub(super) fn rest(&self) -> FileRest {
+        FileRest {
+            counts: self.rest.counts,
+            rows: self.rest.rows,
+            folders_lost: 0,
+            compat_calls: self.compat_calls,
+            libaio_calls: self.libaio_calls,
+            page_cache: None,
+            names_lost: 0,
+        }
+    }
+}
+
+impl What {
+    fn read(slot: Option<Slot>) -> Option<Self> {
+        Self::both(slot, None)
+    }
+
+    fn write(slot: Option<Slot>) -> Option<Self> {
+        Self::both(None, slot)
+    }
+
+    fn both(from: Option<Slot>, to: Option<Slot>) -> Option<Self> {
+        (from.is_some() || to.is_some()).then_some(Self::Transfer { from, to })
+    }
+}
