@@ -36,7 +36,7 @@ struct Words {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// What watching costs: ratios of interleaved pairs.
+    /// What watching costs, in ratios of interleaved pairs, and how true its numbers are.
     #[command(disable_help_flag = true)]
     Bench {
         /// See `cargo xtask bench --help`.

@@ -14,6 +14,9 @@ const TIME_SLACK_SHARE: u64 = 100;
 /// And by less than this.
 const TIME_SLACK: u64 = 2_000_000;
 
+/// What `getrusage` cuts off: user and system time are told in whole microseconds.
+const RUSAGE_CUT: u64 = 2_000;
+
 const LOWER: Method = Method::LowerBound { upper: None };
 
 /// Everything the totals are made of, gathered once.
@@ -133,11 +136,13 @@ impl<'a> Totals<'a> {
 
     fn by_chain(&self, field: &CounterField, chain: u64, finals: Option<u64>) -> Field {
         let living = (field.get)(&self.with_children);
-        let total = chain.saturating_add(living.unwrap_or(0));
-        let slack = match field.unit {
-            Unit::Nanoseconds => TIME_SLACK.max(total / TIME_SLACK_SHARE),
-            _ => 0,
-        };
+        let mut total = chain.saturating_add(living.unwrap_or(0));
+        let mut slack = 0;
+        if field.unit == Unit::Nanoseconds {
+            let whole = total..=total.saturating_add(RUSAGE_CUT);
+            total = finals.filter(|f| whole.contains(f)).unwrap_or(total);
+            slack = TIME_SLACK.max(total / TIME_SLACK_SHARE);
+        }
         if let Some(finals) = finals.filter(|f| *f > total.saturating_add(slack)) {
             // A parent that ignores SIGCHLD let its children pass the chain by.
             let source = "sum of the final values of every process; the wait chain missed some";

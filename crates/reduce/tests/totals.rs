@@ -88,6 +88,37 @@ fn cpu_at_exit_is_corrected_by_the_last_switch() {
 }
 
 #[test]
+fn the_microseconds_of_the_chain_hide_no_nanoseconds_that_every_process_told() {
+    for (told, total) in [
+        (198_000_999, 198_000_999),
+        (198_002_001, 198_000_000),
+        (197_999_999, 198_000_000),
+    ] {
+        let mut task = tree(Bpf);
+        task.event(&Event::Exit {
+            at: ms(200),
+            pid: 1,
+            ending: None,
+            own: Some(Box::new(cpu(198).counters())),
+            peaks: None,
+        });
+        task.event(&Event::Final {
+            pid: 1,
+            start: None,
+            cpu_ns: Nanos(told),
+        });
+        let mut waited = chain(cpu(198));
+        waited.counters.cpu_user = Some(Nanos::from_millis(150));
+        waited.counters.cpu_system = Some(Nanos::from_millis(48));
+        let usage = task.usage(&end(200, Some(waited)));
+        assert_eq!(whole(&usage, "cpu_time"), total);
+        assert_eq!(method(&usage, "cpu_time"), Method::Exact);
+        let parts = ["cpu_user", "cpu_system"].map(|part| whole(&usage, part));
+        assert_eq!(parts.iter().sum::<u64>(), total);
+    }
+}
+
+#[test]
 fn children_that_nobody_waited_for_are_found_by_final_values() {
     let mut task = tree(Bpf);
     spawn(&mut task, 5, 1, 2, "busy");

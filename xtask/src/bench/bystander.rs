@@ -1,7 +1,7 @@
 //! What idle runs cost a fork storm that belongs to none of them.
 
 use super::meter;
-use super::pairs::Line;
+use super::pairs::{LONG, Line};
 use super::person::Person;
 use super::place::Place;
 use super::table;
@@ -28,10 +28,10 @@ pub(super) fn measure(place: &Place, pairs: u64, json: Option<&Path>) -> Result<
         "/bin/true".into(),
     ];
     let home = place.home(Person::Own);
-    let storm = || meter::run(place, Person::Own, &home, &command);
+    let storm = || meter::run(place, Person::Own, &home, LONG, &command);
     let line = |way: String| Line {
         person: Person::Own.name(),
-        workload: Some("storm"),
+        workload: Some("storm".to_owned()),
         way,
         pairs: Vec::new(),
     };

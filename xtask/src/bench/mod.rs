@@ -1,10 +1,16 @@
 //! Benchmarks: ratios of interleaved pairs, CPU time first. They print and never judge.
 
+mod account;
+mod accuracy;
 mod bystander;
+mod experiments;
+mod keeper;
 mod meter;
+mod overhead;
 mod pairs;
 mod person;
 mod place;
+mod reports;
 mod table;
 mod ways;
 mod workload;
@@ -12,9 +18,11 @@ mod workload;
 use crate::workspace::Workspace;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use experiments::Bounds;
 use person::Person;
 use place::Place;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use ways::Way;
 
 /// Fewest pairs of which a median means anything.
 const PAIRS_MIN: u64 = 7;
@@ -32,6 +40,62 @@ enum What {
     Run(RunWords),
     /// What 64 idle runs cost a fork storm that belongs to none of them.
     Bystander(PairWords),
+    /// The published experiments on monitors of tasks: how far each monitor's numbers are from the
+    /// truth, as a table.
+    Accuracy(AccuracyWords),
+    /// The same experiments: CPU time and wall time with each monitor against the bare program.
+    Overhead(SeedWords),
+}
+
+#[derive(Debug, Args)]
+struct AccuracyWords {
+    #[command(flatten)]
+    seeds: SeedWords,
+    /// A row for each size of files and buffers; else one for all with the largest error
+    #[arg(long)]
+    sizes: bool,
+}
+
+#[derive(Debug, Args)]
+struct SeedWords {
+    /// Runs of each case with each monitor; the paper made 5
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u64).range(1..=1000))]
+    repetitions: u64,
+    #[command(flatten)]
+    bounds: Bounds,
+    /// Only these monitors (repeatable), such as events-bpf or "pegasus-kickstart -z"
+    #[arg(long, value_name = "WAY")]
+    way: Vec<String>,
+    /// Only this user (repeatable), by his name in the tables: root, user, "uid 65534"
+    #[arg(long, value_name = "USER")]
+    user: Vec<String>,
+    /// The binary to measure; else a release build is made
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Write every single run there
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl SeedWords {
+    /// The ways that are asked for and run here as this user; with bare if that is asked for.
+    fn ways(&self, place: &Place, person: Person, bare: bool) -> Result<Vec<Way>> {
+        let mut ways = ways::all(place, person, false)?;
+        let wanted = |way: &Way| {
+            let column = experiments::COLUMNS.contains(&way.name.as_str());
+            column && (self.way.is_empty() || self.way.contains(&way.name))
+        };
+        ways.retain(|way| (bare && way.name == ways::BARE) || wanted(way));
+        Ok(ways)
+    }
+
+    fn persons(&self) -> Vec<Person> {
+        let wanted = |person: &Person| {
+            self.user.is_empty() || self.user.iter().any(|name| name == person.name())
+        };
+        Person::all().into_iter().filter(wanted).collect()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -83,29 +147,50 @@ fn measure(what: What) -> Result<()> {
     match what {
         What::Run(words) => costs(&words),
         What::Bystander(words) => {
-            let place = place(&words)?;
+            let place = place(words.binary.as_deref())?;
             bystander::measure(&place, words.pairs, words.json.as_deref())
         }
+        What::Accuracy(words) => accuracy::measure(&disk(&words.seeds)?, &words.seeds, words.sizes),
+        What::Overhead(words) => overhead::measure(&disk(&words)?, &words),
     }
 }
 
-fn place(words: &PairWords) -> Result<Place> {
-    let binary = match &words.binary {
-        Some(binary) => binary.clone(),
+/// A place whose files are on a disk.
+fn disk(words: &SeedWords) -> Result<Place> {
+    let known = |way: &String| experiments::COLUMNS.contains(&way.as_str());
+    let ways = words.way.iter().all(known);
+    let some = !words.persons().is_empty() && !experiments::cases(&words.bounds).0.is_empty();
+    anyhow::ensure!(
+        ways && some,
+        "no such user or experiment, or no such monitor: {}",
+        experiments::COLUMNS.join(", ")
+    );
+    let place = place(words.binary.as_deref())?;
+    let kind = place.file_system()?;
+    anyhow::ensure!(
+        !["tmpfs", "ramfs"].contains(&kind.as_str()),
+        "files would be in memory ({kind}): set TMPDIR to a folder on a disk"
+    );
+    Ok(place)
+}
+
+fn place(binary: Option<&Path>) -> Result<Place> {
+    let binary = match binary {
+        Some(binary) => binary.to_owned(),
         None => Workspace::find()?.build_release(&[])?,
     };
     Place::make(&binary)
 }
 
 fn costs(words: &RunWords) -> Result<()> {
-    let place = place(&words.pairs)?;
+    let place = place(words.pairs.binary.as_deref())?;
     let mut all = Vec::new();
     println!("{}\n{}", place.facts(), table::HEAD);
     for person in Person::all() {
         let mut ways = ways::all(&place, person, words.with_runexec)?;
         ways.retain(|way| words.way.is_empty() || words.way.contains(&way.name));
         for workload in workload::all(&place, person)? {
-            if words.only.is_empty() || words.only.iter().any(|name| name == workload.name) {
+            if words.only.is_empty() || words.only.contains(&workload.name) {
                 let lines = pairs::measure(&place, person, &workload, &ways, words.pairs.pairs)?;
                 // At once: a benchmark that is cut short keeps what it has.
                 print!("{}", table::ratios(&lines));

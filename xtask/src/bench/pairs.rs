@@ -6,6 +6,10 @@ use super::place::Place;
 use super::ways::{BARE, Way, on};
 use super::workload::Workload;
 use anyhow::Result;
+use std::time::Duration;
+
+/// What no bare run takes.
+pub(super) const LONG: Duration = Duration::from_secs(1800);
 
 /// All pairs of one workload, one user and one way.
 #[derive(Debug)]
@@ -13,7 +17,7 @@ pub(super) struct Line {
     /// Who ran it.
     pub(super) person: &'static str,
     /// What ran; `None` for the fixed cost of a command that does nothing.
-    pub(super) workload: Option<&'static str>,
+    pub(super) workload: Option<String>,
     /// How it was run.
     pub(super) way: String,
     /// Bare and watched.
@@ -31,10 +35,11 @@ pub(super) fn measure(
     ways: &[Way],
     count: u64,
 ) -> Result<Vec<Line>> {
-    let run = |words: &[_]| meter::run(place, person, &workload.folder, words);
-    // Fills caches; its figures say nothing.
-    run(&workload.command)?;
-    let mut lines = empty(person, Some(workload.name), ways);
+    let folder = &workload.folder;
+    // Fills caches; its figures say no more than how long others may take.
+    let limit = meter::run(place, person, folder, LONG, &workload.command)?.limit();
+    let run = |words: &[_]| meter::run(place, person, folder, limit, words);
+    let mut lines = empty(person, Some(&workload.name), ways);
     for turn in 0..count {
         for (line, way) in lines.iter_mut().zip(ways) {
             let watched = on(way, &workload.command);
@@ -63,7 +68,9 @@ pub(super) fn measure(
 /// When a run fails.
 pub(super) fn fixed(place: &Place, person: Person, ways: &[Way], count: u64) -> Result<Vec<Line>> {
     let nothing = [place.file("nothing").into()];
-    let run = |words: &[_]| meter::run(place, person, &place.home(person), words);
+    let home = place.home(person);
+    let limit = meter::run(place, person, &home, LONG, &nothing)?.limit();
+    let run = |words: &[_]| meter::run(place, person, &home, limit, words);
     let mut lines = empty(person, None, ways);
     for _ in 0..count {
         for (line, way) in lines.iter_mut().zip(ways) {
@@ -74,11 +81,11 @@ pub(super) fn fixed(place: &Place, person: Person, ways: &[Way], count: u64) -> 
     Ok(lines)
 }
 
-fn empty(person: Person, workload: Option<&'static str>, ways: &[Way]) -> Vec<Line> {
+fn empty(person: Person, workload: Option<&str>, ways: &[Way]) -> Vec<Line> {
     ways.iter()
         .map(|way| Line {
             person: person.name(),
-            workload,
+            workload: workload.map(str::to_owned),
             way: way.name.clone(),
             pairs: Vec::new(),
         })

@@ -1,14 +1,21 @@
 //! The folder of a benchmark: compiled workloads, a copy of the binary, a home for each user.
 
+use super::account;
+use super::keeper::Keeper;
 use super::person::{NOBODY, Person};
 use crate::step;
 use anyhow::{Context, Result};
-use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
+
+/// Programs that are linked both ways: the dynamic one has a name of its own.
+const BOTH: &[(&str, &str, &str)] = &[(
+    "experiment",
+    "experiment-dynamic",
+    include_str!("c/experiment.c"),
+)];
 
 const SOURCES: &[(&str, &str)] = &[
     ("meter", include_str!("c/meter.c")),
@@ -22,7 +29,9 @@ const SOURCES: &[(&str, &str)] = &[
 /// A temporary folder that everybody can read.
 #[derive(Debug)]
 pub(super) struct Place {
-    folder: TempDir,
+    folder: PathBuf,
+    group: Option<PathBuf>,
+    _keeper: Keeper,
 }
 
 impl Place {
@@ -34,10 +43,21 @@ impl Place {
         let folder = tempfile::Builder::new()
             .prefix("plimsoll-bench-")
             .permissions(Permissions::from_mode(0o755))
-            .tempdir()?;
-        let place = Self { folder };
+            .tempdir()?
+            .keep();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let group = account::folder(&name);
+        let place = Self {
+            _keeper: Keeper::start(&folder, group.as_ref())?,
+            folder,
+            group,
+        };
         for (name, source) in SOURCES {
-            place.compile(name, source)?;
+            place.compile(name, source, &["-static"])?;
+        }
+        for (name, dynamic, source) in BOTH {
+            place.compile(name, source, &["-static"])?;
+            place.compile(dynamic, source, &[])?;
         }
         let copy = place.file("plimsoll");
         fs::copy(binary, &copy).with_context(|| binary.display().to_string())?;
@@ -50,7 +70,22 @@ impl Place {
 
     /// A file or program in the folder.
     pub(super) fn file(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
+    }
+
+    /// Where a control group for this benchmark can be made; it is removed with the folder.
+    pub(super) fn group(&self) -> Option<&Path> {
+        self.group.as_deref()
+    }
+
+    /// The type of the file system that the folder is on.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub(super) fn file_system(&self) -> Result<String> {
+        let words = ["-f", "-c", "%T"];
+        let kind = step::read(Command::new("stat").args(words).arg(&self.folder))?;
+        Ok(kind.trim().to_owned())
     }
 
     /// A folder that this user can write.
@@ -95,18 +130,12 @@ impl Place {
         )
     }
 
-    fn compile(&self, name: &str, source: &str) -> Result<()> {
+    fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<()> {
         let file = self.file(format!("{name}.c"));
         fs::write(&file, source)?;
-        let output = self.file(name);
-        let words: [&OsStr; 6] = [
-            "-O2".as_ref(),
-            "-w".as_ref(),
-            "-static".as_ref(),
-            "-o".as_ref(),
-            output.as_ref(),
-            file.as_ref(),
-        ];
-        step::read(Command::new("gcc").args(words)).map(drop)
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-O2", "-w"]).args(options);
+        gcc.arg("-o").args([self.file(name), file]);
+        step::read(&mut gcc).map(drop)
     }
 }

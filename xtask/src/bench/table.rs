@@ -46,7 +46,7 @@ pub(super) fn ratios(lines: &[Line]) -> String {
     let mut text = String::new();
     for line in lines {
         let (Some(workload), Some(cpu), Some(wall)) = (
-            line.workload,
+            line.workload.as_ref(),
             ratio(line, |reading| reading.cpu_us),
             ratio(line, |reading| reading.wall_ns),
         ) else {
@@ -88,7 +88,8 @@ pub(super) fn fixed(lines: &[Line]) -> String {
     text
 }
 
-fn ratio(line: &Line, of: impl Fn(&Reading) -> f64) -> Option<Spread> {
+/// The spread of what the way took, as a part of what bare took.
+pub(super) fn ratio(line: &Line, of: impl Fn(&Reading) -> f64) -> Option<Spread> {
     spread(
         line.pairs
             .iter()
@@ -155,7 +156,7 @@ mod tests {
     fn a_line_is_the_median_of_its_ratios() {
         let line = Line {
             person: "root",
-            workload: Some("compute"),
+            workload: Some("compute".to_owned()),
             way: "default".to_owned(),
             pairs: vec![
                 (reading(100.0), reading(110.0)),

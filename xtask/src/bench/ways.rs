@@ -3,10 +3,12 @@
 use super::meter;
 use super::person::Person;
 use super::place::Place;
+use super::reports::Report;
 use crate::step;
 use anyhow::Result;
 use std::ffi::OsString;
 use std::process::Command;
+use std::time::Duration;
 
 /// What stands before the command.
 #[derive(Debug, Clone)]
@@ -15,6 +17,8 @@ pub(super) struct Way {
     pub(super) name: String,
     /// The words before the command.
     pub(super) prefix: Vec<OsString>,
+    /// What it writes, in the folder that it is started in.
+    pub(super) report: Option<Report>,
 }
 
 /// The name of the way that is no way: it shows the noise.
@@ -49,23 +53,73 @@ const OWN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Other tools: name, program, options.
-const OTHERS: &[(&str, &str, &[&str])] = &[
-    ("time -v", "time", &["-v", "-o", "/dev/null"]),
-    (
+/// Another tool.
+struct Other {
+    name: &'static str,
+    program: &'static str,
+    options: &'static [&'static str],
+    report: Option<Report>,
+}
+
+const fn other(
+    name: &'static str,
+    program: &'static str,
+    options: &'static [&'static str],
+    report: Option<Report>,
+) -> Other {
+    Other {
+        name,
+        program,
+        options,
+        report,
+    }
+}
+
+const OTHERS: &[Other] = &[
+    other(
+        "time -v",
+        "time",
+        &["-v", "-o", "time.out"],
+        Some(Report::Time),
+    ),
+    other(
         "runexec",
         "runexec",
         &["--quiet", "--no-container", "--output", "/dev/null", "--"],
+        None,
     ),
-    (
+    other(
         "resource_monitor",
         "resource_monitor",
         &["-O", "monitored", "--"],
+        Some(Report::ResourceMonitor),
     ),
-    (
+    other(
         "pegasus-kickstart",
         "pegasus-kickstart",
-        &["-l", "/dev/null"],
+        &["-l", "kickstart.out"],
+        Some(Report::Kickstart),
+    ),
+    // Processes by ptrace.
+    other(
+        "pegasus-kickstart -t",
+        "pegasus-kickstart",
+        &["-t", "-l", "kickstart.out"],
+        Some(Report::Kickstart),
+    ),
+    // System calls by ptrace.
+    other(
+        "pegasus-kickstart -z",
+        "pegasus-kickstart",
+        &["-z", "-l", "kickstart.out"],
+        Some(Report::Kickstart),
+    ),
+    // Calls of the C library by LD_PRELOAD.
+    other(
+        "pegasus-kickstart -Z",
+        "pegasus-kickstart",
+        &["-Z", "-l", "kickstart.out"],
+        Some(Report::Kickstart),
     ),
 ];
 
@@ -74,7 +128,7 @@ const OTHERS: &[(&str, &str, &[&str])] = &[
 /// # Errors
 /// When benchexec was asked for and cannot be installed, or bare does not run.
 pub(super) fn all(place: &Place, person: Person, with_runexec: bool) -> Result<Vec<Way>> {
-    let mut ways = vec![way(BARE, Vec::new())];
+    let mut ways = vec![way(BARE, Vec::new(), None)];
     for (name, options) in OWN {
         let mut prefix = vec![
             place.file("plimsoll").into(),
@@ -83,21 +137,21 @@ pub(super) fn all(place: &Place, person: Person, with_runexec: bool) -> Result<V
         ];
         prefix.extend(options.iter().map(OsString::from));
         prefix.push("--".into());
-        ways.push(way(name, prefix));
+        ways.push(way(name, prefix, Some(Report::Plimsoll)));
     }
     if with_runexec {
         install_runexec(place)?;
     }
-    for (name, program, options) in OTHERS {
-        let own = place.file("venv/bin").join(program);
+    for other in OTHERS {
+        let own = place.file("venv/bin").join(other.program);
         let found = Some(own).filter(|path| path.is_file());
-        match found.or_else(|| step::find_program(program)) {
+        match found.or_else(|| step::find_program(other.program)) {
             Some(path) => {
                 let mut prefix = vec![path.into()];
-                prefix.extend(options.iter().map(OsString::from));
-                ways.push(way(name, prefix));
+                prefix.extend(other.options.iter().map(OsString::from));
+                ways.push(way(other.name, prefix, other.report));
             }
-            None => eprintln!("{name}: not on PATH"),
+            None => eprintln!("{}: not on PATH", other.name),
         }
     }
     let mut usable = Vec::new();
@@ -106,6 +160,7 @@ pub(super) fn all(place: &Place, person: Person, with_runexec: bool) -> Result<V
             place,
             person,
             &place.home(person),
+            Duration::from_secs(30),
             &on(&way, &[place.file("nothing").into()]),
         ) {
             Ok(_) => usable.push(way),
@@ -129,10 +184,22 @@ pub(super) fn on(way: &Way, command: &[OsString]) -> Vec<OsString> {
     way.prefix.iter().chain(command).cloned().collect()
 }
 
-fn way(name: &str, prefix: Vec<OsString>) -> Way {
+/// The same way, with its report left in the folder that it is started in.
+pub(super) fn reporting(way: &Way) -> Way {
+    let mut way = way.clone();
+    if way.report == Some(Report::Plimsoll) {
+        let last = way.prefix.len().saturating_sub(1);
+        let words = ["--output", "report"].map(OsString::from);
+        way.prefix.splice(last..last, words);
+    }
+    way
+}
+
+fn way(name: &str, prefix: Vec<OsString>, report: Option<Report>) -> Way {
     Way {
         name: name.to_owned(),
         prefix,
+        report,
     }
 }
 

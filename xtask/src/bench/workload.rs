@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Workload {
     /// Its name in tables and for `--only`.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// The command.
     pub(super) command: Vec<OsString>,
     /// Where it runs.
@@ -76,9 +76,9 @@ pub(super) fn all(place: &Place, person: Person) -> Result<Vec<Workload>> {
     ])
 }
 
-fn workload(name: &'static str, command: Vec<OsString>, folder: &Path) -> Workload {
+fn workload(name: &str, command: Vec<OsString>, folder: &Path) -> Workload {
     Workload {
-        name,
+        name: name.to_owned(),
         command,
         folder: folder.to_owned(),
     }
