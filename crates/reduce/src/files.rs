@@ -31,7 +31,8 @@ enum Key {
 pub struct FileTable {
     rows_max: usize,
     folders: BTreeMap<u64, Folder>,
-    rows: BTreeMap<Key, Row>,
+    /// Boxed: a map of many moves its entries.
+    rows: BTreeMap<Key, Box<Row>>,
     /// Of rows that gave way.
     others: OtherFiles,
     former: BTreeSet<Key>,
@@ -152,7 +153,7 @@ impl FileTable {
         match self.rows.get_mut(&key) {
             Some(row) => row.add(used),
             None => {
-                let mut row = Row::new(used);
+                let mut row = Box::new(Row::new(used));
                 row.partial = self.former.contains(&key);
                 self.rows.insert(key, row);
                 if self.rows.len() > self.rows_max.saturating_mul(2) {
@@ -164,7 +165,7 @@ impl FileTable {
 
     /// Gives up the least busy half.
     fn prune(&mut self) {
-        let mut busy: Vec<_> = self.rows.values().map(Row::busyness).collect();
+        let mut busy: Vec<_> = self.rows.values().map(|row| row.busyness()).collect();
         busy.sort_unstable_by_key(|one| Reverse(*one));
         let Some(least) = busy.get(self.rows_max.saturating_sub(1)).copied() else {
             return;
@@ -224,7 +225,7 @@ impl FileTable {
         rows.sort_unstable_by(|(path_a, (a, _)), (path_b, (b, _))| {
             (Reverse(a.busyness()), path_a).cmp(&(Reverse(b.busyness()), path_b))
         });
-        summary.file_systems = file_systems(rows.iter().map(|(_, (row, _))| row), &pages);
+        summary.file_systems = file_systems(rows.iter().map(|(_, (row, _))| &**row), &pages);
         for (path, (row, cut)) in rows {
             summary.total.add(&row.counts);
             summary.files_opened += u64::from(row.kind == FileKind::File && row.counts.opens > 0);
@@ -238,7 +239,7 @@ impl FileTable {
         for (key, row) in std::mem::take(&mut self.rows) {
             let (path, cut) = self.path(&key, &row);
             match by_path.get_mut(&path) {
-                Some((same, _)) => same.merge(row),
+                Some((same, _)) => same.merge(*row),
                 None => {
                     by_path.insert(path, (row, cut));
                 }

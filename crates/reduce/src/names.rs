@@ -7,7 +7,7 @@ use record::unit::Nanos;
 use std::collections::BTreeMap;
 
 /// The rows that become lines, by path; whether components are missing in front of it.
-pub(crate) type ByPath = BTreeMap<Vec<u8>, (Row, bool)>;
+pub(crate) type ByPath = BTreeMap<Vec<u8>, (Box<Row>, bool)>;
 
 /// What was done to one name.
 #[derive(Debug, Clone, Default)]
@@ -110,9 +110,9 @@ impl Names {
 }
 
 /// A row of a name that was never opened: what it is told by the row of the name before.
-fn new_row(changed: &Changed, rows: &ByPath) -> Row {
+fn new_row(changed: &Changed, rows: &ByPath) -> Box<Row> {
     let before = changed.from.as_ref().and_then(|from| rows.get(from));
-    let mut row = Row::of_a_name(before.map(|(row, _)| row), changed.first);
+    let mut row = Box::new(Row::of_a_name(before.map(|(row, _)| &**row), changed.first));
     if changed.is_folder {
         row.kind = FileKind::Directory;
     } else if changed.truncated && row.kind == FileKind::Unknown {

@@ -90,9 +90,11 @@ fn renamed(mechanism: Mechanism, name: &str) {
 
 fn truncated(mechanism: Mechanism, name: &str) {
     let seen = seen(mechanism, name, "truncated");
-    for name in ["p-ten-byte", "q-ten-byte"] {
-        assert!(seen.of(name).flags.truncated);
+    for name in ["p-ten-byte", "q-ten-byte", "t-ten-byte"] {
+        assert!(seen.of(name).flags.truncated, "{name}");
     }
+    let whole = seen.of("s-ten-byte");
+    assert!(!whole.flags.truncated && whole.flags.appended);
     assert_eq!(seen.of("q-ten-byte").size_after_bytes.unwrap().0, 4);
     let never_opened = seen.of("r");
     assert!(never_opened.flags.truncated && !never_opened.flags.removed);

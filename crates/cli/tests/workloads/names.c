@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static int make(const char *name) {
-    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    int fd = open(name, O_WRONLY | O_CREAT, 0644);
     if (fd < 0)
         die(name);
     if (write(fd, name, 10) != 10)
@@ -61,7 +61,8 @@ static void renamed(int folder) {
     fails("rename", rename("no", "never"));
 }
 
-/* p, q: 10 bytes, cut to 3 by path and to 4 by descriptor; r is cut and never opened. */
+/* p, q: 10 bytes, cut to 3 by path and to 4 by descriptor; r is cut and never opened; s and t are
+ * opened once more, t to be truncated. */
 static void truncated(void) {
     close(make("p-ten-byte"));
     check("truncate", truncate("p-ten-byte", 3));
@@ -70,6 +71,10 @@ static void truncated(void) {
         die("q");
     check("ftruncate", ftruncate(fd, 4));
     close(fd);
+    close(make("s-ten-byte"));
+    close(open("s-ten-byte", O_WRONLY | O_APPEND));
+    close(make("t-ten-byte"));
+    close(open("t-ten-byte", O_WRONLY | O_TRUNC));
     check("truncate", truncate("r", 5000));
 }
 

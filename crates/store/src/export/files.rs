@@ -7,6 +7,9 @@ use std::io::{self, Write};
 /// The end of the file's name.
 pub const EXTENSION: &str = "files.jsonl";
 
+/// A line that is no longer needs no more memory.
+const LINE_BYTES: usize = 1024;
+
 /// Writes a line for each file, and one for the others if there are any.
 ///
 /// # Errors
@@ -22,9 +25,13 @@ pub fn write(files: &[FileLine], others: &OtherFiles, out: &mut dyn Write) -> io
 
 /// Writes a line for each of these.
 pub(super) fn lines<T: Serialize>(each: &[T], out: &mut dyn Write) -> io::Result<()> {
+    // Whole lines: `out` need not take each word by itself.
+    let mut line = Vec::with_capacity(LINE_BYTES);
     for one in each {
-        serde_json::to_writer(&mut *out, one)?;
-        out.write_all(b"\n")?;
+        line.clear();
+        serde_json::to_writer(&mut line, one)?;
+        line.push(b'\n');
+        out.write_all(&line)?;
     }
     Ok(())
 }

@@ -278,7 +278,8 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		slot->row.flags |= opened_to(mode);
 		if (mode & FMODE_CREATED)
 			slot->row.flags |= ROW_CREATED;
-		if (flags & FLAG_TRUNC)
+		/* The kernel does not keep this one. */
+		if (thread->open_flags & FLAG_TRUNC)
 			slot->row.flags |= ROW_TRUNCATED;
 		if (flags & FLAG_APPEND)
 			slot->row.flags |= ROW_APPENDED;
@@ -287,6 +288,26 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		break;
 	}
 	return 0;
+}
+
+/* What a call of the open family asked for. */
+static __always_inline __u64 open_flags(struct pt_regs *regs, __u64 nr)
+{
+	__u64 flags = 0;
+
+	switch (nr) {
+#ifdef NR_OPEN
+	case NR_OPEN:
+		return CALL_ARG1(regs);
+	case NR_CREAT:
+		return FLAG_TRUNC;
+#endif
+	case NR_OPENAT2:
+		/* The first member of struct open_how. */
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)CALL_ARG2(regs));
+		return flags;
+	}
+	return CALL_ARG2(regs);
 }
 
 /* Calls that the runs of a thread cannot see. */
@@ -306,6 +327,13 @@ __attribute__((noinline)) int count_unseen(struct io_thread *thread, __u32 compa
 	return 0;
 }
 
+static __always_inline int count_compat(struct task_struct *task)
+{
+	struct io_thread *thread = thread_of(task);
+
+	return thread ? count_unseen(thread, true) : 0;
+}
+
 /* (regs, result) */
 SEC("tp_btf/sys_exit")
 int on_sys_exit(__u64 *ctx)
@@ -319,15 +347,15 @@ int on_sys_exit(__u64 *ctx)
 
 	if (nr >= NR_LIMIT)
 		return 0;
+	task = bpf_get_current_task_btf();
+	if (IS_COMPAT(task))
+		return compat_moves(nr) ? count_compat(task) : 0;
 	action = actions[nr];
 	if (action == NOTHING || action == CLOSE)
 		return 0;
-	task = bpf_get_current_task_btf();
 	thread = thread_of(task);
 	if (!thread)
 		return 0;
-	if (IS_COMPAT(task))
-		return count_unseen(thread, true);
 	switch (action) {
 	case READ:
 		return transfer(thread, CALL_ARG0(regs), true, result);
@@ -359,7 +387,10 @@ int on_sys_exit(__u64 *ctx)
 	case SEEK:
 		return touch(thread, CALL_ARG0(regs), SEEK);
 	case OPEN:
-		return result >= 0 ? touch(thread, result, OPEN) : 0;
+		if (result < 0)
+			return 0;
+		thread->open_flags = open_flags(regs, nr);
+		return touch(thread, result, OPEN);
 	case MAP:
 		return IS_ERROR(result) ? 0 : touch(thread, CALL_ARG4(regs), MAP);
 	case CUT:

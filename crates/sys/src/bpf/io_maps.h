@@ -27,6 +27,16 @@ struct io_pages {
 	__u64 folio; /* that is told now: as `io_slot.folder` */
 };
 
+/* A call that changes a name. */
+struct name_call {
+	__u64 path;
+	__u64 to; /* 0: none */
+	__s32 folder; /* descriptors */
+	__s32 to_folder;
+	__u32 change;
+	__u32 unused;
+};
+
 /* What a thread need not look up at each call. */
 struct io_thread {
 	__u64 generation; /* of `runs` */
@@ -36,8 +46,14 @@ struct io_thread {
 	__u64 process_start_ns;
 	__u64 times; /* whether one of them asks for time */
 	__u64 waits; /* whether its process has yet to exec */
+	__u64 open_flags; /* of the call that is about to be counted */
 	__u64 told; /* the folder that its runs were told of last */
 	struct io_pages pages;
+	struct name_call name;
+	struct {
+		__u64 dentry;
+		__u64 mount;
+	} base; /* from which a path leads that is told now */
 	struct io_slot slots[IO_SLOTS];
 };
 

@@ -19,24 +19,17 @@ struct {
 	__type(value, struct event_name);
 } name_scratch SEC(".maps");
 
-struct name_call {
-	__u64 path;
-	__u64 to; /* 0: none */
-	__s32 folder; /* descriptors */
-	__s32 to_folder;
-	__u32 change;
-	__u32 unused;
-};
-
-/* Tells the thread's runs the folder from which a path leads, and returns its id; 0 if it cannot
- * be had. */
-__attribute__((noinline)) __u64 tell_base(struct io_thread *thread, __s32 fd, __u32 first)
+/* The folder from which a path leads: its id, or 0 if it cannot be had. Puts it down in the thread;
+ * to tell of it here as well would take a deeper stack than older kernels have. */
+__attribute__((noinline)) __u64 find_base(struct io_thread *thread, __s32 fd, __u32 first)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct fs_struct *fs = ((struct task_struct___io *)task)->fs;
-	__u64 dentry, mount, id;
+	__u64 dentry, mount;
 	struct file *file;
 
+	if (!thread)
+		return 0;
 	if (first == '/') {
 		dentry = (__u64)BPF_CORE_READ(fs, root.dentry);
 		mount = (__u64)BPF_CORE_READ(fs, root.mnt);
@@ -52,9 +45,19 @@ __attribute__((noinline)) __u64 tell_base(struct io_thread *thread, __s32 fd, __
 	}
 	if (!dentry)
 		return 0;
+	thread->base.dentry = dentry;
+	thread->base.mount = mount;
 	/* As in `describe`. */
-	id = mix(mix(dentry, mount), BPF_CORE_READ((struct dentry *)dentry, d_name.hash_len));
-	tell_folder(thread, id, dentry, mount);
+	return mix(mix(dentry, mount), BPF_CORE_READ((struct dentry *)dentry, d_name.hash_len));
+}
+
+/* Tells the thread's runs of that folder. */
+static __always_inline __u64 tell_base(struct io_thread *thread, __s32 fd, __u32 first)
+{
+	__u64 id = find_base(thread, fd, first);
+
+	if (id)
+		tell_folder(thread, id, thread->base.dentry, thread->base.mount);
 	return id;
 }
 
@@ -99,20 +102,20 @@ static __always_inline bool emit_name(struct io_run *run, struct event_name *eve
 }
 
 /* Global: the verifier checks it once. */
-__attribute__((noinline)) int tell_name(struct io_thread *thread, struct name_call *call)
+__attribute__((noinline)) int tell_name(struct io_thread *thread)
 {
 	struct event_name *event;
 	__u32 zero = 0;
 	bool whole;
 
 	event = bpf_map_lookup_elem(&name_scratch, &zero);
-	if (!thread || !call || !event)
+	if (!thread || !event)
 		return 0;
 	event->id = EVENT_NAME;
 	event->jiffies = bpf_jiffies64();
 	event->tgid = thread->process.tgid;
-	event->change = call->change;
-	whole = read_paths(thread, event, call);
+	event->change = thread->name.change;
+	whole = read_paths(thread, event, &thread->name);
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct io_run *run;
 
@@ -125,48 +128,51 @@ __attribute__((noinline)) int tell_name(struct io_thread *thread, struct name_ca
 	return 0;
 }
 
-/* A call that changed a name and did not fail. */
+/* A call that changed a name and did not fail. Its arguments go into the thread: the stack is
+ * short. */
 static __always_inline int count_name(struct io_thread *thread, struct pt_regs *regs, __u64 nr)
 {
-	struct name_call call = {
-		.path = CALL_ARG1(regs), .folder = CALL_ARG0(regs), .change = NAME_REMOVED,
-	};
+	struct name_call *call = &thread->name;
 
+	call->path = CALL_ARG1(regs);
+	call->folder = CALL_ARG0(regs);
+	call->to = 0;
+	call->change = NAME_REMOVED;
 	switch (nr) {
 #ifdef NR_UNLINK
 	case NR_UNLINK:
 	case NR_RMDIR:
-		call.path = CALL_ARG0(regs);
-		call.folder = AT_FDCWD;
+		call->path = CALL_ARG0(regs);
+		call->folder = AT_FDCWD;
 		if (nr == NR_RMDIR)
-			call.change = NAME_FOLDER_REMOVED;
+			call->change = NAME_FOLDER_REMOVED;
 		break;
 	case NR_RENAME:
-		call.path = CALL_ARG0(regs);
-		call.to = CALL_ARG1(regs);
-		call.folder = call.to_folder = AT_FDCWD;
-		call.change = NAME_RENAMED;
+		call->path = CALL_ARG0(regs);
+		call->to = CALL_ARG1(regs);
+		call->folder = call->to_folder = AT_FDCWD;
+		call->change = NAME_RENAMED;
 		break;
 #endif
 	case NR_TRUNCATE:
-		call.path = CALL_ARG0(regs);
-		call.folder = AT_FDCWD;
-		call.change = NAME_TRUNCATED;
+		call->path = CALL_ARG0(regs);
+		call->folder = AT_FDCWD;
+		call->change = NAME_TRUNCATED;
 		break;
 	case NR_UNLINKAT:
 		if (CALL_ARG2(regs) & AT_REMOVEDIR)
-			call.change = NAME_FOLDER_REMOVED;
+			call->change = NAME_FOLDER_REMOVED;
 		break;
 	case NR_RENAMEAT:
 	case NR_RENAMEAT2:
-		call.to_folder = CALL_ARG2(regs);
-		call.to = CALL_ARG3(regs);
-		call.change = NAME_RENAMED;
+		call->to_folder = CALL_ARG2(regs);
+		call->to = CALL_ARG3(regs);
+		call->change = NAME_RENAMED;
 		if (nr == NR_RENAMEAT2 && CALL_ARG4(regs) & RENAME_EXCHANGE)
-			call.change = NAME_EXCHANGED;
+			call->change = NAME_EXCHANGED;
 		break;
 	}
-	return tell_name(thread, &call);
+	return tell_name(thread);
 }
 
 #endif

@@ -30,19 +30,21 @@ static __always_inline __u32 class_of(__u32 bytes)
 	return class & (SIZE_CLASSES - 1);
 }
 
-static __always_inline struct row_key key_in(struct io_run *run, struct io_thread *thread,
-					     const struct file_id *file, __u32 tid)
+/* The key of a file's row in a run. Filled in place: the stack is short. */
+static __always_inline void fill_key(struct row_key *key, struct io_run *run,
+				     struct io_thread *thread, const struct file_id *file,
+				     __u32 tid)
 {
-	struct row_key key = {
-		.run = run->id,
-		.process_ns = thread->process.start_ns,
-		.file = *file,
-		.tgid = thread->process.tgid,
-		.tid = tid,
-		.epoch = run->epoch,
-	};
-
-	return key;
+	key->run = run->id;
+	key->process_ns = thread->process.start_ns;
+	key->file.inode = file->inode;
+	key->file.name = file->name;
+	key->file.device = file->device;
+	key->file.unused = 0;
+	key->tgid = thread->process.tgid;
+	key->tid = tid;
+	key->epoch = run->epoch;
+	key->unused = 0;
 }
 
 /* Counts transfers of a size by its class only, in a run. */
@@ -78,8 +80,9 @@ __attribute__((noinline)) int leave_size(struct io_thread *thread, struct io_slo
 			break;
 		run = io_run_of(thread->runs[i]);
 		if (run) {
-			struct row_key key = key_in(run, thread, &slot->id, tid);
+			struct row_key key;
 
+			fill_key(&key, run, thread, &slot->id, tid);
 			count_class(&key, size);
 		}
 	}
@@ -188,9 +191,11 @@ __attribute__((noinline)) int merge_row(struct row *sum, struct row *row, struct
 	return 0;
 }
 
-/* Adds what found no place in the table. */
-static __always_inline void add_rest(struct io_run *run, struct row *row, bool only_pages)
+/* Adds what found no place in the table. A function of its own: the stack of its callers is short. */
+__attribute__((noinline)) int add_rest(struct io_run *run, struct row *row, __u32 only_pages)
 {
+	if (!run || !row)
+		return 0;
 	if (!only_pages)
 		__sync_fetch_and_add(&run->files, 1);
 	__sync_fetch_and_add(&run->opens, row->opens);
@@ -204,6 +209,7 @@ static __always_inline void add_rest(struct io_run *run, struct row *row, bool o
 	__sync_fetch_and_add(&run->pages_dirtied, row->pages_dirtied);
 	__sync_fetch_and_add(&run->pages_mapped_in, row->pages_mapped_in);
 	__sync_fetch_and_add(&run->pages_mapped_dirtied, row->pages_mapped_dirtied);
+	return 0;
 }
 
 static __always_inline void wake_reader(struct io_run *run)
@@ -223,10 +229,12 @@ static __always_inline void wake_reader(struct io_run *run)
 static __always_inline void add_to_run(struct io_run *run, struct io_thread *thread,
 				       const struct file_id *file, struct row *counted, __u32 tid)
 {
-	struct row_key key = key_in(run, thread, file, tid);
-	struct row *row = bpf_map_lookup_elem(&io_rows, &key);
+	struct row_key key;
+	struct row *row;
 	__u32 zero = 0;
 
+	fill_key(&key, run, thread, file, tid);
+	row = bpf_map_lookup_elem(&io_rows, &key);
 	if (row) {
 		merge_row(row, counted, &key);
 		return;
