@@ -191,7 +191,7 @@ __attribute__((noinline)) int merge_row(struct row *sum, struct row *row, struct
 	return 0;
 }
 
-/* Adds what found no place in the table. A function of its own: the stack of its callers is short. */
+/* Adds what found no place in the table. A function of its own: its callers' stack is short. */
 __attribute__((noinline)) int add_rest(struct io_run *run, struct row *row, __u32 only_pages)
 {
 	if (!run || !row)
