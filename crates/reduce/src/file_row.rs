@@ -39,9 +39,13 @@ pub(crate) struct Row {
     pub(crate) only_name: bool,
 }
 
-/// Bytes first, then calls.
-pub(crate) fn busyness(counts: &FileCounts) -> (u64, u64) {
-    let bytes = counts.bytes_read.0.saturating_add(counts.bytes_written.0);
+/// Bytes first, those that went through mappings too, then calls.
+pub(crate) fn busyness(counts: &FileCounts, pages: Option<PageCache>) -> (u64, u64) {
+    let mapped = pages.map_or(0, |it| {
+        it.mapped_filled.0.saturating_add(it.mapped_dirtied.0)
+    });
+    let called = counts.bytes_read.0.saturating_add(counts.bytes_written.0);
+    let bytes = called.saturating_add(mapped);
     let calls = counts.reads + counts.writes + counts.opens + counts.closes + counts.seeks;
     (bytes, calls)
 }
@@ -113,7 +117,7 @@ impl Row {
     }
 
     pub(crate) fn busyness(&self) -> (u64, u64) {
-        busyness(&self.counts)
+        busyness(&self.counts, self.page_cache)
     }
 
     pub(crate) fn add(&mut self, used: FileUse) {

@@ -358,6 +358,6 @@ fn file_systems<'a>(
             },
         )
         .collect();
-    lines.sort_by_key(|line| Reverse(busyness(&line.counts)));
+    lines.sort_by_key(|line| Reverse(busyness(&line.counts, line.page_cache)));
     lines
 }

@@ -91,9 +91,10 @@ fn file_row(file: &FileLine, columns: Columns, style: Style, out: &mut String) {
     let counts = counts(&file.counts, file.page_cache, columns);
     let left = format!("{:INDENT$}{counts}{time} {often:>9}  ", "");
     let gone = match (file.deleted, &file.renamed_to) {
-        (Some(true), Some(_)) => " (renamed)",
-        (Some(true), None) => " (deleted)",
-        _ => "",
+        // Its folder is most often the same.
+        (Some(true), Some(to)) => format!(" -> {}", to.rsplit('/').next().unwrap_or(to)),
+        (Some(true), None) => " (deleted)".to_owned(),
+        _ => String::new(),
     };
     line(&left, &format!("{}{gone}", file.path), style, out);
 }
@@ -203,6 +204,8 @@ mod tests {
             files: vec![file("/a", 10 << 20, 0, 2560), file("/b", 1, 0, 1)],
             ..Extra::default()
         };
+        extra.files[1].deleted = Some(true);
+        extra.files[1].renamed_to = Some("/other/c".to_owned());
         extra.files[0].page_cache = Some(PageCache {
             mapped_filled: Bytes::from_mib(3),
             ..PageCache::default()
