@@ -12,15 +12,21 @@ use record::name::{Name, NamePath};
 use record::socket::SocketInfo;
 use record::unit::Nanos;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 
 /// Folders that are remembered; what lies in others has a path of its last component only.
 const FOLDERS_MAX: usize = 1 << 18;
 /// Files that are remembered to have lost their row, so that a new one is known to be a part.
 const FORMER_MAX: usize = 1 << 18;
 
+/// Of many keys that are no numbers a search by order would touch too much memory. The same input
+/// has the same order: nothing here is random.
+pub(crate) type Unordered<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
+
 /// What a row is of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     Path(Place),
     Number(FileKind, (u32, u32), u64),
@@ -32,10 +38,10 @@ pub struct FileTable {
     rows_max: usize,
     folders: BTreeMap<u64, Folder>,
     /// Boxed: a map of many moves its entries.
-    rows: BTreeMap<Key, Box<Row>>,
+    rows: Unordered<Key, Box<Row>>,
     /// Of rows that gave way.
     others: OtherFiles,
-    former: BTreeSet<Key>,
+    former: HashSet<Key, BuildHasherDefault<DefaultHasher>>,
     sockets: Sockets,
     names: Names,
     names_lost: u64,
@@ -235,7 +241,7 @@ impl FileTable {
     }
 
     fn by_path(&mut self) -> ByPath {
-        let mut by_path = ByPath::new();
+        let mut by_path = ByPath::default();
         for (key, row) in std::mem::take(&mut self.rows) {
             let (path, cut) = self.path(&key, &row);
             match by_path.get_mut(&path) {

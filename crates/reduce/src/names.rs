@@ -1,13 +1,13 @@
 //! Names that a task removed, changed, or truncated a file by: to the lines of their paths.
 
 use crate::file_row::Row;
+use crate::files::Unordered;
 use record::file::FileKind;
 use record::name::{Name, NameChange};
 use record::unit::Nanos;
-use std::collections::BTreeMap;
 
 /// The rows that become lines, by path; whether components are missing in front of it.
-pub(crate) type ByPath = BTreeMap<Vec<u8>, (Box<Row>, bool)>;
+pub(crate) type ByPath = Unordered<Vec<u8>, (Box<Row>, bool)>;
 
 /// What was done to one name.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ struct Changed {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     max: usize,
-    changed: BTreeMap<Vec<u8>, Changed>,
+    changed: Unordered<Vec<u8>, Changed>,
     /// Changes of names beyond `max`.
     beyond: u64,
 }
@@ -87,7 +87,8 @@ impl Names {
         let mut without = self.beyond;
         let mut changed: Vec<_> = self.changed.into_iter().collect();
         // A file's first name comes before the names that it was given.
-        changed.sort_by_key(|(_, it)| it.first);
+        changed
+            .sort_unstable_by(|(a_path, a), (b_path, b)| (a.first, a_path).cmp(&(b.first, b_path)));
         for (path, changed) in changed {
             if !rows.contains_key(&path) {
                 if rows.len() >= lines_max {

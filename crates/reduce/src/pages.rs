@@ -49,19 +49,18 @@ impl Pages {
         if !self.any {
             return (without, self.beyond);
         }
-        let mut paths: BTreeMap<Inode, &[u8]> = BTreeMap::new();
+        // Of several links the mapped one is meant, else the first.
+        let mut paths: BTreeMap<Inode, (bool, &[u8])> = BTreeMap::new();
         let mut above: BTreeMap<u64, Option<&[u8]>> = BTreeMap::new();
         for (path, (row, _)) in rows.iter() {
             if row.kind != FileKind::File {
                 continue;
             }
+            let one = (!row.flags.mapped, &path[..]);
             let place = paths
                 .entry((row.file.device, row.file.inode))
-                .or_insert(path);
-            // Of several links the mapped one is meant.
-            if row.flags.mapped {
-                *place = path;
-            }
+                .or_insert(one);
+            *place = one.min(*place);
             if row.flags.mapped && row.file.device.0 == NO_DEVICE {
                 let one = above.entry(row.file.inode).or_insert(Some(path));
                 *one = one.filter(|one| *one == path);
@@ -70,7 +69,7 @@ impl Pages {
         let mut found = Vec::new();
         for (inode, pages) in self.by_inode {
             let above = || above.get(&inode.1).copied().flatten();
-            match paths.get(&inode).copied().or_else(above) {
+            match paths.get(&inode).map(|(_, path)| *path).or_else(above) {
                 Some(path) => found.push((path.to_vec(), pages)),
                 None => without.entry(inode.0).or_default().add(&pages),
             }
