@@ -43,9 +43,15 @@ fn seen(mechanism: Mechanism, name: &str, part: &str) -> Option<Seen> {
         return None;
     }
     seen.report();
-    // What went beside the cache's tracepoints (another machine's file system) is no truth here.
-    if seen.done.printed("read_bytes") == 0 && matches!(part, "read" | "map" | "send") {
+    // Where nothing comes from storage or goes there (tmpfs, a file system of another machine) the
+    // cache is no truth.
+    let none = |what| seen.done.printed(what) == 0;
+    if part != "write" && part != "store" && none("read_bytes") {
         println!("skipped: nothing comes from storage here");
+        return None;
+    }
+    if part != "read" && part != "map" && none("write_bytes") {
+        println!("skipped: nothing goes to storage here");
         return None;
     }
     Some(seen)
