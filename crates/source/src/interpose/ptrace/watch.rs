@@ -32,21 +32,6 @@ const UNSHARES: u64 = 2;
 /// Error numbers end here.
 const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
-const O_ACCESS: u64 = 3;
-const O_WRONLY: u64 = 1;
-const O_CREAT: u64 = 0o100;
-const O_EXCL: u64 = 0o200;
-const O_TRUNC: u64 = 0o1000;
-const O_APPEND: u64 = 0o2000;
-#[cfg(target_arch = "aarch64")]
-const O_DIRECT: u64 = 0o200_000;
-#[cfg(not(target_arch = "aarch64"))]
-const O_DIRECT: u64 = 0o40000;
-const O_PATH: u64 = 0o10_000_000;
-/// What `O_TMPFILE` has beside `O_DIRECTORY`.
-const O_TMPFILE: u64 = 0o20_000_000;
-const WORKING_FOLDER: i32 = -100;
-
 /// A call that is under way.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
@@ -88,7 +73,7 @@ pub struct Watch {
     pub(super) unproven: u64,
     pending: HashMap<u32, Pending>,
     ended: Vec<(u32, Row)>,
-    rest: Rest,
+    pub(super) rest: Rest,
     compat_calls: u64,
     libaio_calls: u64,
 }
@@ -183,19 +168,7 @@ impl Watch {
             Do::Copy => What::both(slot(first), slot(third)),
             Do::Tee => What::both(slot(first), slot(second)),
             Do::Map => slot(fifth).map(What::Map),
-            Do::Open => Some(self.open(tid, (WORKING_FOLDER, first), second)),
-            Do::Create => {
-                let how = O_CREAT | O_WRONLY | O_TRUNC;
-                Some(self.open(tid, (WORKING_FOLDER, first), how))
-            }
-            Do::OpenAt => Some(self.open(tid, (first as i32, second), third)),
-            Do::OpenHow => {
-                let mut how = [0; 8];
-                // What cannot be read the kernel does not take either.
-                ptrace::memory(tid, third, &mut how).ok()?;
-                let how = u64::from_ne_bytes(how);
-                Some(self.open(tid, (first as i32, second), how))
-            }
+            Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => self.open(tid, call, arguments),
             _ => {
                 self.change(pid, tid, call, arguments, at);
                 None
@@ -268,14 +241,6 @@ impl Watch {
     ) {
         let process = self.processes.entry(pid).or_default();
         count(process.used(&mut self.rest, slot, at, time));
-    }
-
-    /// Before an open of the path at an address, seen from a folder.
-    fn open(&mut self, tid: u32, (folder, address): (i32, u64), how: u64) -> What {
-        let may_create = how & (O_CREAT | O_TMPFILE) != 0;
-        let sure = how & (O_EXCL | O_TMPFILE) != 0;
-        let creates = may_create && (sure || self.look.exists(tid, folder, address) == Some(false));
-        What::Open { how, creates }
     }
 
     /// The call of a thread of `pid` that was to stop at its end is over.
@@ -356,31 +321,6 @@ impl Watch {
             let time = if index == 0 { time } else { Nanos(0) };
             self.transfer(pid, slot, is_read, i64::from(bytes), (at, time));
         }
-    }
-
-    fn opened(
-        &mut self,
-        pid: u32,
-        fd: (u32, i32),
-        (how, creates): (u64, bool),
-        (at, time): (Nanos, Nanos),
-    ) {
-        let process = self.processes.entry(pid).or_default();
-        let Some(slot) = process.opened(&mut self.look, &mut self.rest, fd, at) else {
-            return;
-        };
-        if let Some(row) = process.row(slot) {
-            let flags = &mut row.flags;
-            flags.created |= creates;
-            if how & O_PATH == 0 {
-                flags.opened_to_read |= how & O_ACCESS != O_WRONLY;
-                flags.opened_to_write |= how & O_ACCESS != 0;
-                flags.truncated |= how & O_TRUNC != 0;
-                flags.appended |= how & O_APPEND != 0;
-                flags.direct |= how & O_DIRECT != 0;
-            }
-        }
-        self.used(pid, slot, at, time, |counts| counts.opens += 1);
     }
 
     /// `parent` made a process or a thread: `child` is its process, `tid` it itself.
