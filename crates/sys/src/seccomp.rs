@@ -74,12 +74,35 @@ pub enum FileCall {
     Copy,
     /// `tee`: from the first argument to the second.
     Tee,
+    /// `ftruncate`.
+    Cut,
+    /// A name, by path.
+    Name(NameCall),
     /// `io_submit`.
     Submit,
     /// `io_uring_setup`.
     Ring,
     /// A call on files by the interface of 32-bit programs.
     Compat,
+}
+
+/// What a system call does to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameCall {
+    /// `unlink`: the path is the first argument.
+    Unlink,
+    /// `unlinkat`: folder, path and flags.
+    UnlinkAt,
+    /// `rmdir`: the path is the first argument.
+    Rmdir,
+    /// `rename`: the old and the new path.
+    Rename,
+    /// `renameat`: folder and path of the old and of the new one.
+    RenameAt,
+    /// `renameat2`: the same and flags.
+    RenameAt2,
+    /// `truncate`: the path is the first argument.
+    Truncate,
 }
 
 const CALLS: &[(libc::c_long, FileCall)] = &[
@@ -114,6 +137,10 @@ const CALLS: &[(libc::c_long, FileCall)] = &[
     (libc::SYS_tee, Do::Tee),
     (libc::SYS_io_submit, Do::Submit),
     (libc::SYS_io_uring_setup, Do::Ring),
+    (libc::SYS_ftruncate, Do::Cut),
+    (libc::SYS_unlinkat, Do::Name(NameCall::UnlinkAt)),
+    (libc::SYS_renameat2, Do::Name(NameCall::RenameAt2)),
+    (libc::SYS_truncate, Do::Name(NameCall::Truncate)),
 ];
 
 const AT_NUMBER: u32 = 0;
@@ -282,7 +309,10 @@ mod tests {
         assert_eq!(verdict(7, libc::SYS_read as u32, [0; 6]), ALLOW);
         let other = OTHER_INTERFACE | libc::SYS_read as u32;
         assert_eq!(verdict(arch::NATIVE, other, [0; 6]), ALLOW);
-        assert_eq!(verdict(arch::COMPAT, 3, [0; 6]), TRACE);
+        // Read, unlink, truncate64.
+        for number in [3, 10, 193] {
+            assert_eq!(verdict(arch::COMPAT, number, [0; 6]), TRACE);
+        }
         assert_eq!(verdict(arch::COMPAT, 20, [0; 6]), ALLOW);
         assert!(filter().len() < 4096 - 8);
     }

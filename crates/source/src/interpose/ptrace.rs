@@ -14,6 +14,7 @@ use record::value::Absent;
 mod ahead;
 mod files;
 mod look;
+mod names;
 mod opens;
 mod process;
 mod row;

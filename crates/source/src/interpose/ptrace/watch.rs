@@ -5,6 +5,7 @@
 
 use super::ahead::Batches;
 use super::look::Look;
+use super::names::{Changing, Names};
 use super::process::{Process, Rest, Slot, look_by_path};
 use super::row::Row;
 use super::single::Single;
@@ -33,13 +34,13 @@ const UNSHARES: u64 = 2;
 const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
 /// A call that is under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Pending {
     what: What,
     begun: Nanos,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) enum What {
     Transfer {
         from: Option<Slot>,
@@ -57,6 +58,11 @@ pub(super) enum What {
     },
     Map(Slot),
     Seek(Slot),
+    Cut {
+        slot: Slot,
+        fd: i32,
+    },
+    Name(Changing),
 }
 
 /// What the processes of a task did with files so far.
@@ -73,6 +79,7 @@ pub struct Watch {
     pub(super) unproven: u64,
     pending: HashMap<u32, Pending>,
     ended: Vec<(u32, Row)>,
+    pub(super) names: Names,
     pub(super) rest: Rest,
     compat_calls: u64,
     libaio_calls: u64,
@@ -89,6 +96,7 @@ impl Watch {
             unproven: 0,
             pending: HashMap::new(),
             ended: Vec::new(),
+            names: Names::default(),
             rest: Rest::default(),
             compat_calls: 0,
             libaio_calls: 0,
@@ -105,16 +113,16 @@ impl Watch {
         };
         let process = self.processes.entry(pid).or_default();
         process.calls_are_over(tid);
-        let begun = self.begin(pid, tid, what, &call.arguments, at);
-        if let Some(what) = begun {
-            let begun = if self.times {
-                Nanos(sys::clock::boot())
-            } else {
-                at
-            };
-            self.pending.insert(tid, Pending { what, begun });
-        }
-        begun.is_some()
+        let Some(what) = self.begin(pid, tid, what, &call.arguments, at) else {
+            return false;
+        };
+        let begun = if self.times {
+            Nanos(sys::clock::boot())
+        } else {
+            at
+        };
+        self.pending.insert(tid, Pending { what, begun });
+        true
     }
 
     /// What is to be done at the end of a call; counts one whose result is not needed.
@@ -133,6 +141,7 @@ impl Watch {
                 return self.single((pid, tid), call, arguments, at);
             }
             Do::Seek => return self.seek((pid, tid), arguments, at),
+            Do::Name(call) => return Some(self.name((pid, tid), call, arguments, at)),
             Do::Close | Do::Map | Do::Share | Do::Duplicate => {}
             Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => {}
             // What it moves is told by its result alone.
@@ -168,6 +177,10 @@ impl Watch {
             Do::Copy => What::both(slot(first), slot(third)),
             Do::Tee => What::both(slot(first), slot(second)),
             Do::Map => slot(fifth).map(What::Map),
+            Do::Cut => slot(first).map(|slot| What::Cut {
+                slot,
+                fd: first as i32,
+            }),
             Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => self.open(tid, call, arguments),
             _ => {
                 self.change(pid, tid, call, arguments, at);
@@ -284,6 +297,16 @@ impl Watch {
                 }
             }
             What::Seek(slot) => self.used(pid, slot, at, time, |counts| counts.seeks += 1),
+            What::Cut { slot, fd } if result == 0 => {
+                self.used(pid, slot, at, time, |_| ());
+                let status = self.look.status(tid, fd);
+                let process = self.processes.entry(pid).or_default();
+                if let Some(row) = process.row(slot) {
+                    row.resized(status.as_ref());
+                }
+            }
+            What::Name(changing) if result == 0 => self.names.changed(changing, at),
+            What::Cut { .. } | What::Name(_) => {}
         }
     }
 
@@ -340,8 +363,8 @@ impl Watch {
     /// A process became another program; `former` is the thread that did it.
     pub(crate) fn exec(&mut self, pid: u32, former: u32) {
         self.counting = true;
-        self.pending.remove(&pid);
-        self.pending.remove(&former);
+        self.never_returns(pid);
+        self.never_returns(former);
         self.processes.entry(pid).or_default().exec();
     }
 
@@ -353,9 +376,18 @@ impl Watch {
         }
     }
 
+    /// Nobody will tell how the call of a thread ended.
+    fn never_returns(&mut self, tid: u32) {
+        if let Some(Pending { what, .. }) = self.pending.remove(&tid)
+            && matches!(what, What::Name(_))
+        {
+            self.names.lost += 1;
+        }
+    }
+
     /// A thread is gone.
     pub(crate) fn thread_gone(&mut self, pid: u32, tid: u32) {
-        self.pending.remove(&tid);
+        self.never_returns(tid);
         self.settle_thread(pid, tid);
         if let Some(process) = self.processes.get_mut(&pid) {
             process.calls_are_over(tid);
@@ -412,7 +444,7 @@ impl Watch {
             compat_calls: self.compat_calls,
             libaio_calls: self.libaio_calls,
             page_cache: None,
-            names_lost: 0,
+            names_lost: self.names.lost,
         }
     }
 }
