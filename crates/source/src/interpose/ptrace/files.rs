@@ -55,6 +55,11 @@ impl Files {
         self.tell_all(names, rows, take);
     }
 
+    /// Processes and threads that nobody traces, at most: their calls on files fail.
+    pub fn children_untraced(&self) -> u64 {
+        lock(&self.watch).children_untraced
+    }
+
     fn tell_all(
         &mut self,
         names: Vec<Name<Written>>,

@@ -83,6 +83,8 @@ pub struct Watch {
     pub(super) rest: Rest,
     compat_calls: u64,
     libaio_calls: u64,
+    /// Children that nobody traces, at most: they asked for it and could not be kept from it.
+    pub(super) children_untraced: u64,
 }
 
 impl Watch {
@@ -100,6 +102,7 @@ impl Watch {
             rest: Rest::default(),
             compat_calls: 0,
             libaio_calls: 0,
+            children_untraced: 0,
         }
     }
 
@@ -141,6 +144,14 @@ impl Watch {
                 return self.single((pid, tid), call, arguments, at);
             }
             Do::Seek => return self.seek((pid, tid), arguments, at),
+            Do::Clone => {
+                self.children_untraced += u64::from(ptrace::trace_clone(tid).is_err());
+                return None;
+            }
+            Do::Clone3 => {
+                self.children_untraced += u64::from(ptrace::trace_clone3(tid, first).is_err());
+                return None;
+            }
             Do::Name(call) => return Some(self.name((pid, tid), call, arguments, at)),
             Do::Close | Do::Map | Do::Share | Do::Duplicate => {}
             Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => {}
