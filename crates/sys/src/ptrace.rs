@@ -11,9 +11,11 @@ use std::ptr;
 
 mod call;
 mod trial;
+mod untraced;
 
 pub use call::{Entered, entered, memory, returned, share_descriptors};
 pub use trial::{probe, probe_calls};
+pub use untraced::{trace_clone, trace_clone3};
 
 /// What the kernel shall stop a tracee for. Forks of every kind, exec and exit always.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK

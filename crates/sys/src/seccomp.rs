@@ -74,12 +74,39 @@ pub enum FileCall {
     Copy,
     /// `tee`: from the first argument to the second.
     Tee,
+    /// `ftruncate`.
+    Cut,
+    /// A name, by path.
+    Name(NameCall),
+    /// `clone` that asks for a child without a tracer.
+    Clone,
+    /// `clone3`: a structure that begins with the flags.
+    Clone3,
     /// `io_submit`.
     Submit,
     /// `io_uring_setup`.
     Ring,
     /// A call on files by the interface of 32-bit programs.
     Compat,
+}
+
+/// What a system call does to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameCall {
+    /// `unlink`: the path is the first argument.
+    Unlink,
+    /// `unlinkat`: folder, path and flags.
+    UnlinkAt,
+    /// `rmdir`: the path is the first argument.
+    Rmdir,
+    /// `rename`: the old and the new path.
+    Rename,
+    /// `renameat`: folder and path of the old and of the new one.
+    RenameAt,
+    /// `renameat2`: the same and flags.
+    RenameAt2,
+    /// `truncate`: the path is the first argument.
+    Truncate,
 }
 
 const CALLS: &[(libc::c_long, FileCall)] = &[
@@ -114,6 +141,11 @@ const CALLS: &[(libc::c_long, FileCall)] = &[
     (libc::SYS_tee, Do::Tee),
     (libc::SYS_io_submit, Do::Submit),
     (libc::SYS_io_uring_setup, Do::Ring),
+    (libc::SYS_clone3, Do::Clone3),
+    (libc::SYS_ftruncate, Do::Cut),
+    (libc::SYS_unlinkat, Do::Name(NameCall::UnlinkAt)),
+    (libc::SYS_renameat2, Do::Name(NameCall::RenameAt2)),
+    (libc::SYS_truncate, Do::Name(NameCall::Truncate)),
 ];
 
 const AT_NUMBER: u32 = 0;
@@ -146,6 +178,7 @@ pub fn file_call(entered: &Entered) -> Option<FileCall> {
     match number {
         libc::SYS_mmap => return Some(Do::Map),
         libc::SYS_unshare => return Some(Do::Unshare),
+        libc::SYS_clone => return Some(Do::Clone),
         libc::SYS_fcntl => return Some(Do::Share),
         _ => {}
     }
@@ -194,6 +227,11 @@ fn of_native() -> Program {
     program.step(LOAD, at_argument(1));
     program.branch(IF_EQUAL, libc::F_DUPFD as u32, 1, 0);
     program.branch(IF_EQUAL, libc::F_DUPFD_CLOEXEC as u32, 0, 1);
+    program.step(RETURN, TRACE);
+    program.step(RETURN, ALLOW);
+    program.branch(IF_EQUAL, libc::SYS_clone as u32, 0, 4);
+    program.step(LOAD, at_argument(0));
+    program.branch(IF_ANY_BIT, libc::CLONE_UNTRACED as u32, 0, 1);
     program.step(RETURN, TRACE);
     program.step(RETURN, ALLOW);
     program.branch(IF_EQUAL, libc::SYS_unshare as u32, 1, 0);
@@ -282,7 +320,10 @@ mod tests {
         assert_eq!(verdict(7, libc::SYS_read as u32, [0; 6]), ALLOW);
         let other = OTHER_INTERFACE | libc::SYS_read as u32;
         assert_eq!(verdict(arch::NATIVE, other, [0; 6]), ALLOW);
-        assert_eq!(verdict(arch::COMPAT, 3, [0; 6]), TRACE);
+        // Read, unlink, truncate64.
+        for number in [3, 10, 193] {
+            assert_eq!(verdict(arch::COMPAT, number, [0; 6]), TRACE);
+        }
         assert_eq!(verdict(arch::COMPAT, 20, [0; 6]), ALLOW);
         assert!(filter().len() < 4096 - 8);
     }
@@ -298,6 +339,9 @@ mod tests {
         let unshare = |what: libc::c_int| native(libc::SYS_unshare, [what as u64, 0, 0, 0, 0, 0]);
         assert_eq!(unshare(libc::CLONE_FILES | libc::CLONE_FS), TRACE);
         assert_eq!(unshare(libc::CLONE_NEWNS), ALLOW);
+        let clone = |what: libc::c_int| native(libc::SYS_clone, [what as u64, 0, 0, 0, 0, 0]);
+        assert_eq!(clone(libc::CLONE_UNTRACED | libc::SIGCHLD), TRACE);
+        assert_eq!(clone(libc::CLONE_FILES | libc::SIGCHLD), ALLOW);
         let fcntl = |what: libc::c_int| native(libc::SYS_fcntl, [0, what as u64, 0, 0, 0, 0]);
         assert_eq!(fcntl(libc::F_DUPFD), TRACE);
         assert_eq!(fcntl(libc::F_DUPFD_CLOEXEC), TRACE);

@@ -252,6 +252,13 @@ impl Files {
                 if files.hidden() > 0 {
                     facts.note(HIDDEN);
                 }
+                let untraced = files.children_untraced();
+                if untraced > 0 {
+                    facts.note(format!(
+                        "{untraced} children asked not to be traced (CLONE_UNTRACED): they are not \
+                         watched, and their calls on files fail"
+                    ));
+                }
                 let unsized_ones = files.unsized_transfers();
                 if unsized_ones > 0 {
                     facts.note(format!(

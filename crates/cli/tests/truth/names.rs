@@ -1,7 +1,8 @@
 //! Level io: names that a task removes, changes, or truncates a file by.
 
-use crate::files::{Seen, watch_in};
-use crate::harness::mechanism::Mechanism;
+use crate::files::{SKIP, Seen, watch_in};
+use crate::harness::mechanism::{Mechanism, with};
+use crate::harness::skip;
 use crate::harness::workload::program;
 use record::file::FileKind;
 use std::path::Path;
@@ -19,6 +20,14 @@ macro_rules! dynamic_and_static {
             #[test]
             fn bpf_static() {
                 with(Mechanism::Bpf, |it| super::$check(it, "names.static"));
+            }
+            #[test]
+            fn ptrace() {
+                with(Mechanism::Ptrace, |it| super::$check(it, "names"));
+            }
+            #[test]
+            fn ptrace_static() {
+                with(Mechanism::Ptrace, |it| super::$check(it, "names.static"));
             }
         }
     )* };
@@ -100,4 +109,33 @@ fn truncated(mechanism: Mechanism, name: &str) {
     assert!(never_opened.flags.truncated && !never_opened.flags.removed);
     assert_eq!(never_opened.kind, FileKind::File);
     assert_eq!(never_opened.size_after_bytes, None);
+}
+
+/// A folder that is renamed from within: the call names it from where it was.
+#[test]
+fn ptrace_a_folder_that_is_renamed_from_within() {
+    with(Mechanism::Ptrace, |it| {
+        let seen = seen(it, "names", "within");
+        let path = |name: &str| Some(seen.folder.join(name).to_str().unwrap().to_owned());
+        assert_eq!(seen.of("inner").renamed_to, path("sub/outer"));
+        let outer = seen.of("sub/outer");
+        assert_eq!(outer.renamed_from, path("inner"));
+        assert!(outer.flags.removed);
+        assert_eq!(outer.kind, FileKind::Directory);
+    });
+}
+
+/// The names that 32-bit programs remove are not told: that is said.
+#[test]
+fn ptrace_says_that_calls_of_32_bit_programs_are_unseen() {
+    with(Mechanism::Ptrace, |it| {
+        let seen = seen(it, "names", "compat");
+        if seen.done.status == SKIP {
+            skip!("no calls of 32-bit programs here");
+        }
+        let line = seen.of("z-ten-byte");
+        assert_eq!((line.deleted, line.flags.removed), (Some(true), false));
+        let notes = seen.report().monitor.notes.join("\n");
+        assert!(notes.contains("1 file calls of 32-bit programs"), "{notes}");
+    });
 }

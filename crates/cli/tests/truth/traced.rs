@@ -9,6 +9,7 @@ use crate::harness::{skip, words};
 use record::file::FileLine;
 use record::socket::SocketLine;
 use record::value::{Absent, Field};
+use std::path::Path;
 
 const SKIP: i32 = 77;
 
@@ -150,4 +151,34 @@ fn ptrace_says_that_rings_are_unseen() {
         let notes = done.report().monitor.notes.join("\n");
         assert!(notes.contains("io_uring"), "{notes}");
     });
+}
+
+/// Children that ask not to be traced would lose their calls: they are traced all the same.
+fn untraced(name: &str) {
+    let run = at_level_io();
+    let data = run.path("data");
+    std::fs::write(&data, []).unwrap();
+    let done = run.command(words![program(name), data]).finish();
+    if done.status == SKIP {
+        skip!("no clone3 here");
+    }
+    done.expect_status(0);
+    let whole = |name| field(&done, name).whole();
+    assert_eq!(whole("processes_total"), Some(3));
+    assert_eq!(std::fs::metadata(done.path("data")).unwrap().len(), 300);
+    let path = done.path("data").canonicalize().unwrap();
+    let lines = files(&done);
+    let line = lines.iter().find(|it| Path::new(&it.path) == path).unwrap();
+    assert_eq!((line.counts.opens, line.counts.writes), (2, 2));
+    assert_eq!(line.counts.bytes_written.0, 300);
+}
+
+#[test]
+fn ptrace_children_that_ask_not_to_be_traced() {
+    with(Mechanism::Ptrace, |_| untraced("untraced"));
+}
+
+#[test]
+fn ptrace_children_of_a_static_program_that_ask_not_to_be_traced() {
+    with(Mechanism::Ptrace, |_| untraced("untraced.static"));
 }

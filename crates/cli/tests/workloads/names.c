@@ -1,6 +1,7 @@
 /* names DIR PART: one part of what a program can do to names, in DIR.
  * Truth: by construction, see the part. */
 #include "truth.h"
+#include <setjmp.h>
 #include <stdio.h>
 
 static int make(const char *name) {
@@ -78,6 +79,49 @@ static void truncated(void) {
     check("truncate", truncate("r", 5000));
 }
 
+/* inner is renamed to sub/outer from within, and removed so. */
+static void within(void) {
+    check("mkdir", mkdir("inner", 0755));
+    check("mkdir", mkdir("sub", 0755));
+    check("chdir", chdir("inner"));
+    check("rename", rename("../inner", "../sub/outer"));
+    check("rmdir", rmdir("../outer"));
+}
+
+static sigjmp_buf back;
+
+static void refused(int signal) {
+    siglongjmp(back, signal);
+}
+
+/* z is made, and removed by the interface of 32-bit programs. */
+static void compat(void) {
+#if defined(__x86_64__)
+    close(make("z-ten-byte"));
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT;
+    char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (low == MAP_FAILED)
+        die("mmap");
+    strcpy(low, "z-ten-byte");
+    signal(SIGSEGV, refused);
+    errno = ENOSYS;
+    if (sigsetjmp(back, 1) != 0)
+        skip("no calls of 32-bit programs");
+    long result;
+    __asm__ volatile("int $0x80" /* unlink */
+                     : "=a"(result)
+                     : "a"(10L), "b"((uintptr_t)low)
+                     : "memory", "r8", "r9", "r10", "r11");
+    if (result == -ENOSYS)
+        skip("no calls of 32-bit programs");
+    check("unlink", (int)result);
+#else
+    (void)refused;
+    errno = ENOSYS;
+    skip("no calls of 32-bit programs");
+#endif
+}
+
 int main(int argc, char **argv) {
     const char *part = word(argc, argv, 2);
     if (chdir(word(argc, argv, 1)) != 0)
@@ -92,6 +136,10 @@ int main(int argc, char **argv) {
         renamed(folder);
     else if (strcmp(part, "truncated") == 0)
         truncated();
+    else if (strcmp(part, "within") == 0)
+        within();
+    else if (strcmp(part, "compat") == 0)
+        compat();
     else
         die("no such part");
     return 0;

@@ -94,12 +94,20 @@ impl Paths {
         if folder.is_empty() || cut {
             return Place { folder: 0, leaf };
         }
+        let folder = self.folder(folder, take).unwrap_or_else(|| {
+            self.folders_lost += 1;
+            0
+        });
+        Place { folder, leaf }
+    }
+
+    /// What a folder is called in records; tells of it if it is new. Nothing if there are too many.
+    pub(super) fn folder(&mut self, folder: &[u8], take: &mut dyn FnMut(FileEvent)) -> Option<u64> {
         if let Some(id) = self.folders.get(folder) {
-            return Place { folder: *id, leaf };
+            return Some(*id);
         }
         if self.folders.len() >= FOLDERS_MAX {
-            self.folders_lost += 1;
-            return Place { folder: 0, leaf };
+            return None;
         }
         let id = self.folders.len() as u64 + 1;
         self.folders.insert(folder.to_vec(), id);
@@ -108,7 +116,7 @@ impl Paths {
             path: folder.to_vec(),
             cut: false,
         }));
-        Place { folder: id, leaf }
+        Some(id)
     }
 }
 

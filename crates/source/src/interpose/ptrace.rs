@@ -14,6 +14,8 @@ use record::value::Absent;
 mod ahead;
 mod files;
 mod look;
+mod names;
+mod opens;
 mod process;
 mod row;
 mod single;

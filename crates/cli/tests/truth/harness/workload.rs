@@ -47,6 +47,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "syscalls",
     "threadexec",
     "threads",
+    "untraced",
     "uring",
     "writer",
 ];

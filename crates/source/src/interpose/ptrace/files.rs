@@ -1,10 +1,12 @@
 //! The files of one task, what the tracing thread counted turned into records.
 
+use super::look::Written;
 use super::row::Row;
 use super::watch::Watch;
 use crate::interpose::FileEvent;
 use crate::interpose::paths::Paths;
 use record::file::{FileId, FileRest, FileUse};
+use record::name::{Name, NamePath};
 use record::unit::Bytes;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Files {
     watch: Arc<Mutex<Watch>>,
     paths: Paths,
+    /// Changes of names whose folder could not be told.
+    names_lost: u64,
     times: bool,
 }
 
@@ -24,6 +28,7 @@ impl Files {
         Self {
             watch: Arc::new(Mutex::new(Watch::new(Path::new("/proc"), times))),
             paths: Paths::new(),
+            names_lost: 0,
             times,
         }
     }
@@ -33,28 +38,49 @@ impl Files {
         Arc::clone(&self.watch)
     }
 
-    /// Gives what ended processes had to `take`.
+    /// Gives what ended processes had to `take`, and which names were changed.
     pub fn read(&mut self, take: &mut dyn FnMut(FileEvent)) {
-        let ended = lock(&self.watch).take_ended();
-        for (pid, row) in ended {
-            self.tell(pid, row, take);
-        }
+        let mut watch = lock(&self.watch);
+        let (names, ended) = (watch.names.take(), watch.take_ended());
+        drop(watch);
+        self.tell_all(names, ended, take);
     }
 
     /// Gives all that was counted to `take`, that of living processes included: the last reading.
     pub fn finish(&mut self, take: &mut dyn FnMut(FileEvent)) {
-        self.read(take);
-        let living = lock(&self.watch).take_living();
-        for (pid, row) in living {
+        let mut watch = lock(&self.watch);
+        let (names, mut rows) = (watch.names.take(), watch.take_ended());
+        rows.append(&mut watch.take_living());
+        drop(watch);
+        self.tell_all(names, rows, take);
+    }
+
+    /// Processes and threads that nobody traces, at most: their calls on files fail.
+    pub fn children_untraced(&self) -> u64 {
+        lock(&self.watch).children_untraced
+    }
+
+    fn tell_all(
+        &mut self,
+        names: Vec<Name<Written>>,
+        rows: Vec<(u32, Row)>,
+        take: &mut dyn FnMut(FileEvent),
+    ) {
+        for name in names {
+            self.tell_name(name, take);
+        }
+        for (pid, row) in rows {
             self.tell(pid, row, take);
         }
     }
 
     /// What was not kept by file.
     pub fn rest(&self) -> FileRest {
+        let rest = lock(&self.watch).rest();
         FileRest {
             folders_lost: self.paths.folders_lost,
-            ..lock(&self.watch).rest()
+            names_lost: rest.names_lost + self.names_lost,
+            ..rest
         }
     }
 
@@ -68,6 +94,27 @@ impl Files {
     /// many each moved and whether it failed.
     pub fn unsized_transfers(&self) -> u64 {
         lock(&self.watch).unproven
+    }
+
+    fn tell_name(&mut self, name: Name<Written>, take: &mut dyn FnMut(FileEvent)) {
+        let mut told = |written: Written| {
+            let folder = self.paths.folder(&written.folder, take)?;
+            Some(NamePath {
+                folder,
+                text: written.text,
+            })
+        };
+        let (path, to) = (told(name.path), name.to.map(&mut told));
+        match (path, to) {
+            (Some(path), to @ (None | Some(Some(_)))) => take(FileEvent::Name(Name {
+                change: name.change,
+                pid: name.pid,
+                at: name.at,
+                path,
+                to: to.flatten(),
+            })),
+            _ => self.names_lost += 1,
+        }
     }
 
     fn tell(&mut self, pid: u32, row: Row, take: &mut dyn FnMut(FileEvent)) {

@@ -32,6 +32,15 @@ pub(super) enum Behind {
     Hidden,
 }
 
+/// A path as a call has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    /// The path of the folder from which it leads; of an absolute one the root of the process.
+    pub(super) folder: Vec<u8>,
+    /// As the task wrote it.
+    pub(super) text: Vec<u8>,
+}
+
 /// Looks below one mount of procfs.
 #[derive(Debug)]
 pub(super) struct Look {
@@ -74,14 +83,23 @@ impl Look {
 
     /// The path behind a descriptor, without the word that it is gone; `None` if it cannot be told.
     pub(super) fn path(&mut self, tid: u32, fd: i32, status: &Status) -> Option<Vec<u8>> {
-        const GONE: &[u8] = b" (deleted)";
-        let link = OsStr::from_bytes(self.link(tid, fd)?.to_bytes());
-        let path = std::fs::read_link(link).ok()?;
-        let mut path = path.into_os_string().into_encoded_bytes();
-        if status.links_total == 0 && path.ends_with(GONE) {
-            path.truncate(path.len() - GONE.len());
-        }
-        Some(path)
+        target(self.link(tid, fd)?, || status.links_total == 0)
+    }
+
+    /// The path that the memory of `tid` holds at `address`, and the folder from which it leads if
+    /// it is not absolute: a descriptor, or that in which the process is.
+    pub(super) fn written(&mut self, tid: u32, (folder, address): (i32, u64)) -> Option<Written> {
+        let text = text(tid, address)?;
+        match text.first() {
+            Some(b'/') => self.file(tid, format_args!("root")),
+            _ if folder == WORKING_FOLDER => self.file(tid, format_args!("cwd")),
+            _ => self.file(tid, format_args!("fd/{folder}")),
+        }?;
+        let link = CStr::from_bytes_with_nul(&self.name).ok()?;
+        let gone = || statx::follow(link).is_ok_and(|it| it.links_total == 0);
+        let folder = target(link, gone)?;
+        // What has no path is no folder.
+        folder.starts_with(b"/").then_some(Written { folder, text })
     }
 
     /// Whether something is at the path that the memory of `tid` holds at `address`, seen from its
@@ -136,6 +154,17 @@ impl Look {
 
 /// `ENOENT`, the same on every architecture.
 const ENOENT: i32 = 2;
+
+/// What a link of `/proc` leads to, without the word that it is gone.
+fn target(link: &CStr, is_gone: impl FnOnce() -> bool) -> Option<Vec<u8>> {
+    const GONE: &[u8] = b" (deleted)";
+    let path = std::fs::read_link(OsStr::from_bytes(link.to_bytes())).ok()?;
+    let mut path = path.into_os_string().into_encoded_bytes();
+    if path.ends_with(GONE) && is_gone() {
+        path.truncate(path.len() - GONE.len());
+    }
+    Some(path)
+}
 
 /// What is at a path now.
 pub(super) fn at_path(path: &[u8]) -> Option<Status> {
@@ -204,5 +233,32 @@ mod tests {
         let folder = std::fs::File::open("/proc").unwrap();
         assert_eq!(exists(folder.as_raw_fd(), c"self"), Some(true));
         assert_eq!(look.exists(me, WORKING_FOLDER, 16), None);
+    }
+
+    #[test]
+    fn a_path_comes_with_the_folder_from_which_it_leads() {
+        let me = std::process::id();
+        let mut look = Look::new(Path::new("/proc"));
+        let mut written = |folder, path: &CStr| {
+            let written = look.written(me, (folder, path.as_ptr().addr() as u64))?;
+            assert_eq!(written.text, path.to_bytes());
+            Some(written.folder)
+        };
+        assert_eq!(written(WORKING_FOLDER, c"/a/b").unwrap(), b"/");
+        let here = std::env::current_dir().unwrap();
+        let here = here.into_os_string().into_encoded_bytes();
+        assert_eq!(written(WORKING_FOLDER, c"a/b").unwrap(), here);
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().canonicalize().unwrap().join("one");
+        std::fs::create_dir(&path).unwrap();
+        let folder = std::fs::File::open(&path).unwrap();
+        let path = path.into_os_string().into_encoded_bytes();
+        assert_eq!(written(folder.as_raw_fd(), c"a").unwrap(), path);
+        std::fs::remove_dir(base.path().join("one")).unwrap();
+        assert_eq!(written(folder.as_raw_fd(), c"../b").unwrap(), path);
+        let (pipe, _other) = std::io::pipe().unwrap();
+        assert_eq!(written(pipe.as_raw_fd(), c"a"), None);
+        assert_eq!(written(1 << 20, c"a"), None);
+        assert_eq!(look.written(me, (WORKING_FOLDER, 16)), None);
     }
 }

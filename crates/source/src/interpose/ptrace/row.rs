@@ -62,6 +62,15 @@ impl Row {
         self.unlinked = status.links_total == 0;
     }
 
+    /// Its end was moved; `status` is of what was behind the descriptor afterwards.
+    pub(super) fn resized(&mut self, status: Option<&Status>) {
+        self.flags.truncated = true;
+        match status.filter(|it| (it.inode, it.device) == (self.inode, self.device)) {
+            Some(status) => self.looked_at(status),
+            None => self.size_is_old = true,
+        }
+    }
+
     /// A call moved so many bytes, or failed.
     pub(super) fn transfer(&mut self, is_read: bool, result: i64) {
         count(&mut self.counts, is_read, result);

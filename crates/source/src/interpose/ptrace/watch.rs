@@ -5,6 +5,7 @@
 
 use super::ahead::Batches;
 use super::look::Look;
+use super::names::{Changing, Names};
 use super::process::{Process, Rest, Slot, look_by_path};
 use super::row::Row;
 use super::single::Single;
@@ -32,29 +33,14 @@ const UNSHARES: u64 = 2;
 /// Error numbers end here.
 const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
-const O_ACCESS: u64 = 3;
-const O_WRONLY: u64 = 1;
-const O_CREAT: u64 = 0o100;
-const O_EXCL: u64 = 0o200;
-const O_TRUNC: u64 = 0o1000;
-const O_APPEND: u64 = 0o2000;
-#[cfg(target_arch = "aarch64")]
-const O_DIRECT: u64 = 0o200_000;
-#[cfg(not(target_arch = "aarch64"))]
-const O_DIRECT: u64 = 0o40000;
-const O_PATH: u64 = 0o10_000_000;
-/// What `O_TMPFILE` has beside `O_DIRECTORY`.
-const O_TMPFILE: u64 = 0o20_000_000;
-const WORKING_FOLDER: i32 = -100;
-
 /// A call that is under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Pending {
     what: What,
     begun: Nanos,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) enum What {
     Transfer {
         from: Option<Slot>,
@@ -72,6 +58,11 @@ pub(super) enum What {
     },
     Map(Slot),
     Seek(Slot),
+    Cut {
+        slot: Slot,
+        fd: i32,
+    },
+    Name(Changing),
 }
 
 /// What the processes of a task did with files so far.
@@ -88,9 +79,12 @@ pub struct Watch {
     pub(super) unproven: u64,
     pending: HashMap<u32, Pending>,
     ended: Vec<(u32, Row)>,
-    rest: Rest,
+    pub(super) names: Names,
+    pub(super) rest: Rest,
     compat_calls: u64,
     libaio_calls: u64,
+    /// Children that nobody traces, at most: they asked for it and could not be kept from it.
+    pub(super) children_untraced: u64,
 }
 
 impl Watch {
@@ -104,9 +98,11 @@ impl Watch {
             unproven: 0,
             pending: HashMap::new(),
             ended: Vec::new(),
+            names: Names::default(),
             rest: Rest::default(),
             compat_calls: 0,
             libaio_calls: 0,
+            children_untraced: 0,
         }
     }
 
@@ -120,16 +116,16 @@ impl Watch {
         };
         let process = self.processes.entry(pid).or_default();
         process.calls_are_over(tid);
-        let begun = self.begin(pid, tid, what, &call.arguments, at);
-        if let Some(what) = begun {
-            let begun = if self.times {
-                Nanos(sys::clock::boot())
-            } else {
-                at
-            };
-            self.pending.insert(tid, Pending { what, begun });
-        }
-        begun.is_some()
+        let Some(what) = self.begin(pid, tid, what, &call.arguments, at) else {
+            return false;
+        };
+        let begun = if self.times {
+            Nanos(sys::clock::boot())
+        } else {
+            at
+        };
+        self.pending.insert(tid, Pending { what, begun });
+        true
     }
 
     /// What is to be done at the end of a call; counts one whose result is not needed.
@@ -148,6 +144,15 @@ impl Watch {
                 return self.single((pid, tid), call, arguments, at);
             }
             Do::Seek => return self.seek((pid, tid), arguments, at),
+            Do::Clone => {
+                self.children_untraced += u64::from(ptrace::trace_clone(tid).is_err());
+                return None;
+            }
+            Do::Clone3 => {
+                self.children_untraced += u64::from(ptrace::trace_clone3(tid, first).is_err());
+                return None;
+            }
+            Do::Name(call) => return Some(self.name((pid, tid), call, arguments, at)),
             Do::Close | Do::Map | Do::Share | Do::Duplicate => {}
             Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => {}
             // What it moves is told by its result alone.
@@ -183,19 +188,11 @@ impl Watch {
             Do::Copy => What::both(slot(first), slot(third)),
             Do::Tee => What::both(slot(first), slot(second)),
             Do::Map => slot(fifth).map(What::Map),
-            Do::Open => Some(self.open(tid, (WORKING_FOLDER, first), second)),
-            Do::Create => {
-                let how = O_CREAT | O_WRONLY | O_TRUNC;
-                Some(self.open(tid, (WORKING_FOLDER, first), how))
-            }
-            Do::OpenAt => Some(self.open(tid, (first as i32, second), third)),
-            Do::OpenHow => {
-                let mut how = [0; 8];
-                // What cannot be read the kernel does not take either.
-                ptrace::memory(tid, third, &mut how).ok()?;
-                let how = u64::from_ne_bytes(how);
-                Some(self.open(tid, (first as i32, second), how))
-            }
+            Do::Cut => slot(first).map(|slot| What::Cut {
+                slot,
+                fd: first as i32,
+            }),
+            Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => self.open(tid, call, arguments),
             _ => {
                 self.change(pid, tid, call, arguments, at);
                 None
@@ -270,14 +267,6 @@ impl Watch {
         count(process.used(&mut self.rest, slot, at, time));
     }
 
-    /// Before an open of the path at an address, seen from a folder.
-    fn open(&mut self, tid: u32, (folder, address): (i32, u64), how: u64) -> What {
-        let may_create = how & (O_CREAT | O_TMPFILE) != 0;
-        let sure = how & (O_EXCL | O_TMPFILE) != 0;
-        let creates = may_create && (sure || self.look.exists(tid, folder, address) == Some(false));
-        What::Open { how, creates }
-    }
-
     /// The call of a thread of `pid` that was to stop at its end is over.
     pub(crate) fn returned(&mut self, pid: u32, tid: u32, result: i64, at: Nanos) {
         let Some(Pending { what, begun }) = self.pending.remove(&tid) else {
@@ -319,6 +308,16 @@ impl Watch {
                 }
             }
             What::Seek(slot) => self.used(pid, slot, at, time, |counts| counts.seeks += 1),
+            What::Cut { slot, fd } if result == 0 => {
+                self.used(pid, slot, at, time, |_| ());
+                let status = self.look.status(tid, fd);
+                let process = self.processes.entry(pid).or_default();
+                if let Some(row) = process.row(slot) {
+                    row.resized(status.as_ref());
+                }
+            }
+            What::Name(changing) if result == 0 => self.names.changed(changing, at),
+            What::Cut { .. } | What::Name(_) => {}
         }
     }
 
@@ -358,31 +357,6 @@ impl Watch {
         }
     }
 
-    fn opened(
-        &mut self,
-        pid: u32,
-        fd: (u32, i32),
-        (how, creates): (u64, bool),
-        (at, time): (Nanos, Nanos),
-    ) {
-        let process = self.processes.entry(pid).or_default();
-        let Some(slot) = process.opened(&mut self.look, &mut self.rest, fd, at) else {
-            return;
-        };
-        if let Some(row) = process.row(slot) {
-            let flags = &mut row.flags;
-            flags.created |= creates;
-            if how & O_PATH == 0 {
-                flags.opened_to_read |= how & O_ACCESS != O_WRONLY;
-                flags.opened_to_write |= how & O_ACCESS != 0;
-                flags.truncated |= how & O_TRUNC != 0;
-                flags.appended |= how & O_APPEND != 0;
-                flags.direct |= how & O_DIRECT != 0;
-            }
-        }
-        self.used(pid, slot, at, time, |counts| counts.opens += 1);
-    }
-
     /// `parent` made a process or a thread: `child` is its process, `tid` it itself.
     pub(crate) fn forked(&mut self, parent: u32, child: u32, tid: u32) {
         // A kernel that cannot tell: threads have one table as a rule, and processes their own.
@@ -400,8 +374,8 @@ impl Watch {
     /// A process became another program; `former` is the thread that did it.
     pub(crate) fn exec(&mut self, pid: u32, former: u32) {
         self.counting = true;
-        self.pending.remove(&pid);
-        self.pending.remove(&former);
+        self.never_returns(pid);
+        self.never_returns(former);
         self.processes.entry(pid).or_default().exec();
     }
 
@@ -413,9 +387,18 @@ impl Watch {
         }
     }
 
+    /// Nobody will tell how the call of a thread ended.
+    fn never_returns(&mut self, tid: u32) {
+        if let Some(Pending { what, .. }) = self.pending.remove(&tid)
+            && matches!(what, What::Name(_))
+        {
+            self.names.lost += 1;
+        }
+    }
+
     /// A thread is gone.
     pub(crate) fn thread_gone(&mut self, pid: u32, tid: u32) {
-        self.pending.remove(&tid);
+        self.never_returns(tid);
         self.settle_thread(pid, tid);
         if let Some(process) = self.processes.get_mut(&pid) {
             process.calls_are_over(tid);
@@ -472,7 +455,7 @@ impl Watch {
             compat_calls: self.compat_calls,
             libaio_calls: self.libaio_calls,
             page_cache: None,
-            names_lost: 0,
+            names_lost: self.names.lost,
         }
     }
 }
