@@ -21,10 +21,15 @@ pub(crate) const NR_GETEUID: usize = 175;
 pub(crate) const NR_GETEGID: usize = 177;
 pub(crate) const NR_FCNTL: usize = 25;
 pub(crate) const NR_PRCTL: usize = 167;
+pub(crate) const NR_TRUNCATE: usize = 45;
+pub(crate) const NR_FTRUNCATE: usize = 46;
+pub(crate) const NR_GETCWD: usize = 17;
 pub(crate) const NR_CLOCK_GETTIME: usize = 113;
 pub(crate) const NR_EXIT_GROUP: usize = 94;
 pub(crate) const NR_OPENAT: usize = 56;
 pub(crate) const NR_NEWFSTATAT: usize = 79;
+pub(crate) const NR_UNLINKAT: usize = 35;
+pub(crate) const NR_RENAMEAT2: usize = 276;
 pub(crate) const NR_READLINKAT: usize = 78;
 pub(crate) const NR_FACCESSAT: usize = 48;
 

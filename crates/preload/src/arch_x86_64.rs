@@ -21,10 +21,15 @@ pub(crate) const NR_GETEUID: usize = 107;
 pub(crate) const NR_GETEGID: usize = 108;
 pub(crate) const NR_FCNTL: usize = 72;
 pub(crate) const NR_PRCTL: usize = 157;
+pub(crate) const NR_TRUNCATE: usize = 76;
+pub(crate) const NR_FTRUNCATE: usize = 77;
+pub(crate) const NR_GETCWD: usize = 79;
 pub(crate) const NR_CLOCK_GETTIME: usize = 228;
 pub(crate) const NR_EXIT_GROUP: usize = 231;
 pub(crate) const NR_OPENAT: usize = 257;
 pub(crate) const NR_NEWFSTATAT: usize = 262;
+pub(crate) const NR_UNLINKAT: usize = 263;
+pub(crate) const NR_RENAMEAT2: usize = 316;
 pub(crate) const NR_READLINKAT: usize = 267;
 pub(crate) const NR_FACCESSAT: usize = 269;
 

@@ -89,14 +89,19 @@ fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'sta
 /// The path of a descriptor as /proc shows it, without the word that says it is gone.
 fn path_of<'a>(fd: i32, stat: &Stat, room: &'a mut [u8; PATH_MAX]) -> &'a [u8] {
     const GONE: &[u8] = b" (deleted)";
-    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-    write_number(link.get_mut(14..).unwrap_or_default(), fd as u32);
-    let bytes = system::read_link(&link, room);
+    let bytes = read_link(fd, room);
     let path = room.get(..bytes).unwrap_or_default();
     match path.strip_suffix(GONE) {
         Some(path) if stat.links == 0 => path,
         _ => path,
     }
+}
+
+/// What /proc shows of a descriptor; its length.
+pub(crate) fn read_link(fd: i32, room: &mut [u8; PATH_MAX]) -> usize {
+    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
+    write_number(link.get_mut(14..).unwrap_or_default(), fd as u32);
+    system::read_link(&link, room)
 }
 
 /// Writes a number in decimal digits.
@@ -323,6 +328,19 @@ pub(crate) fn sought(fd: i32, begun: u64) {
             count::used(row, begun);
         }
         None => count::without_row(fd, |others| more(&others.seeks, 1)),
+    }
+}
+
+/// A file was cut or extended.
+pub(crate) fn truncated(fd: i32, begun: u64) {
+    if let Some(row) = row(fd) {
+        row.flags.fetch_or(flag::TRUNCATED, Relaxed);
+        count::used(row, begun);
+        if !state::is_quiet()
+            && let Some(stat) = system::fstat(fd)
+        {
+            looked_at(row, &stat);
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 //! One file in memory (`memfd_create(2)`) holds the library's image, and from [`TABLE_AT`] on the
 //! table: a [`Header`], then chunks of [`CHUNK_BYTES`]. A process takes a chunk when it first
 //! uses a file, and another when that is full. The first slot of a chunk is its [`Chunk`]; the
-//! others hold a [`Row`] each, the rest of a long path, or [`Classes`]. Numbers are of this
-//! machine's order. Whoever belongs to the task can write all of it: the reader believes nothing.
+//! others hold a [`Row`] each, the rest of a long path, [`Classes`], or several of them [`Names`].
+//! Numbers are of this machine's order. Whoever belongs to the task can write all of it: the reader
+//! believes nothing.
 
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Where the table begins in the file; the image is shorter.
@@ -25,12 +27,16 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol1");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol2");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
 /// Longest path that is kept.
 pub const PATH_MAX: usize = 4096;
+/// Slots of a block of names; more for one that is longer.
+pub const NAMES_SLOTS: u32 = 16;
+/// Slots that the names of one process may take.
+pub const NAMES_SLOTS_OF_A_PROCESS: u32 = 1 << 13;
 /// Exact sizes that a row holds.
 pub const SIZES: usize = 8;
 /// Classes of sizes, by the power of two.
@@ -58,6 +64,8 @@ pub struct Header {
     pub attached: AtomicU32,
     /// What had no room.
     pub others: Others,
+    /// Changes of names that could not be told.
+    pub names_lost: AtomicU64,
     /// Chunks to be used again, a ring.
     pub free: [AtomicU32; CHUNKS as usize],
 }
@@ -107,6 +115,8 @@ pub mod slot {
     pub const NOTHING: u32 = 0;
     /// A row.
     pub const ROW: u32 = 1;
+    /// The head of a block of names.
+    pub const NAMES: u32 = 2;
 }
 
 /// What one process did with one file.
@@ -184,6 +194,56 @@ pub struct Classes {
     pub writes: [AtomicU64; CLASSES],
 }
 
+/// The head of a block of names: one [`Name`] after another, to the end of its slots.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Names {
+    /// Bytes taken, these included.
+    pub used: AtomicU32,
+    /// Its slots.
+    pub slots: AtomicU32,
+    unused: [AtomicU32; 57],
+    /// [`slot`], where a row has it.
+    pub state: AtomicU32,
+}
+
+/// What a call did to a name: behind this the bytes of the path and of the new one, both absolute,
+/// and as many as lead to the next word of eight.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Name {
+    /// When, ns of `CLOCK_MONOTONIC`.
+    pub at: AtomicU64,
+    /// Length of the path.
+    pub bytes: AtomicU32,
+    /// Length of the new one; 0: there is none.
+    pub to_bytes: AtomicU32,
+    /// [`name`]; written last.
+    pub change: AtomicU32,
+    unused: AtomicU32,
+}
+
+/// What a call did, in [`Name::change`].
+pub mod name {
+    /// Nothing is told yet.
+    pub const NOTHING: u32 = 0;
+    /// It removed a name of a file of any kind but a folder.
+    pub const REMOVED: u32 = 1;
+    /// It removed a folder.
+    pub const FOLDER_REMOVED: u32 = 2;
+    /// It gave another one to its file.
+    pub const RENAMED: u32 = 3;
+    /// It let two change places.
+    pub const EXCHANGED: u32 = 4;
+    /// It cut or extended its file.
+    pub const TRUNCATED: u32 = 5;
+}
+
+/// What a [`Name`] takes with paths of these lengths.
+pub const fn name_bytes(bytes: usize, to_bytes: usize) -> usize {
+    size_of::<Name>() + (bytes + to_bytes).next_multiple_of(8)
+}
+
 /// Bits of [`Row::flags`].
 pub mod flag {
     /// A descriptor of it could read.
@@ -192,7 +252,7 @@ pub mod flag {
     pub const WRITES: u32 = 2;
     /// It was not there before.
     pub const CREATED: u32 = 4;
-    /// An open truncated it.
+    /// An open or `ftruncate` truncated it.
     pub const TRUNCATED: u32 = 8;
     /// An open asked to append.
     pub const APPENDED: u32 = 16;
@@ -218,4 +278,7 @@ pub const fn class(bytes: u64) -> usize {
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 const _: () = assert!(size_of::<Row>() <= SLOT_BYTES);
 const _: () = assert!(size_of::<Classes>() <= SLOT_BYTES);
+const _: () = assert!(offset_of!(Names, state) == offset_of!(Row, state));
+const _: () = assert!(size_of::<Names>().is_multiple_of(8) && size_of::<Name>().is_multiple_of(8));
+const _: () = assert!(size_of::<Names>() + name_bytes(PATH_MAX, PATH_MAX) < CHUNK_BYTES / 2);
 const _: () = assert!(TABLE_AT.is_multiple_of(65536) && HEADER_BYTES.is_multiple_of(65536));

@@ -37,6 +37,7 @@ pub mod layout;
 mod link;
 #[cfg(shared_object)]
 mod memory;
+mod names;
 mod start;
 mod state;
 mod stdio;

@@ -62,9 +62,19 @@ pub(crate) fn fstat(fd: i32) -> Option<Stat> {
 
 /// `stat(2)` of a path that ends with a NUL.
 pub(crate) fn stat(path: *const u8) -> Option<Stat> {
+    stat_at(path, 0)
+}
+
+/// `lstat(2)` of a path that ends with a NUL.
+pub(crate) fn stat_link(path: *const u8) -> Option<Stat> {
+    const AT_SYMLINK_NOFOLLOW: usize = 0x100;
+    stat_at(path, AT_SYMLINK_NOFOLLOW)
+}
+
+fn stat_at(path: *const u8, how: usize) -> Option<Stat> {
     let mut bytes: StatBytes = [0; 18];
     let to = bytes.as_mut_ptr() as usize;
-    let arguments = [HERE as usize, path as usize, to, 0, 0, 0];
+    let arguments = [HERE as usize, path as usize, to, how, 0, 0];
     // SAFETY: the kernel writes one `struct stat`, and refuses a path that cannot be read.
     let answer = unsafe { call(arch::NR_NEWFSTATAT, arguments) };
     (answer == 0).then(|| decode(&bytes))
@@ -108,6 +118,15 @@ pub(crate) fn read_link(path: &[u8], to: &mut [u8]) -> usize {
     // length of `to`.
     let answer = unsafe { call(arch::NR_READLINKAT, arguments) };
     usize::try_from(answer).unwrap_or(0)
+}
+
+/// `getcwd(2)`; the length of the path, nothing if it is longer than `to` or there is none.
+pub(crate) fn working_folder(to: &mut [u8]) -> Option<usize> {
+    let (at, bytes) = (to.as_mut_ptr() as usize, to.len());
+    // SAFETY: the kernel writes no more than the length of `to`.
+    let answer = unsafe { call(arch::NR_GETCWD, [at, bytes, 0, 0, 0, 0]) };
+    // With its NUL.
+    usize::try_from(answer).ok()?.checked_sub(1)
 }
 
 /// How a descriptor was opened (`F_GETFL`).

@@ -85,7 +85,8 @@ const COUNTED: &str = "\
     __open64_2 __openat_2 __openat64_2 creat close closefrom close_range dup dup2 dup3 fcntl \
     fcntl64 lseek lseek64 mmap mmap64 fopen fopen64 freopen tmpfile opendir closedir popen \
     pclose execl execle execlp execv execve execvp execvpe fexecve posix_spawn posix_spawnp \
-    system chroot";
+    system chroot unlink unlinkat remove rmdir rename renameat renameat2 truncate truncate64 \
+    ftruncate ftruncate64";
 
 /// What it defines takes the place of the C library's for the whole program: only what is meant to.
 #[test]

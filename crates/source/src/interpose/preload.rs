@@ -11,6 +11,7 @@ use record::value::Absent;
 mod decode;
 mod files;
 mod kind;
+mod names;
 mod table;
 
 pub use files::{Files, Seen};

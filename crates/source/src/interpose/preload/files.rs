@@ -3,6 +3,7 @@
 use super::NAME;
 use super::decode::{self, Raw};
 use super::kind::{KERNEL, kind, split};
+use super::names;
 use super::table::{Heading, Table};
 use crate::error::Error;
 use crate::interpose::FileEvent;
@@ -10,6 +11,7 @@ use crate::query::proc_pid_mountinfo;
 use crate::root::Root;
 use preload::layout::SLOT_BYTES;
 use record::file::{FileCounts, FileId, FileKind, FileRest, FileUse, Folder, Place};
+use record::name::{Name, NamePath};
 use record::unit::{Bytes, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -34,6 +36,8 @@ pub struct Files {
     times: bool,
     folders: BTreeMap<Vec<u8>, u64>,
     folders_lost: u64,
+    /// Changes of names that were not put down to the end.
+    names_lost: u64,
     /// Devices of file systems that the kernel makes up.
     kernels: BTreeSet<(u32, u32)>,
     looked_at: Nanos,
@@ -72,6 +76,7 @@ impl Files {
             times,
             folders: BTreeMap::new(),
             folders_lost: 0,
+            names_lost: 0,
             kernels: kernels(),
             looked_at: Nanos(0),
             seen: Seen::default(),
@@ -169,7 +174,9 @@ impl Files {
             compat_calls: 0,
             libaio_calls: 0,
             page_cache: None,
-            names_lost: 0,
+            names_lost: self
+                .names_lost
+                .saturating_add(self.table.names_lost().unwrap_or_default()),
         }
     }
 
@@ -181,15 +188,36 @@ impl Files {
         take: &mut dyn FnMut(FileEvent),
     ) -> Result<(), Error> {
         let slots = self.table.slots(chunk, used).map_err(unread)?;
-        let rows: Vec<Raw> = slots
-            .chunks_exact(SLOT_BYTES)
-            .skip(1)
-            .filter_map(|slot| decode::row(&self.table, slot))
-            .collect();
-        for row in rows {
-            self.tell(row, pid, take);
+        let mut rest = slots.get(SLOT_BYTES..).unwrap_or_default();
+        while let Some(slot) = rest.get(..SLOT_BYTES) {
+            let mut taken = 1;
+            if let Some(block) = names::block(rest) {
+                taken = block.slots;
+                self.names_lost = self.names_lost.saturating_add(block.lost);
+                for name in block.names {
+                    self.tell_name(name, pid, take);
+                }
+            } else if let Some(row) = decode::row(&self.table, slot) {
+                self.tell(row, pid, take);
+            }
+            rest = rest.get(taken * SLOT_BYTES..).unwrap_or_default();
         }
         Ok(())
+    }
+
+    fn tell_name(&mut self, name: names::Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
+        let Some(folder) = self.folder(b"/", take) else {
+            self.names_lost = self.names_lost.saturating_add(1);
+            return;
+        };
+        let path = |text: Vec<u8>| NamePath { folder, text };
+        take(FileEvent::Name(Name {
+            change: name.change,
+            pid,
+            at: Nanos(name.at_ns.saturating_add(slept())),
+            path: path(name.path),
+            to: name.to.map(path),
+        }));
     }
 
     fn tell(&mut self, row: Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
@@ -208,8 +236,7 @@ impl Files {
             &mut self.seen.bytes_written,
             counts.bytes_written.0.saturating_sub(sent),
         );
-        // Slept time is in one clock and not in the other.
-        let offset = clock::boot().saturating_sub(clock::now(Clock::Monotonic));
+        let offset = slept();
         let size_last = size_now(&row, kind).unwrap_or(row.size_last);
         let place = self.place(&row, kind, take);
         take(FileEvent::Use(Box::new(FileUse {
@@ -262,22 +289,35 @@ impl Files {
         if folder.is_empty() || row.cut {
             return Place { folder: 0, leaf };
         }
-        if let Some(id) = self.folders.get(folder) {
-            return Place { folder: *id, leaf };
+        let folder = self.folder(folder, take).unwrap_or_else(|| {
+            self.folders_lost += 1;
+            0
+        });
+        Place { folder, leaf }
+    }
+
+    /// What a folder is called in records, told the first time; nothing if there are too many.
+    fn folder(&mut self, path: &[u8], take: &mut dyn FnMut(FileEvent)) -> Option<u64> {
+        if let Some(id) = self.folders.get(path) {
+            return Some(*id);
         }
         if self.folders.len() >= FOLDERS_MAX {
-            self.folders_lost += 1;
-            return Place { folder: 0, leaf };
+            return None;
         }
         let id = self.folders.len() as u64 + 1;
-        self.folders.insert(folder.to_vec(), id);
+        self.folders.insert(path.to_vec(), id);
         take(FileEvent::Folder(Folder {
             id,
-            path: folder.to_vec(),
+            path: path.to_vec(),
             cut: false,
         }));
-        Place { folder: id, leaf }
+        Some(id)
     }
+}
+
+/// How long the machine has slept: that is in one clock and not in the other.
+fn slept() -> u64 {
+    clock::boot().saturating_sub(clock::now(Clock::Monotonic))
 }
 
 /// The size of a file that was written and never closed, by its path, if it is still that file.
@@ -418,6 +458,7 @@ mod tests {
             for chunk in 0..4 {
                 let row = chunk_at(chunk) + SLOT_BYTES as u64 + offset_of!(Row, state) as u64;
                 put(&files, row, &slot::ROW.to_ne_bytes());
+                put(&files, row + SLOT_BYTES as u64, &slot::NAMES.to_ne_bytes());
             }
             files.read(&mut |_| ()).unwrap();
             let found = uses(&mut files).len();

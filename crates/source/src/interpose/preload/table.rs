@@ -89,6 +89,11 @@ impl Table {
         Ok(std::array::from_fn(|i| word(&bytes, start + 8 * i)))
     }
 
+    /// Changes of names that the library could not put down.
+    pub(super) fn names_lost(&self) -> io::Result<u64> {
+        Ok(word(&self.header()?, offset_of!(Header, names_lost)))
+    }
+
     /// How many chunks are in use, by these numbers.
     pub(super) fn in_use(&self, heading: &Heading) -> u32 {
         let free = self.freed.wrapping_sub(heading.taken_again).min(CHUNKS);
