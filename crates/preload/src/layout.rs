@@ -8,7 +8,7 @@
 //! believes nothing.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// Where the table begins in the file; the image is shorter.
 pub const TABLE_AT: u64 = 1 << 20;
@@ -37,6 +37,9 @@ pub const PATH_MAX: usize = 4096;
 pub const NAMES_SLOTS: u32 = 16;
 /// Slots that the names of one process may take.
 pub const NAMES_SLOTS_OF_A_PROCESS: u32 = 1 << 13;
+/// Bytes of an address of a socket: more than any of the kernel's has but those of unix sockets,
+/// which have two fewer.
+pub const ADDRESS_BYTES: usize = 112;
 /// Exact sizes that a row holds.
 pub const SIZES: usize = 8;
 /// Classes of sizes, by the power of two.
@@ -180,8 +183,44 @@ pub struct Row {
     pub path_bytes: AtomicU32,
     /// The slot where the path goes on; 0: none.
     pub more: AtomicU32,
-    /// As `/proc/self/fd` showed it.
+    /// As `/proc/self/fd` showed it; of a socket its [`Socket`].
     pub path: [AtomicU8; PATH_BYTES],
+}
+
+/// What is known of a socket, in the place of its path.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Socket {
+    /// When its connection was last looked at, ns of `CLOCK_MONOTONIC`.
+    pub looked: AtomicU64,
+    /// [`socket`]; what is told by a bit is written before it.
+    pub state: AtomicU32,
+    /// `SO_PROTOCOL`.
+    pub protocol: AtomicU32,
+    /// `SO_DOMAIN`.
+    pub family: AtomicU16,
+    /// `SO_TYPE`.
+    pub kind: AtomicU16,
+    /// Length of its own address.
+    pub local_bytes: AtomicU16,
+    /// Length of that of the other end; 0: it is connected to nobody.
+    pub peer_bytes: AtomicU16,
+    /// `tcpi_total_retrans`.
+    pub retransmits: AtomicU32,
+    /// `tcpi_rtt`.
+    pub rtt_us: AtomicU32,
+    /// `struct sockaddr`, its own.
+    pub local: [AtomicU8; ADDRESS_BYTES],
+    /// That of the other end.
+    pub peer: [AtomicU8; ADDRESS_BYTES],
+}
+
+/// Bits of [`Socket::state`].
+pub mod socket {
+    /// Family, type, protocol and ends are told.
+    pub const ENDS: u32 = 1;
+    /// So is how its connection went.
+    pub const CONNECTION: u32 = 2;
 }
 
 /// Transfers whose exact size was not kept.
@@ -278,6 +317,8 @@ pub const fn class(bytes: u64) -> usize {
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 const _: () = assert!(size_of::<Row>() <= SLOT_BYTES);
 const _: () = assert!(size_of::<Classes>() <= SLOT_BYTES);
+const _: () = assert!(size_of::<Socket>() <= PATH_BYTES);
+const _: () = assert!(offset_of!(Row, path).is_multiple_of(align_of::<Socket>()));
 const _: () = assert!(offset_of!(Names, state) == offset_of!(Row, state));
 const _: () = assert!(size_of::<Names>().is_multiple_of(8) && size_of::<Name>().is_multiple_of(8));
 const _: () = assert!(size_of::<Names>() + name_bytes(PATH_MAX, PATH_MAX) < CHUNK_BYTES / 2);

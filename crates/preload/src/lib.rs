@@ -38,6 +38,7 @@ mod link;
 #[cfg(shared_object)]
 mod memory;
 mod names;
+mod socket;
 mod start;
 mod state;
 mod stdio;

@@ -137,6 +137,49 @@ pub(crate) fn opened_with(fd: i32) -> Option<i32> {
     (answer >= 0).then_some(answer as i32)
 }
 
+/// An option of a socket, into `to`; how many bytes it has.
+pub(crate) fn socket_option(fd: i32, level: usize, name: usize, to: &mut [u8]) -> Option<usize> {
+    let mut bytes = to.len() as u32;
+    let length = (&raw mut bytes) as usize;
+    let arguments = [
+        fd as usize,
+        level,
+        name,
+        to.as_mut_ptr() as usize,
+        length,
+        0,
+    ];
+    // SAFETY: the kernel writes no more than the length of `to`, and how much it was.
+    let answer = unsafe { call(arch::NR_GETSOCKOPT, arguments) };
+    (answer == 0).then_some(to.len().min(bytes as usize))
+}
+
+/// Likewise, of one that is a number.
+pub(crate) fn socket_number(fd: i32, level: usize, name: usize) -> Option<u32> {
+    let mut bytes = [0; 4];
+    let length = socket_option(fd, level, name, &mut bytes)?;
+    (length == bytes.len()).then(|| u32::from_ne_bytes(bytes))
+}
+
+/// `getsockname(2)`, into `to`; the length of the address.
+pub(crate) fn socket_name(fd: i32, to: &mut [u8]) -> Option<usize> {
+    address(arch::NR_GETSOCKNAME, fd, to)
+}
+
+/// `getpeername(2)`, likewise.
+pub(crate) fn peer_name(fd: i32, to: &mut [u8]) -> Option<usize> {
+    address(arch::NR_GETPEERNAME, fd, to)
+}
+
+fn address(number: usize, fd: i32, to: &mut [u8]) -> Option<usize> {
+    let mut bytes = to.len() as u32;
+    let length = (&raw mut bytes) as usize;
+    let arguments = [fd as usize, to.as_mut_ptr() as usize, length, 0, 0, 0];
+    // SAFETY: the kernel writes no more than the length of `to`, and how much it was.
+    let answer = unsafe { call(number, arguments) };
+    (answer == 0).then_some(to.len().min(bytes as usize))
+}
+
 /// The process's number in its own namespace.
 pub(crate) fn pid() -> u32 {
     // SAFETY: nothing is written.
@@ -253,8 +296,13 @@ pub(crate) const fn refuse() -> isize {
 /// Ends the process as `abort(3)` does.
 #[cfg(shared_object)]
 pub(crate) fn abort() -> ! {
+    exit(134)
+}
+
+/// Ends the process as `_exit(2)` does.
+pub(crate) fn exit(code: i32) -> ! {
     loop {
         // SAFETY: does not return.
-        unsafe { call(arch::NR_EXIT_GROUP, [134, 0, 0, 0, 0, 0]) };
+        unsafe { call(arch::NR_EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
     }
 }

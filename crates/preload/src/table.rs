@@ -3,8 +3,8 @@
 use crate::hot::HOT;
 use crate::layout::{
     CHUNK_BYTES, CHUNKS, CHUNKS_OF_A_PROCESS, Chunk, Classes, HEADER_BYTES, Header, MAGIC,
-    NAMES_SLOTS, NAMES_SLOTS_OF_A_PROCESS, Name, Names, Row, SLOT_BYTES, SLOTS, TABLE_AT, TIMES,
-    slot,
+    NAMES_SLOTS, NAMES_SLOTS_OF_A_PROCESS, Name, Names, Row, SLOT_BYTES, SLOTS, Socket, TABLE_AT,
+    TIMES, slot,
 };
 use crate::state::{self, State};
 use crate::system;
@@ -203,6 +203,13 @@ pub(crate) fn new_row(state: &State) -> Option<&'static Row> {
     let slot = take_slots(state, 1)?;
     // SAFETY: a slot of a chunk of ours, which stays mapped; all of a row is atomic.
     Some(unsafe { &*(slot.at as *const Row) })
+}
+
+/// What is known of the socket of a row.
+pub(crate) fn socket(row: &Row) -> &Socket {
+    // SAFETY: the row of a socket has no path, in whose place there is room for this; all of it is
+    // atomic.
+    unsafe { &*row.path.as_ptr().cast() }
 }
 
 /// Lets the monitor see a row.

@@ -12,6 +12,7 @@ mod decode;
 mod files;
 mod kind;
 mod names;
+mod socket;
 mod table;
 
 pub use files::{Files, Seen};

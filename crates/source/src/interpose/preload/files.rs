@@ -4,6 +4,7 @@ use super::NAME;
 use super::decode::{self, Raw};
 use super::kind::{KERNEL, kind, split};
 use super::names;
+use super::socket;
 use super::table::{Heading, Table};
 use crate::error::Error;
 use crate::interpose::FileEvent;
@@ -25,6 +26,8 @@ use sys::clock::{self, Clock};
 const CHUNKS_MANY: u32 = 256;
 /// How often, at most.
 const LOOK_PERIOD: Nanos = Nanos::from_millis(50);
+/// Sockets of which it is remembered when they were last looked at.
+const SOCKETS_MAX: usize = 1 << 16;
 /// Folders that are told; files in others have paths of their last component only.
 const FOLDERS_MAX: usize = 1 << 18;
 
@@ -38,6 +41,8 @@ pub struct Files {
     folders_lost: u64,
     /// Changes of names that were not put down to the end.
     names_lost: u64,
+    /// When a socket was last looked at, of what is told so far.
+    looked: BTreeMap<u64, u64>,
     /// Devices of file systems that the kernel makes up.
     kernels: BTreeSet<(u32, u32)>,
     looked_at: Nanos,
@@ -77,6 +82,7 @@ impl Files {
             folders: BTreeMap::new(),
             folders_lost: 0,
             names_lost: 0,
+            looked: BTreeMap::new(),
             kernels: kernels(),
             looked_at: Nanos(0),
             seen: Seen::default(),
@@ -256,12 +262,30 @@ impl Files {
             size_last: Bytes(size_last),
             flags: row.flags,
             unlinked: row.unlinked,
-            // Sockets are not asked for their ends.
-            ends: None,
+            ends: row.socket.as_ref().and_then(|it| socket::ends(&it.info)),
             sizes: row.sizes,
             classes: row.classes,
             page_cache: None,
         })));
+        if let Some(socket) = row.socket {
+            self.tell_socket(socket, take);
+        }
+    }
+
+    /// Of several processes that have it the one that looked last is told last.
+    fn tell_socket(&mut self, socket: socket::Raw, take: &mut dyn FnMut(FileEvent)) {
+        let socket::Raw { info, looked_ns } = socket;
+        if self
+            .looked
+            .get(&info.inode)
+            .is_some_and(|at| *at > looked_ns)
+        {
+            return;
+        }
+        if self.looked.len() < SOCKETS_MAX {
+            self.looked.insert(info.inode, looked_ns);
+        }
+        take(FileEvent::Socket(info));
     }
 
     /// Where a file is; tells of its folder if it is the first one in there.
