@@ -205,10 +205,6 @@ impl Files {
         let mut summary = table.finish(&rest, start);
         // Nobody knows what a library does not see.
         summary.complete &= self.library().is_none();
-        if self.library().is_some() {
-            // It does not ask sockets for their ends.
-            summary.sockets.network = None;
-        }
         if let Err(error) = read {
             facts.note(unread(error));
             summary.complete = false;
