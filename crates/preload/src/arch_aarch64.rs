@@ -36,6 +36,7 @@ pub(crate) const NR_OPENAT: usize = 56;
 pub(crate) const NR_NEWFSTATAT: usize = 79;
 pub(crate) const NR_UNLINKAT: usize = 35;
 pub(crate) const NR_RENAMEAT2: usize = 276;
+pub(crate) const NR_STATX: usize = 291;
 pub(crate) const NR_READLINKAT: usize = 78;
 pub(crate) const NR_FACCESSAT: usize = 48;
 

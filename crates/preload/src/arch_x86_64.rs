@@ -36,6 +36,7 @@ pub(crate) const NR_OPENAT: usize = 257;
 pub(crate) const NR_NEWFSTATAT: usize = 262;
 pub(crate) const NR_UNLINKAT: usize = 263;
 pub(crate) const NR_RENAMEAT2: usize = 316;
+pub(crate) const NR_STATX: usize = 332;
 pub(crate) const NR_READLINKAT: usize = 267;
 pub(crate) const NR_FACCESSAT: usize = 269;
 

@@ -145,7 +145,7 @@ fn new(
     };
     row.device.store(stat.device, Relaxed);
     row.inode.store(stat.inode, Relaxed);
-    row.special.store(stat.special, Relaxed);
+    row.special.store(stat.special as u32, Relaxed);
     row.mode.store(stat.mode, Relaxed);
     row.size_first.store(stat.size, Relaxed);
     row.asked.store(asked, Relaxed);
@@ -156,6 +156,10 @@ fn new(
         socket::describe(row, fd);
     } else {
         table::write_path(state, row, path);
+    }
+    // Some file systems show other device numbers than those of their mounts.
+    if path.starts_with(b"/") {
+        row.mount.store(system::mount_of(fd).unwrap_or(0), Relaxed);
     }
     table::show(row);
     state.keep(row);

@@ -161,8 +161,10 @@ pub struct Row {
     pub device: AtomicU64,
     /// `st_ino`.
     pub inode: AtomicU64,
-    /// `st_rdev`.
-    pub special: AtomicU64,
+    /// `st_rdev`, which has no more bits.
+    pub special: AtomicU32,
+    /// The mount that it lies on, as `mountinfo` calls it; 0: not known.
+    pub mount: AtomicU32,
     /// `st_size` at the first use.
     pub size_first: AtomicU64,
     /// `st_size` when it was last looked at.

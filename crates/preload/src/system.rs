@@ -80,6 +80,25 @@ fn stat_at(path: *const u8, how: usize) -> Option<Stat> {
     (answer == 0).then(|| decode(&bytes))
 }
 
+/// The mount that a descriptor's file lies on, as `/proc/self/mountinfo` calls it (Linux 5.8).
+pub(crate) fn mount_of(fd: i32) -> Option<u32> {
+    const AT_EMPTY_PATH: usize = 0x1000;
+    const STATX_MNT_ID: usize = 0x1000;
+    // `struct statx`: its first word has the mask in its lower half.
+    const WORDS: usize = 32;
+    const MNT_ID_AT: usize = 18;
+    let mut bytes = [0u64; WORDS];
+    let to = bytes.as_mut_ptr() as usize;
+    let empty = c"".as_ptr() as usize;
+    let arguments = [fd as usize, empty, AT_EMPTY_PATH, STATX_MNT_ID, to, 0];
+    // SAFETY: the kernel writes one `struct statx`, which has 32 words.
+    let answer = unsafe { call(arch::NR_STATX, arguments) };
+    let [mask, ..] = bytes;
+    let told = answer == 0 && mask as u32 as usize & STATX_MNT_ID != 0;
+    let id = bytes.get(MNT_ID_AT).filter(|_| told)?;
+    u32::try_from(*id).ok()
+}
+
 /// Whether there is a file of this path, seen from `folder`.
 pub(crate) fn exists(folder: i32, path: *const u8) -> bool {
     let arguments = [folder as usize, path as usize, 0, 0, 0, 0];

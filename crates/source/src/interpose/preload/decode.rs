@@ -16,6 +16,7 @@ pub(super) struct Raw {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) special: u64,
+    pub(super) mount: u32,
     pub(super) mode: u32,
     pub(super) path: Vec<u8>,
     pub(super) cut: bool,
@@ -46,7 +47,8 @@ pub(super) fn row(table: &Table, bytes: &[u8]) -> Option<Raw> {
     let mut row = Raw {
         device: at(offset_of!(Row, device)),
         inode: at(offset_of!(Row, inode)),
-        special: at(offset_of!(Row, special)),
+        special: half(bytes, offset_of!(Row, special)).into(),
+        mount: half(bytes, offset_of!(Row, mount)),
         mode: half(bytes, offset_of!(Row, mode)),
         cut: flags & flag::CUT != 0,
         unlinked: flags & flag::UNLINKED != 0,

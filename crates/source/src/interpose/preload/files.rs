@@ -8,7 +8,7 @@ use super::socket;
 use super::table::{Heading, Table};
 use crate::error::Error;
 use crate::interpose::FileEvent;
-use crate::query::proc_pid_mountinfo;
+use crate::query::proc_pid_mountinfo::{self, Mount};
 use crate::root::Root;
 use preload::layout::SLOT_BYTES;
 use record::file::{FileCounts, FileId, FileKind, FileRest, FileUse, Folder, Place};
@@ -45,6 +45,8 @@ pub struct Files {
     looked: BTreeMap<u64, u64>,
     /// Devices of file systems that the kernel makes up.
     kernels: BTreeSet<(u32, u32)>,
+    /// Devices by mount: overlayfs and btrfs give other numbers to their files.
+    mounts: BTreeMap<u32, (u32, u32)>,
     looked_at: Nanos,
     seen: Seen,
 }
@@ -84,6 +86,7 @@ impl Files {
             names_lost: 0,
             looked: BTreeMap::new(),
             kernels: kernels(),
+            mounts: BTreeMap::new(),
             looked_at: Nanos(0),
             seen: Seen::default(),
         })
@@ -107,6 +110,7 @@ impl Files {
             return Ok(());
         }
         self.looked_at = now;
+        self.mounts = mounts();
         for chunk in 0..heading.chunks {
             let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? else {
                 continue;
@@ -125,6 +129,7 @@ impl Files {
     /// The kernel's.
     pub fn finish(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
         let heading = self.table.heading().map_err(unread)?;
+        self.mounts = mounts();
         for chunk in 0..heading.chunks {
             if let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? {
                 self.take(chunk, pid, used, take)?;
@@ -227,7 +232,8 @@ impl Files {
     }
 
     fn tell(&mut self, row: Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
-        let device = split(row.device);
+        let device = self.mounts.get(&row.mount).copied();
+        let device = device.unwrap_or_else(|| split(row.device));
         let of_kernel = self.kernels.contains(&device);
         let kind = kind(row.mode, split(row.special), &row.path, of_kernel);
         let socket = kind == FileKind::Socket;
@@ -356,10 +362,6 @@ fn size_now(row: &Raw, kind: FileKind) -> Option<u64> {
 
 /// The devices of the file systems that the kernel makes up, as they are mounted here.
 fn kernels() -> BTreeSet<(u32, u32)> {
-    let number = |device: &str| {
-        let (major, minor) = device.split_once(':')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    };
     // Without /proc they are files like others.
     proc_pid_mountinfo::read(&Root::default(), None)
         .unwrap_or_default()
@@ -367,6 +369,20 @@ fn kernels() -> BTreeSet<(u32, u32)> {
         .filter(|mount| KERNEL.contains(&mount.kind.as_str()))
         .filter_map(|mount| number(&mount.device))
         .collect()
+}
+
+/// The devices of the file systems that are mounted here, by mount.
+fn mounts() -> BTreeMap<u32, (u32, u32)> {
+    // Without /proc files have the numbers that they show.
+    let mounts = proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
+    let by_id = |mount: &Mount| Some((u32::try_from(mount.id).ok()?, number(&mount.device)?));
+    mounts.iter().filter_map(by_id).collect()
+}
+
+/// A device number as it is written: major and minor.
+fn number(device: &str) -> Option<(u32, u32)> {
+    let (major, minor) = device.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn add(sum: &mut Bytes, more: u64) {
@@ -455,6 +471,27 @@ mod tests {
         assert_eq!((used.counts.reads, used.counts.bytes_read.0), (3, 3 * 4096));
         assert_eq!((used.counts.writes, used.counts.bytes_written.0), (2, 20));
         assert_eq!(files.seen().bytes_read.0, 3 * 4096);
+    }
+
+    /// overlayfs and btrfs show other numbers than those of their mounts.
+    #[test]
+    fn the_device_of_a_file_is_that_of_its_mount() {
+        let Some((id, device)) = mounts().into_iter().next() else {
+            println!("skipped: no mounts here");
+            return;
+        };
+        let mut files = Files::create(false).unwrap();
+        begin_chunk(&files, 0, 7, 4);
+        for (place, mount) in [(1, id), (2, u32::MAX), (3, 0)] {
+            let row = chunk_at(0) + place * SLOT_BYTES as u64;
+            let small = |at: usize, value: u32| put(&files, row + at as u64, &value.to_ne_bytes());
+            small(offset_of!(Row, device), 0xfe09);
+            small(offset_of!(Row, mount), mount);
+            small(offset_of!(Row, mode), 0o100_644);
+            small(offset_of!(Row, state), slot::ROW);
+        }
+        let devices: Vec<_> = uses(&mut files).iter().map(|it| it.file.device).collect();
+        assert_eq!(devices, [device, (254, 9), (254, 9)]);
     }
 
     /// The task may write anything there: the monitor reads on.
