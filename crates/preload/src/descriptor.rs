@@ -4,6 +4,7 @@
 use crate::clock;
 use crate::count::{self, more};
 use crate::layout::{PATH_MAX, Row, flag};
+use crate::socket;
 use crate::state::{self, State, mix};
 use crate::system::{self, Stat};
 use crate::table;
@@ -24,7 +25,6 @@ const O_PATH: i32 = 0o10_000_000;
 const O_TMPFILE: i32 = 0o20_000_000;
 
 const FORMAT: u32 = 0o170_000;
-const SOCKET: u32 = 0o140_000;
 const REGULAR: u32 = 0o100_000;
 
 /// The row of a descriptor's file.
@@ -56,6 +56,9 @@ fn resolve(state: &'static State, fd: i32, asked: u64) -> Option<&'static Row> {
     // Who borrows our memory has descriptors of his own.
     if state.is_ours() {
         state.know(fd, row);
+        if socket::is_socket(stat.mode) {
+            state.sockets_end.fetch_max(fd as u32 + 1, Relaxed);
+        }
     }
     Some(row)
 }
@@ -63,13 +66,13 @@ fn resolve(state: &'static State, fd: i32, asked: u64) -> Option<&'static Row> {
 fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'static Row> {
     let (device, inode) = (stat.device, stat.inode);
     // A socket has no path, and one path by which the same file was opened leads to it again.
-    let socket = stat.mode & FORMAT == SOCKET;
+    let socket = socket::is_socket(stat.mode);
     let same = |row: &Row| socket || (asked != 0 && row.asked.load(Relaxed) == asked);
     if let Some(row) = state.find(device, inode, same) {
         return Some(row);
     }
     if socket {
-        return new(state, asked, stat, b"");
+        return new(state, fd, asked, stat, b"");
     }
     state.with_path(|room| {
         let path = path_of(fd, stat, room);
@@ -81,7 +84,7 @@ fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'sta
                 }
                 Some(row)
             }
-            None => new(state, asked, stat, path),
+            None => new(state, fd, asked, stat, path),
         }
     })?
 }
@@ -89,14 +92,19 @@ fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'sta
 /// The path of a descriptor as /proc shows it, without the word that says it is gone.
 fn path_of<'a>(fd: i32, stat: &Stat, room: &'a mut [u8; PATH_MAX]) -> &'a [u8] {
     const GONE: &[u8] = b" (deleted)";
-    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-    write_number(link.get_mut(14..).unwrap_or_default(), fd as u32);
-    let bytes = system::read_link(&link, room);
+    let bytes = read_link(fd, room);
     let path = room.get(..bytes).unwrap_or_default();
     match path.strip_suffix(GONE) {
         Some(path) if stat.links == 0 => path,
         _ => path,
     }
+}
+
+/// What /proc shows of a descriptor; its length.
+pub(crate) fn read_link(fd: i32, room: &mut [u8; PATH_MAX]) -> usize {
+    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
+    write_number(link.get_mut(14..).unwrap_or_default(), fd as u32);
+    system::read_link(&link, room)
 }
 
 /// Writes a number in decimal digits.
@@ -122,7 +130,13 @@ fn has_path(row: &Row, path: &[u8]) -> bool {
         && (row.path.iter().zip(path)).all(|(place, byte)| place.load(Relaxed) == *byte)
 }
 
-fn new(state: &'static State, asked: u64, stat: &Stat, path: &[u8]) -> Option<&'static Row> {
+fn new(
+    state: &'static State,
+    fd: i32,
+    asked: u64,
+    stat: &Stat,
+    path: &[u8],
+) -> Option<&'static Row> {
     let Some(row) = table::new_row(state) else {
         if let Some(header) = table::find_header() {
             more(&header.others.rows, 1);
@@ -131,14 +145,22 @@ fn new(state: &'static State, asked: u64, stat: &Stat, path: &[u8]) -> Option<&'
     };
     row.device.store(stat.device, Relaxed);
     row.inode.store(stat.inode, Relaxed);
-    row.special.store(stat.special, Relaxed);
+    row.special.store(stat.special as u32, Relaxed);
     row.mode.store(stat.mode, Relaxed);
     row.size_first.store(stat.size, Relaxed);
     row.asked.store(asked, Relaxed);
     let now = clock::tick();
     row.first.store(now, Relaxed);
     row.last.store(now, Relaxed);
-    table::write_path(state, row, path);
+    if socket::is_socket(stat.mode) {
+        socket::describe(row, fd);
+    } else {
+        table::write_path(state, row, path);
+    }
+    // Some file systems show other device numbers than those of their mounts.
+    if path.starts_with(b"/") {
+        row.mount.store(system::mount_of(fd).unwrap_or(0), Relaxed);
+    }
     table::show(row);
     state.keep(row);
     Some(row)
@@ -286,7 +308,11 @@ pub(crate) fn closing(fd: i32) {
             count::used(row, 0);
             let wrote = writes(row) != row.size_writes.load(Relaxed)
                 || row.flags.load(Relaxed) & flag::WRITES != 0;
-            let regular = row.mode.load(Relaxed) & FORMAT == REGULAR;
+            let mode = row.mode.load(Relaxed);
+            let regular = mode & FORMAT == REGULAR;
+            if socket::is_socket(mode) {
+                socket::renew(row, fd);
+            }
             if wrote
                 && regular
                 && !state::is_quiet()
@@ -323,6 +349,19 @@ pub(crate) fn sought(fd: i32, begun: u64) {
             count::used(row, begun);
         }
         None => count::without_row(fd, |others| more(&others.seeks, 1)),
+    }
+}
+
+/// A file was cut or extended.
+pub(crate) fn truncated(fd: i32, begun: u64) {
+    if let Some(row) = row(fd) {
+        row.flags.fetch_or(flag::TRUNCATED, Relaxed);
+        count::used(row, begun);
+        if !state::is_quiet()
+            && let Some(stat) = system::fstat(fd)
+        {
+            looked_at(row, &stat);
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 //! One file in memory (`memfd_create(2)`) holds the library's image, and from [`TABLE_AT`] on the
 //! table: a [`Header`], then chunks of [`CHUNK_BYTES`]. A process takes a chunk when it first
 //! uses a file, and another when that is full. The first slot of a chunk is its [`Chunk`]; the
-//! others hold a [`Row`] each, the rest of a long path, or [`Classes`]. Numbers are of this
-//! machine's order. Whoever belongs to the task can write all of it: the reader believes nothing.
+//! others hold a [`Row`] each, the rest of a long path, [`Classes`], or several of them [`Names`].
+//! Numbers are of this machine's order. Whoever belongs to the task can write all of it: the reader
+//! believes nothing.
 
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// Where the table begins in the file; the image is shorter.
 pub const TABLE_AT: u64 = 1 << 20;
@@ -25,12 +27,19 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol1");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol2");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
 /// Longest path that is kept.
 pub const PATH_MAX: usize = 4096;
+/// Slots of a block of names; more for one that is longer.
+pub const NAMES_SLOTS: u32 = 16;
+/// Slots that the names of one process may take.
+pub const NAMES_SLOTS_OF_A_PROCESS: u32 = 1 << 13;
+/// Bytes of an address of a socket: more than any of the kernel's has but those of unix sockets,
+/// which have two fewer.
+pub const ADDRESS_BYTES: usize = 112;
 /// Exact sizes that a row holds.
 pub const SIZES: usize = 8;
 /// Classes of sizes, by the power of two.
@@ -58,6 +67,8 @@ pub struct Header {
     pub attached: AtomicU32,
     /// What had no room.
     pub others: Others,
+    /// Changes of names that could not be told.
+    pub names_lost: AtomicU64,
     /// Chunks to be used again, a ring.
     pub free: [AtomicU32; CHUNKS as usize],
 }
@@ -107,6 +118,8 @@ pub mod slot {
     pub const NOTHING: u32 = 0;
     /// A row.
     pub const ROW: u32 = 1;
+    /// The head of a block of names.
+    pub const NAMES: u32 = 2;
 }
 
 /// What one process did with one file.
@@ -148,8 +161,10 @@ pub struct Row {
     pub device: AtomicU64,
     /// `st_ino`.
     pub inode: AtomicU64,
-    /// `st_rdev`.
-    pub special: AtomicU64,
+    /// `st_rdev`, which has no more bits.
+    pub special: AtomicU32,
+    /// The mount that it lies on, as `mountinfo` calls it; 0: not known.
+    pub mount: AtomicU32,
     /// `st_size` at the first use.
     pub size_first: AtomicU64,
     /// `st_size` when it was last looked at.
@@ -170,8 +185,44 @@ pub struct Row {
     pub path_bytes: AtomicU32,
     /// The slot where the path goes on; 0: none.
     pub more: AtomicU32,
-    /// As `/proc/self/fd` showed it.
+    /// As `/proc/self/fd` showed it; of a socket its [`Socket`].
     pub path: [AtomicU8; PATH_BYTES],
+}
+
+/// What is known of a socket, in the place of its path.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Socket {
+    /// When its connection was last looked at, ns of `CLOCK_MONOTONIC`.
+    pub looked: AtomicU64,
+    /// [`socket`]; what is told by a bit is written before it.
+    pub state: AtomicU32,
+    /// `SO_PROTOCOL`.
+    pub protocol: AtomicU32,
+    /// `SO_DOMAIN`.
+    pub family: AtomicU16,
+    /// `SO_TYPE`.
+    pub kind: AtomicU16,
+    /// Length of its own address.
+    pub local_bytes: AtomicU16,
+    /// Length of that of the other end; 0: it is connected to nobody.
+    pub peer_bytes: AtomicU16,
+    /// `tcpi_total_retrans`.
+    pub retransmits: AtomicU32,
+    /// `tcpi_rtt`.
+    pub rtt_us: AtomicU32,
+    /// `struct sockaddr`, its own.
+    pub local: [AtomicU8; ADDRESS_BYTES],
+    /// That of the other end.
+    pub peer: [AtomicU8; ADDRESS_BYTES],
+}
+
+/// Bits of [`Socket::state`].
+pub mod socket {
+    /// Family, type, protocol and ends are told.
+    pub const ENDS: u32 = 1;
+    /// So is how its connection went.
+    pub const CONNECTION: u32 = 2;
 }
 
 /// Transfers whose exact size was not kept.
@@ -184,6 +235,56 @@ pub struct Classes {
     pub writes: [AtomicU64; CLASSES],
 }
 
+/// The head of a block of names: one [`Name`] after another, to the end of its slots.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Names {
+    /// Bytes taken, these included.
+    pub used: AtomicU32,
+    /// Its slots.
+    pub slots: AtomicU32,
+    unused: [AtomicU32; 57],
+    /// [`slot`], where a row has it.
+    pub state: AtomicU32,
+}
+
+/// What a call did to a name: behind this the bytes of the path and of the new one, both absolute,
+/// and as many as lead to the next word of eight.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Name {
+    /// When, ns of `CLOCK_MONOTONIC`.
+    pub at: AtomicU64,
+    /// Length of the path.
+    pub bytes: AtomicU32,
+    /// Length of the new one; 0: there is none.
+    pub to_bytes: AtomicU32,
+    /// [`name`]; written last.
+    pub change: AtomicU32,
+    unused: AtomicU32,
+}
+
+/// What a call did, in [`Name::change`].
+pub mod name {
+    /// Nothing is told yet.
+    pub const NOTHING: u32 = 0;
+    /// It removed a name of a file of any kind but a folder.
+    pub const REMOVED: u32 = 1;
+    /// It removed a folder.
+    pub const FOLDER_REMOVED: u32 = 2;
+    /// It gave another one to its file.
+    pub const RENAMED: u32 = 3;
+    /// It let two change places.
+    pub const EXCHANGED: u32 = 4;
+    /// It cut or extended its file.
+    pub const TRUNCATED: u32 = 5;
+}
+
+/// What a [`Name`] takes with paths of these lengths.
+pub const fn name_bytes(bytes: usize, to_bytes: usize) -> usize {
+    size_of::<Name>() + (bytes + to_bytes).next_multiple_of(8)
+}
+
 /// Bits of [`Row::flags`].
 pub mod flag {
     /// A descriptor of it could read.
@@ -192,7 +293,7 @@ pub mod flag {
     pub const WRITES: u32 = 2;
     /// It was not there before.
     pub const CREATED: u32 = 4;
-    /// An open truncated it.
+    /// An open or `ftruncate` truncated it.
     pub const TRUNCATED: u32 = 8;
     /// An open asked to append.
     pub const APPENDED: u32 = 16;
@@ -218,4 +319,9 @@ pub const fn class(bytes: u64) -> usize {
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 const _: () = assert!(size_of::<Row>() <= SLOT_BYTES);
 const _: () = assert!(size_of::<Classes>() <= SLOT_BYTES);
+const _: () = assert!(size_of::<Socket>() <= PATH_BYTES);
+const _: () = assert!(offset_of!(Row, path).is_multiple_of(align_of::<Socket>()));
+const _: () = assert!(offset_of!(Names, state) == offset_of!(Row, state));
+const _: () = assert!(size_of::<Names>().is_multiple_of(8) && size_of::<Name>().is_multiple_of(8));
+const _: () = assert!(size_of::<Names>() + name_bytes(PATH_MAX, PATH_MAX) < CHUNK_BYTES / 2);
 const _: () = assert!(TABLE_AT.is_multiple_of(65536) && HEADER_BYTES.is_multiple_of(65536));

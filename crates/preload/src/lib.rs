@@ -37,6 +37,8 @@ pub mod layout;
 mod link;
 #[cfg(shared_object)]
 mod memory;
+mod names;
+mod socket;
 mod start;
 mod state;
 mod stdio;

@@ -3,6 +3,7 @@
 use crate::calls::Next;
 use crate::hot::HOT;
 use crate::link;
+use crate::socket;
 use crate::state;
 use crate::stdio;
 use crate::system;
@@ -20,6 +21,16 @@ static INODE: AtomicU64 = AtomicU64::new(0);
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = begin;
+
+/// And this at the end of the process, by `exit(3)`.
+#[cfg(shared_object)]
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+extern "C" fn end() {
+    socket::leave_all();
+}
 
 /// Finds the program's libraries and gets ready to count; where something is missing the library
 /// only passes calls on.

@@ -30,6 +30,12 @@ pub(crate) struct State {
     pub(crate) full: AtomicBool,
     /// Where the one is that has room.
     pub(crate) chunk: AtomicUsize,
+    /// Where the block of names is that has room.
+    pub(crate) names: AtomicUsize,
+    /// Behind the highest descriptor that was a socket's.
+    pub(crate) sockets_end: AtomicU32,
+    /// Slots that names took.
+    pub(crate) names_slots: AtomicU32,
     /// The row of each descriptor's file; 0: not known.
     descriptors: [AtomicUsize; DESCRIPTORS],
     /// Rows by the numbers of their file.

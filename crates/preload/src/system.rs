@@ -62,12 +62,41 @@ pub(crate) fn fstat(fd: i32) -> Option<Stat> {
 
 /// `stat(2)` of a path that ends with a NUL.
 pub(crate) fn stat(path: *const u8) -> Option<Stat> {
+    stat_at(path, 0)
+}
+
+/// `lstat(2)` of a path that ends with a NUL.
+pub(crate) fn stat_link(path: *const u8) -> Option<Stat> {
+    const AT_SYMLINK_NOFOLLOW: usize = 0x100;
+    stat_at(path, AT_SYMLINK_NOFOLLOW)
+}
+
+fn stat_at(path: *const u8, how: usize) -> Option<Stat> {
     let mut bytes: StatBytes = [0; 18];
     let to = bytes.as_mut_ptr() as usize;
-    let arguments = [HERE as usize, path as usize, to, 0, 0, 0];
+    let arguments = [HERE as usize, path as usize, to, how, 0, 0];
     // SAFETY: the kernel writes one `struct stat`, and refuses a path that cannot be read.
     let answer = unsafe { call(arch::NR_NEWFSTATAT, arguments) };
     (answer == 0).then(|| decode(&bytes))
+}
+
+/// The mount that a descriptor's file lies on, as `/proc/self/mountinfo` calls it (Linux 5.8).
+pub(crate) fn mount_of(fd: i32) -> Option<u32> {
+    const AT_EMPTY_PATH: usize = 0x1000;
+    const STATX_MNT_ID: usize = 0x1000;
+    // `struct statx`: its first word has the mask in its lower half.
+    const WORDS: usize = 32;
+    const MNT_ID_AT: usize = 18;
+    let mut bytes = [0u64; WORDS];
+    let to = bytes.as_mut_ptr() as usize;
+    let empty = c"".as_ptr() as usize;
+    let arguments = [fd as usize, empty, AT_EMPTY_PATH, STATX_MNT_ID, to, 0];
+    // SAFETY: the kernel writes one `struct statx`, which has 32 words.
+    let answer = unsafe { call(arch::NR_STATX, arguments) };
+    let [mask, ..] = bytes;
+    let told = answer == 0 && mask as u32 as usize & STATX_MNT_ID != 0;
+    let id = bytes.get(MNT_ID_AT).filter(|_| told)?;
+    u32::try_from(*id).ok()
 }
 
 /// Whether there is a file of this path, seen from `folder`.
@@ -110,12 +139,64 @@ pub(crate) fn read_link(path: &[u8], to: &mut [u8]) -> usize {
     usize::try_from(answer).unwrap_or(0)
 }
 
+/// `getcwd(2)`; the length of the path, nothing if it is longer than `to` or there is none.
+pub(crate) fn working_folder(to: &mut [u8]) -> Option<usize> {
+    let (at, bytes) = (to.as_mut_ptr() as usize, to.len());
+    // SAFETY: the kernel writes no more than the length of `to`.
+    let answer = unsafe { call(arch::NR_GETCWD, [at, bytes, 0, 0, 0, 0]) };
+    // With its NUL.
+    usize::try_from(answer).ok()?.checked_sub(1)
+}
+
 /// How a descriptor was opened (`F_GETFL`).
 pub(crate) fn opened_with(fd: i32) -> Option<i32> {
     const F_GETFL: usize = 3;
     // SAFETY: nothing is written.
     let answer = unsafe { call(arch::NR_FCNTL, [fd as usize, F_GETFL, 0, 0, 0, 0]) };
     (answer >= 0).then_some(answer as i32)
+}
+
+/// An option of a socket, into `to`; how many bytes it has.
+pub(crate) fn socket_option(fd: i32, level: usize, name: usize, to: &mut [u8]) -> Option<usize> {
+    let mut bytes = to.len() as u32;
+    let length = (&raw mut bytes) as usize;
+    let arguments = [
+        fd as usize,
+        level,
+        name,
+        to.as_mut_ptr() as usize,
+        length,
+        0,
+    ];
+    // SAFETY: the kernel writes no more than the length of `to`, and how much it was.
+    let answer = unsafe { call(arch::NR_GETSOCKOPT, arguments) };
+    (answer == 0).then_some(to.len().min(bytes as usize))
+}
+
+/// Likewise, of one that is a number.
+pub(crate) fn socket_number(fd: i32, level: usize, name: usize) -> Option<u32> {
+    let mut bytes = [0; 4];
+    let length = socket_option(fd, level, name, &mut bytes)?;
+    (length == bytes.len()).then(|| u32::from_ne_bytes(bytes))
+}
+
+/// `getsockname(2)`, into `to`; the length of the address.
+pub(crate) fn socket_name(fd: i32, to: &mut [u8]) -> Option<usize> {
+    address(arch::NR_GETSOCKNAME, fd, to)
+}
+
+/// `getpeername(2)`, likewise.
+pub(crate) fn peer_name(fd: i32, to: &mut [u8]) -> Option<usize> {
+    address(arch::NR_GETPEERNAME, fd, to)
+}
+
+fn address(number: usize, fd: i32, to: &mut [u8]) -> Option<usize> {
+    let mut bytes = to.len() as u32;
+    let length = (&raw mut bytes) as usize;
+    let arguments = [fd as usize, to.as_mut_ptr() as usize, length, 0, 0, 0];
+    // SAFETY: the kernel writes no more than the length of `to`, and how much it was.
+    let answer = unsafe { call(number, arguments) };
+    (answer == 0).then_some(to.len().min(bytes as usize))
 }
 
 /// The process's number in its own namespace.
@@ -234,8 +315,13 @@ pub(crate) const fn refuse() -> isize {
 /// Ends the process as `abort(3)` does.
 #[cfg(shared_object)]
 pub(crate) fn abort() -> ! {
+    exit(134)
+}
+
+/// Ends the process as `_exit(2)` does.
+pub(crate) fn exit(code: i32) -> ! {
     loop {
         // SAFETY: does not return.
-        unsafe { call(arch::NR_EXIT_GROUP, [134, 0, 0, 0, 0, 0]) };
+        unsafe { call(arch::NR_EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
     }
 }

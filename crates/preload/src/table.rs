@@ -2,8 +2,9 @@
 
 use crate::hot::HOT;
 use crate::layout::{
-    CHUNK_BYTES, CHUNKS, CHUNKS_OF_A_PROCESS, Chunk, Classes, HEADER_BYTES, Header, MAGIC, Row,
-    SLOT_BYTES, SLOTS, TABLE_AT, TIMES, slot,
+    CHUNK_BYTES, CHUNKS, CHUNKS_OF_A_PROCESS, Chunk, Classes, HEADER_BYTES, Header, MAGIC,
+    NAMES_SLOTS, NAMES_SLOTS_OF_A_PROCESS, Name, Names, Row, SLOT_BYTES, SLOTS, Socket, TABLE_AT,
+    TIMES, slot,
 };
 use crate::state::{self, State};
 use crate::system;
@@ -204,6 +205,13 @@ pub(crate) fn new_row(state: &State) -> Option<&'static Row> {
     Some(unsafe { &*(slot.at as *const Row) })
 }
 
+/// What is known of the socket of a row.
+pub(crate) fn socket(row: &Row) -> &Socket {
+    // SAFETY: the row of a socket has no path, in whose place there is room for this; all of it is
+    // atomic.
+    unsafe { &*row.path.as_ptr().cast() }
+}
+
 /// Lets the monitor see a row.
 pub(crate) fn show(row: &Row) {
     row.state.store(slot::ROW, Release);
@@ -230,6 +238,56 @@ pub(crate) fn write_path(state: &State, row: &Row, path: &[u8]) {
         row.flags.fetch_or(crate::layout::flag::CUT, Relaxed);
     }
     row.path_bytes.store(kept as u32, Relaxed);
+}
+
+/// Room for `bytes` in a block of names.
+pub(crate) fn take_name(state: &State, bytes: usize) -> Option<&'static Name> {
+    // A block that another thread fills at once is passed over.
+    for _ in 0..4 {
+        let here = state.names.load(Acquire);
+        if here != 0
+            && let Some(name) = take_of(names_at(here), bytes)
+        {
+            return Some(name);
+        }
+        let block = new_names(state, bytes)?;
+        state.names.store(block, Release);
+    }
+    None
+}
+
+fn take_of(names: &'static Names, bytes: usize) -> Option<&'static Name> {
+    let room = names.slots.load(Relaxed) as usize * SLOT_BYTES;
+    let more = |used: u32| {
+        let end = used as usize + bytes;
+        (end <= room).then_some(end as u32)
+    };
+    let first = names.used.fetch_update(Relaxed, Relaxed, more).ok()?;
+    let at = core::ptr::from_ref(names) as usize + first as usize;
+    // SAFETY: within the slots of the block, in front of its end; all of a name is atomic.
+    Some(unsafe { &*(at as *const Name) })
+}
+
+fn new_names(state: &State, bytes: usize) -> Option<usize> {
+    let least = (size_of::<Names>() + bytes).div_ceil(SLOT_BYTES) as u32;
+    let slots = least.max(NAMES_SLOTS);
+    // Looked at first, so that it does not turn over.
+    if state.names_slots.load(Relaxed) >= NAMES_SLOTS_OF_A_PROCESS {
+        return None;
+    }
+    let taken = take_slots(state, slots)?;
+    state.names_slots.fetch_add(slots, Relaxed);
+    let names = names_at(taken.at);
+    names.used.store(size_of::<Names>() as u32, Relaxed);
+    names.slots.store(slots, Relaxed);
+    names.state.store(slot::NAMES, Release);
+    Some(taken.at)
+}
+
+fn names_at(at: usize) -> &'static Names {
+    // SAFETY: only addresses of slots of this process come here; they stay mapped, and all of the
+    // head of a block is atomic.
+    unsafe { &*(at as *const Names) }
 }
 
 /// Where a row counts sizes that it does not keep exactly.

@@ -80,12 +80,13 @@ fn it_needs_no_library_and_no_symbol() {
 
 /// Some of what is counted, of each family.
 const COUNTED: &str = "\
-    read __read_chk pread64 readv preadv2 write pwrite64 writev pwritev2 sendfile \
-    copy_file_range splice recv recvmsg send sendmsg open open64 openat openat64 __open_2 \
-    __open64_2 __openat_2 __openat64_2 creat close closefrom close_range dup dup2 dup3 fcntl \
-    fcntl64 lseek lseek64 mmap mmap64 fopen fopen64 freopen tmpfile opendir closedir popen \
-    pclose execl execle execlp execv execve execvp execvpe fexecve posix_spawn posix_spawnp \
-    system chroot";
+    read __read_chk pread64 readv preadv2 write pwrite64 writev pwritev2 sendfile copy_file_range \
+    splice recv recvmsg recvmmsg send sendmsg sendmmsg shutdown _exit _Exit open open64 openat \
+    openat64 __open_2 __open64_2 __openat_2 __openat64_2 creat close closefrom close_range dup \
+    dup2 dup3 fcntl fcntl64 lseek lseek64 mmap mmap64 fopen fopen64 freopen tmpfile opendir \
+    closedir popen pclose execl execle execlp execv execve execvp execvpe fexecve posix_spawn \
+    posix_spawnp system chroot unlink unlinkat remove rmdir rename renameat renameat2 truncate \
+    truncate64 ftruncate ftruncate64";
 
 /// What it defines takes the place of the C library's for the whole program: only what is meant to.
 #[test]

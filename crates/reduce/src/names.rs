@@ -9,14 +9,29 @@ use record::unit::Nanos;
 /// The rows that become lines, by path; whether components are missing in front of it.
 pub(crate) type ByPath = Unordered<Vec<u8>, (Box<Row>, bool)>;
 
+/// Another name of a file, and when it was changed.
+#[derive(Debug, Clone)]
+struct Other {
+    path: Vec<u8>,
+    at: Nanos,
+}
+
+/// Keeps the later of two: what one process did may be told after what another one did later.
+fn put(place: &mut Option<Other>, path: &[u8], at: Nanos) {
+    if place.as_ref().is_none_or(|known| known.at <= at) {
+        let path = path.to_vec();
+        *place = Some(Other { path, at });
+    }
+}
+
 /// What was done to one name.
 #[derive(Debug, Clone, Default)]
 struct Changed {
     removed: bool,
     truncated: bool,
     is_folder: bool,
-    from: Option<Vec<u8>>,
-    to: Option<Vec<u8>>,
+    from: Option<Other>,
+    to: Option<Other>,
     pids: Vec<u32>,
     first: Nanos,
     last: Nanos,
@@ -42,22 +57,27 @@ impl Names {
 
     /// A call changed a name; the paths lead from the root.
     pub(crate) fn take(&mut self, name: &Name<Vec<u8>>) {
-        let Name { path, to, .. } = name;
+        let Name { path, at, .. } = name;
+        let exchanged = name.change == NameChange::Exchanged;
         self.change(path, name, |it| match name.change {
             NameChange::Removed => it.removed = true,
             NameChange::FolderRemoved => (it.removed, it.is_folder) = (true, true),
-            NameChange::Renamed => it.to.clone_from(to),
-            NameChange::Exchanged => (it.from, it.to) = (to.clone(), to.clone()),
             NameChange::Truncated => it.truncated = true,
+            NameChange::Renamed | NameChange::Exchanged => {}
         });
-        if let Some(to) = to {
-            self.change(to, name, |it| {
-                it.from = Some(path.clone());
-                if name.change == NameChange::Exchanged {
-                    it.to = Some(path.clone());
-                }
-            });
-        }
+        let Some(to) = &name.to else { return };
+        self.change(path, name, |it| {
+            put(&mut it.to, to, *at);
+            if exchanged {
+                put(&mut it.from, to, *at);
+            }
+        });
+        self.change(to, name, |it| {
+            put(&mut it.from, path, *at);
+            if exchanged {
+                put(&mut it.to, path, *at);
+            }
+        });
     }
 
     fn change(&mut self, path: &[u8], name: &Name<Vec<u8>>, apply: impl FnOnce(&mut Changed)) {
@@ -73,7 +93,8 @@ impl Names {
             self.changed.insert(path.to_vec(), first);
         }
         if let Some(changed) = self.changed.get_mut(path) {
-            changed.last = name.at;
+            changed.first = changed.first.min(name.at);
+            changed.last = changed.last.max(name.at);
             if !changed.pids.contains(&name.pid) {
                 changed.pids.push(name.pid);
             }
@@ -101,8 +122,8 @@ impl Names {
             if let Some((row, _)) = rows.get_mut(&path) {
                 row.flags.removed |= changed.removed;
                 row.flags.truncated |= changed.truncated;
-                row.renamed_from = changed.from;
-                row.renamed_to = changed.to;
+                row.renamed_from = changed.from.map(|from| from.path);
+                row.renamed_to = changed.to.map(|to| to.path);
                 row.named(&changed.pids, changed.first, changed.last);
             }
         }
@@ -112,7 +133,7 @@ impl Names {
 
 /// A row of a name that was never opened: what it is told by the row of the name before.
 fn new_row(changed: &Changed, rows: &ByPath) -> Box<Row> {
-    let before = changed.from.as_ref().and_then(|from| rows.get(from));
+    let before = changed.from.as_ref().and_then(|from| rows.get(&from.path));
     let mut row = Box::new(Row::of_a_name(before.map(|(row, _)| &**row), changed.first));
     if changed.is_folder {
         row.kind = FileKind::Directory;

@@ -97,9 +97,17 @@ impl Sockets {
         row.add(used);
     }
 
-    /// What is known of a socket by now; nothing if the task did not use it.
-    pub(crate) fn told(&mut self, info: SocketInfo) {
+    /// What is known of a socket by now; nothing if the task did not use it. One that has lost its
+    /// other end keeps it.
+    pub(crate) fn told(&mut self, mut info: SocketInfo) {
         if let Some(row) = self.rows.get_mut(&info.inode) {
+            if let Some(known) = row.info.take() {
+                info.local = info.local.or(known.local);
+                info.peer = info.peer.or(known.peer);
+                info.path = info.path.or(known.path);
+                info.retransmits = info.retransmits.max(known.retransmits);
+                info.round_trip = info.round_trip.or(known.round_trip);
+            }
             row.info = Some(info);
         }
     }

@@ -289,6 +289,27 @@ fn a_name_that_was_never_opened_is_told_by_the_one_before() {
     assert_eq!(summary.file_systems[0].files, 1);
 }
 
+/// Of the library's processes one is told after another.
+#[test]
+fn of_several_names_the_last_counts_whichever_is_told_first() {
+    let mut table = FileTable::new(100);
+    table.name(&name(NameChange::Renamed, 4000, "/b", Some("/c")));
+    table.name(&name(NameChange::Renamed, 9000, "/a", Some("/z")));
+    table.name(&name(NameChange::Renamed, 3000, "/a", Some("/b")));
+    table.name(&name(NameChange::Renamed, 2000, "/y", Some("/z")));
+    let summary = table.finish(&FileRest::default(), Nanos(500));
+    let names = |path: &str| {
+        let line = line(&summary, path).unwrap();
+        (line.renamed_from.clone(), line.renamed_to.clone())
+    };
+    let some = |path: &str| Some(path.to_owned());
+    assert_eq!(names("/a"), (None, some("/z")));
+    assert_eq!(names("/b"), (some("/a"), some("/c")));
+    assert_eq!(names("/z"), (some("/a"), None));
+    let a = line(&summary, "/a").unwrap();
+    assert_eq!((a.first_ns, a.last_ns), (Nanos(2500), Nanos(8500)));
+}
+
 #[test]
 fn names_beyond_the_bound_are_counted_with_the_others() {
     let mut table = FileTable::new(2);

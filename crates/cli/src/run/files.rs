@@ -272,8 +272,8 @@ impl Files {
         let mut summary = table.finish(&rest, start);
         // Nobody knows what a library does not see.
         summary.complete &= self.library().is_none();
-        if matches!(self.seen, Seen::Library(_) | Seen::Tracer(_)) {
-            // They do not ask sockets for their ends.
+        if matches!(self.seen, Seen::Tracer(_)) {
+            // It does not ask sockets for their ends.
             summary.sockets.network = None;
         }
         if let Err(error) = read {

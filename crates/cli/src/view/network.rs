@@ -3,7 +3,7 @@
 use super::amount::Marks;
 use super::rows::Row;
 use record::report::Report;
-use record::value::{Field, Value};
+use record::value::{Field, Method, Value};
 
 /// A row of what was sent and received; nothing if there was nothing.
 pub(super) fn row(report: &Report, marks: &mut Marks) -> Option<Row> {
@@ -24,7 +24,10 @@ pub(super) fn row(report: &Report, marks: &mut Marks) -> Option<Row> {
     if let [Some(from), Some(to)] = within
         && (any(from) || any(to))
     {
-        let all = from.value == sent.value && to.value == received.value;
+        let exact = |value: &Value| value.method == Method::Exact;
+        // Of what was not seen it is not known.
+        let whole = [sent, received, from, to].into_iter().all(exact);
+        let all = whole && from.value == sent.value && to.value == received.value;
         pieces.push(if all {
             "all within the machine".to_owned()
         } else {
@@ -43,7 +46,7 @@ mod tests {
     use super::*;
     use crate::view::sample;
     use record::unit::Unit;
-    use record::value::{Method, Number};
+    use record::value::Number;
 
     fn body(values: [u64; 4], method: Method) -> Option<String> {
         let mut report = sample::small();
@@ -75,6 +78,11 @@ mod tests {
         );
         let least = body([1024, 0, 0, 0], Method::LowerBound { upper: None });
         assert!(least.unwrap().starts_with(">= 1 KiB sent"));
+        let least = body([1024, 0, 1024, 0], Method::LowerBound { upper: None });
+        assert_eq!(
+            least.unwrap(),
+            ">= 1 KiB sent, >= 0 B received, within the machine >= 1 KiB and >= 0 B"
+        );
     }
 
     #[test]

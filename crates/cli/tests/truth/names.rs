@@ -29,11 +29,15 @@ macro_rules! dynamic_and_static {
             fn ptrace_static() {
                 with(Mechanism::Ptrace, |it| super::$check(it, "names.static"));
             }
+            #[test]
+            fn preload() {
+                with(Mechanism::Preload, |it| super::$check(it, "names"));
+            }
         }
     )* };
 }
 
-dynamic_and_static!(removed, renamed, truncated);
+dynamic_and_static!(removed, renamed, truncated, crowd);
 
 fn seen(mechanism: Mechanism, name: &str, part: &str) -> Seen {
     let make = |folder: &Path| {
@@ -138,4 +142,45 @@ fn ptrace_says_that_calls_of_32_bit_programs_are_unseen() {
         let notes = seen.report().monitor.notes.join("\n");
         assert!(notes.contains("1 file calls of 32-bit programs"), "{notes}");
     });
+}
+
+fn crowd(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "crowd");
+    for who in ["first", "second", "sub/child"] {
+        for number in 0..50 {
+            let line = seen.of(&format!("{who}-{number}-ten-byte"));
+            assert!(line.flags.removed && line.flags.created, "{line:#?}");
+            assert_eq!((line.processes.len(), line.deleted), (1, Some(true)));
+        }
+    }
+    let pid = |name: &str| seen.of(name).processes[0];
+    assert_eq!(pid("first-0-ten-byte"), pid("second-0-ten-byte"));
+    assert_ne!(pid("first-0-ten-byte"), pid("sub/child-0-ten-byte"));
+    let inner = seen.of("one/inner-ten-byte");
+    assert_eq!((inner.flags.created, inner.flags.removed), (true, false));
+    assert!(seen.of("two/inner-ten-byte").flags.removed);
+    assert_eq!(seen.lines.iter().filter(|it| it.flags.removed).count(), 151);
+}
+
+/// The library's room for names has a bound: what finds none is counted.
+#[test]
+fn preload_says_how_many_names_found_no_room() {
+    let seen = seen(Mechanism::Preload, "names", "lengthy");
+    let report = seen.report();
+    let lost = report.monitor.notes.iter().find_map(|note| {
+        let (count, _) =
+            note.split_once(" removed, renamed or truncated names could not be told")?;
+        count.parse::<u64>().ok()
+    });
+    // Of those that found room two are in a block of 8 KiB each.
+    assert_eq!(lost, Some(3000 - 2 * (8192 / 16)));
+    let cut: Vec<_> = seen.lines.iter().filter(|it| it.flags.truncated).collect();
+    assert!(
+        cut.len() == 1 && cut[0].path.ends_with("x/cut-ten-byte"),
+        "{cut:#?}"
+    );
+    assert_eq!(
+        cut[0].path.len(),
+        seen.folder.as_os_str().len() + 14 * 251 + 13
+    );
 }

@@ -1,8 +1,9 @@
 //! Level io: what went through sockets, against what the workload did by construction.
 
+use crate::files::at_level_io;
 use crate::harness::expect::field;
 use crate::harness::mechanism::Mechanism;
-use crate::harness::run::{Done, Run};
+use crate::harness::run::Done;
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
 use record::socket::SocketLine;
@@ -15,11 +16,15 @@ macro_rules! dynamic_and_static {
             use crate::harness::mechanism::{Mechanism, with};
             #[test]
             fn bpf() {
-                with(Mechanism::Bpf, |_| super::$check("sockets"));
+                with(Mechanism::Bpf, |it| super::$check(it, "sockets"));
             }
             #[test]
             fn bpf_static() {
-                with(Mechanism::Bpf, |_| super::$check("sockets.static"));
+                with(Mechanism::Bpf, |it| super::$check(it, "sockets.static"));
+            }
+            #[test]
+            fn preload() {
+                with(Mechanism::Preload, |it| super::$check(it, "sockets"));
             }
         }
     )* };
@@ -31,8 +36,8 @@ dynamic_and_static!(tcp, tcp6, datagrams, local, far);
 const SKIP: i32 = 77;
 
 /// What was seen of one part of the workload; nothing if it cannot be done here.
-fn watch(name: &str, part: &str) -> Option<(Done, Vec<SocketLine>)> {
-    let run = Run::watched(Mechanism::Bpf, Vec::new()).options(["--level", "io"]);
+fn watch(mechanism: Mechanism, name: &str, part: &str) -> Option<(Seen, Vec<SocketLine>)> {
+    let run = at_level_io(mechanism);
     let folder = run.path("data");
     std::fs::create_dir(&folder).unwrap();
     let done = run.command(words![program(name), folder, part]).finish();
@@ -43,41 +48,62 @@ fn watch(name: &str, part: &str) -> Option<(Done, Vec<SocketLine>)> {
     let text = std::fs::read_to_string(done.path("r.sockets.jsonl")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     let lines = lines.collect();
-    Some((done, lines))
+    Some((Seen { done, mechanism }, lines))
 }
 
-#[track_caller]
-fn exactly(done: &Done, name: &str, truth: u64) {
-    let seen = field(done, name);
-    assert_eq!(seen.whole(), Some(truth), "{name}: {seen:?}");
-    assert!(
-        matches!(seen, Field::Present(it) if it.method == Method::Exact),
-        "{name}: {seen:?}"
-    );
+/// One run, and by what it was watched.
+struct Seen {
+    done: Done,
+    mechanism: Mechanism,
 }
 
-fn tcp(name: &str) {
-    let Some((done, lines)) = watch(name, "tcp") else {
+impl Seen {
+    /// How a total is told of which every part was seen: the library cannot know that it was.
+    fn method(&self, whole: Method) -> Method {
+        match self.mechanism {
+            Mechanism::Preload => Method::LowerBound { upper: None },
+            _ => whole,
+        }
+    }
+
+    #[track_caller]
+    fn exactly(&self, name: &str, truth: u64) {
+        self.told(name, truth, Method::Exact);
+    }
+
+    #[track_caller]
+    fn told(&self, name: &str, truth: u64, whole: Method) {
+        let seen = field(&self.done, name);
+        let Field::Present(value) = seen else {
+            panic!("{name}: {seen:?}");
+        };
+        let told = (seen.whole(), value.method);
+        assert_eq!(told, (Some(truth), self.method(whole)), "{name}");
+    }
+}
+
+fn tcp(mechanism: Mechanism, name: &str) {
+    let Some((seen, lines)) = watch(mechanism, name, "tcp") else {
         skip!("no 127.0.0.1 here");
     };
-    connection(&done, &lines, "inet", "127.0.0.1:");
+    connection(&seen, &lines, "inet", "127.0.0.1:");
 }
 
-fn tcp6(name: &str) {
-    let Some((done, lines)) = watch(name, "tcp6") else {
+fn tcp6(mechanism: Mechanism, name: &str) {
+    let Some((seen, lines)) = watch(mechanism, name, "tcp6") else {
         skip!("no ::1 here");
     };
-    connection(&done, &lines, "inet6", "[::1]:");
+    connection(&seen, &lines, "inet6", "[::1]:");
 }
 
 /// What was peeked at is not received.
 #[track_caller]
-fn connection(done: &Done, lines: &[SocketLine], family: &str, address: &str) {
+fn connection(seen: &Seen, lines: &[SocketLine], family: &str, address: &str) {
     for name in ["network_sent", "network_received"] {
-        exactly(done, name, 20_256 + 777);
+        seen.exactly(name, 20_256 + 777);
     }
     for name in ["network_loopback_sent", "network_loopback_received"] {
-        exactly(done, name, 20_256 + 777);
+        seen.exactly(name, 20_256 + 777);
     }
     let of = |bytes| lines.iter().find(|line| line.counts.bytes_read.0 == bytes);
     let (server, client) = (of(20_256).unwrap(), of(777).unwrap());
@@ -96,29 +122,23 @@ fn connection(done: &Done, lines: &[SocketLine], family: &str, address: &str) {
 }
 
 /// Of a socket that is connected to nobody it is not known where its datagrams went.
-fn datagrams(name: &str) {
-    let Some((done, lines)) = watch(name, "udp") else {
+fn datagrams(mechanism: Mechanism, name: &str) {
+    let Some((seen, lines)) = watch(mechanism, name, "udp") else {
         skip!("no 127.0.0.1 here");
     };
-    exactly(&done, "network_sent", 850);
-    exactly(&done, "network_received", 850);
-    exactly(&done, "network_loopback_received", 850);
-    let sent = field(&done, "network_loopback_sent");
-    let Field::Present(value) = sent else {
-        panic!("{sent:?}");
-    };
-    assert_eq!(
-        (sent.whole(), value.method),
-        (Some(700), Method::LowerBound { upper: Some(850) })
-    );
+    seen.exactly("network_sent", 850);
+    seen.exactly("network_received", 850);
+    seen.exactly("network_loopback_received", 850);
+    let bounds = Method::LowerBound { upper: Some(850) };
+    seen.told("network_loopback_sent", 700, bounds);
     let server = lines.iter().find(|line| line.counts.reads > 0).unwrap();
     assert_eq!((server.counts.reads, server.counts.bytes_read.0), (10, 850));
     assert_eq!(server.protocol.as_deref(), Some("udp"));
 }
 
-fn local(name: &str) {
-    let (done, lines) = watch(name, "local").expect("unix sockets");
-    exactly(&done, "network_sent", 0);
+fn local(mechanism: Mechanism, name: &str) {
+    let (seen, lines) = watch(mechanism, name, "local").expect("unix sockets");
+    seen.exactly("network_sent", 0);
     let named = lines.iter().filter(|line| line.counts.bytes_read.0 == 500);
     let [server] = named.collect::<Vec<_>>()[..] else {
         panic!("{lines:#?}");
@@ -129,14 +149,38 @@ fn local(name: &str) {
 }
 
 /// What goes to an address of the machine stays there, whichever interface has it.
-fn far(name: &str) {
-    let Some((done, lines)) = watch(name, "far") else {
+fn far(mechanism: Mechanism, name: &str) {
+    let Some((seen, lines)) = watch(mechanism, name, "far") else {
         skip!("no network of its own here");
     };
-    exactly(&done, "network_sent", 1100);
-    exactly(&done, "network_loopback_sent", 100);
-    exactly(&done, "network_received", 0);
+    seen.exactly("network_sent", 1100);
+    seen.exactly("network_loopback_sent", 100);
+    seen.exactly("network_received", 0);
     let gone = lines.iter().find(|line| line.counts.writes == 4).unwrap();
     assert_eq!(gone.peer.as_deref(), Some("192.0.2.2:9"));
     assert_eq!(gone.loopback, Some(false));
+}
+
+/// A connection is looked at once more before it ends, whichever way.
+#[test]
+fn preload_tells_connections_as_they_were_at_their_end() {
+    let Some((seen, lines)) = watch(Mechanism::Preload, "sockets", "ending") else {
+        skip!("no 127.0.0.1 here");
+    };
+    let truth = std::fs::read_to_string(seen.done.path("data/connections")).unwrap();
+    let truth = truth.lines().map(|line| line.split_once(' ').unwrap());
+    let mut ends = 0;
+    for (inode, rtt_us) in truth {
+        let is_it = |line: &&SocketLine| line.inode.to_string() == inode;
+        let line = lines.iter().find(is_it).unwrap();
+        assert_eq!((line.counts.reads, line.counts.writes), (200, 200));
+        let rtt_us = rtt_us.parse::<u64>().unwrap();
+        assert_eq!(
+            line.tcp_rtt_ns.map(|rtt| rtt.0),
+            Some(rtt_us * 1000),
+            "{line:#?}"
+        );
+        ends += 1;
+    }
+    assert_eq!(ends, 4);
 }

@@ -1,6 +1,7 @@
 /* names DIR PART: one part of what a program can do to names, in DIR.
  * Truth: by construction, see the part. */
 #include "truth.h"
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 
@@ -46,6 +47,57 @@ static void removed(int folder) {
     int fd = make("f-ten-byte");
     check("remove", remove("f-ten-byte"));
     close(fd);
+}
+
+static void make_and_remove(const char *who) {
+    char name[32];
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof name, "%s-%d-ten-byte", who, i);
+        close(make(name));
+        check("unlink", unlink(name));
+    }
+}
+
+static void *worker(void *who) {
+    make_and_remove(who);
+    return NULL;
+}
+
+/* 50 files are made and removed in the folder by each of two threads, and by a child in sub, which
+ * is its working directory; inner is made in one, which is then called two, and removed there. */
+static void crowd(void) {
+    pthread_t threads[2];
+    char *names[] = {"first", "second"};
+    check("mkdir", mkdir("sub", 0755));
+    check("mkdir", mkdir("one", 0755));
+    close(make("one/inner-ten-byte"));
+    int one = open("one", O_RDONLY | O_DIRECTORY);
+    check("rename", rename("one", "two"));
+    check("unlinkat", unlinkat(one, "inner-ten-byte", 0));
+    for (int i = 0; i < 2; i++)
+        check("pthread_create", pthread_create(&threads[i], NULL, worker, names[i]));
+    pid_t child = fork();
+    if (child == 0) {
+        check("chdir", chdir("sub"));
+        make_and_remove("child");
+        _exit(0);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    check("waitpid", waitpid(child, NULL, 0) - child);
+}
+
+/* A file below 14 folders of 250 letters is cut 3000 times by its name. */
+static void lengthy(void) {
+    char folder[251] = {0};
+    memset(folder, 'x', 250);
+    for (int i = 0; i < 14; i++) {
+        check("mkdir", mkdir(folder, 0755));
+        check("chdir", chdir(folder));
+    }
+    close(make("cut-ten-byte"));
+    for (int i = 0; i < 3000; i++)
+        check("truncate", truncate("cut-ten-byte", i));
 }
 
 /* first is written, renamed to second and that to sub/third; x and y change places; no is no
@@ -140,6 +192,10 @@ int main(int argc, char **argv) {
         within();
     else if (strcmp(part, "compat") == 0)
         compat();
+    else if (strcmp(part, "crowd") == 0)
+        crowd();
+    else if (strcmp(part, "lengthy") == 0)
+        lengthy();
     else
         die("no such part");
     return 0;

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
@@ -174,11 +175,57 @@ static void far(void) {
     done("send", send(own, block, 100, 0), 100);
 }
 
+/* One byte to the server and back, 200 times; then what this end knows of the connection is put
+ * down, and it ends in one of four ways. */
+static void ask(int way, struct sockaddr_storage *address, socklen_t length, int file) {
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    struct tcp_info info;
+    socklen_t bytes = sizeof info;
+    struct stat status;
+    if (connect(client, (void *)address, length) != 0 || fstat(client, &status) != 0)
+        die("connect");
+    for (int i = 0; i < 200; i++) {
+        done("write", write(client, block, 1), 1);
+        done("read", read(client, block, 1), 1);
+    }
+    if (getsockopt(client, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0)
+        die("TCP_INFO");
+    dprintf(file, "%lu %u\n", (unsigned long)status.st_ino, info.tcpi_rtt);
+    if (way == 0)
+        close(client);
+    if (way == 1)
+        exit(0);
+    if (way == 2)
+        _exit(0);
+    shutdown(client, SHUT_RDWR);
+    raise(SIGKILL);
+}
+
+/* Four clients, one after another, end their connection by close, exit, _exit and shutdown. */
+static void ending(void) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    int server = bound(AF_INET, SOCK_STREAM, &address, &length);
+    int file = open("connections", O_WRONLY | O_CREAT | O_APPEND, 0644);
+    listen(server, 1);
+    for (int way = 0; way < 4; way++) {
+        pid_t child = fork();
+        if (child == 0)
+            ask(way, &address, length, file);
+        int fd = accept(server, NULL, NULL);
+        while (read(fd, block, 1) == 1)
+            done("write", write(fd, block, 1), 1);
+        close(fd);
+        waitpid(child, NULL, 0);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } parts[] = {
     {"tcp", tcp}, {"tcp6", tcp6}, {"udp", udp}, {"local", local}, {"far", far},
+    {"ending", ending},
 };
 
 int main(int argc, char **argv) {

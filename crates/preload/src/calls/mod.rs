@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 mod close;
 mod exec;
 mod list;
+mod name;
 mod open;
 mod other;
 mod socket;

@@ -5,6 +5,7 @@ use crate::arch::{NR_LSEEK, NR_MMAP, NR_PRCTL};
 use crate::count::begun;
 use crate::descriptor::{mapped, sought};
 use crate::environment;
+use crate::names;
 use crate::state;
 
 const MAP_ANONYMOUS: i32 = 0x20;
@@ -32,6 +33,7 @@ wrap! {
     fn chroot(path: *const u8) -> i32 => |next| {
         let result = next();
         if result == 0 {
+            names::lose_root();
             environment::leave_if_out_of_reach();
         }
         result

@@ -49,7 +49,6 @@ impl Nature {
 }
 
 /// Whether a file of this mode is a socket.
-#[cfg(feature = "bpf")]
 pub(super) const fn is_socket(mode: u32) -> bool {
     mode & FORMAT == SOCKET
 }

@@ -32,6 +32,12 @@ pub(super) const fn split(device: u64) -> (u32, u32) {
     (major as u32, minor as u32)
 }
 
+/// A device number as it is written: major and minor.
+pub(super) fn number(device: &str) -> Option<(u32, u32)> {
+    let (major, minor) = device.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// The folders of one task's files, each told once.
 #[derive(Debug)]
 pub(super) struct Paths {
@@ -122,10 +128,6 @@ impl Paths {
 
 /// The devices of the file systems that the kernel makes up, as they are mounted here.
 fn kernels() -> BTreeSet<(u32, u32)> {
-    let number = |device: &str| {
-        let (major, minor) = device.split_once(':')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    };
     // Without /proc they are files like others.
     proc_pid_mountinfo::read(&Root::default(), None)
         .unwrap_or_default()

@@ -10,6 +10,8 @@ use record::value::Absent;
 
 mod decode;
 mod files;
+mod names;
+mod socket;
 mod table;
 
 pub use files::{Files, Seen};

@@ -1,6 +1,8 @@
 //! Rows of the table as records.
 
+use super::socket;
 use super::table::{Table, half, word};
+use crate::interpose::kind::is_socket;
 use preload::layout::{
     CLASSES, Classes, PATH_BYTES, PATH_MAX, Row, SIZE_WRITES, SIZES, flag, slot,
 };
@@ -14,6 +16,7 @@ pub(super) struct Raw {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) special: u64,
+    pub(super) mount: u32,
     pub(super) mode: u32,
     pub(super) path: Vec<u8>,
     pub(super) cut: bool,
@@ -31,6 +34,7 @@ pub(super) struct Raw {
     pub(super) flags: FileFlags,
     pub(super) sizes: Vec<SizeCount>,
     pub(super) classes: Option<Box<SizeClasses>>,
+    pub(super) socket: Option<socket::Raw>,
 }
 
 /// The row in these bytes of a slot; none if there is none.
@@ -43,7 +47,8 @@ pub(super) fn row(table: &Table, bytes: &[u8]) -> Option<Raw> {
     let mut row = Raw {
         device: at(offset_of!(Row, device)),
         inode: at(offset_of!(Row, inode)),
-        special: at(offset_of!(Row, special)),
+        special: half(bytes, offset_of!(Row, special)).into(),
+        mount: half(bytes, offset_of!(Row, mount)),
         mode: half(bytes, offset_of!(Row, mode)),
         cut: flags & flag::CUT != 0,
         unlinked: flags & flag::UNLINKED != 0,
@@ -72,7 +77,12 @@ pub(super) fn row(table: &Table, bytes: &[u8]) -> Option<Raw> {
     }
     row.size_is_old = row.counts.writes != at(offset_of!(Row, size_writes));
     row.classes = classes(table, half(bytes, offset_of!(Row, classes)));
-    row.read_path(table, bytes);
+    if is_socket(row.mode) {
+        let told = bytes.get(offset_of!(Row, path)..).unwrap_or_default();
+        row.socket = socket::socket(row.inode, told);
+    } else {
+        row.read_path(table, bytes);
+    }
     Some(row)
 }
 

@@ -2,13 +2,19 @@
 
 use super::NAME;
 use super::decode::{self, Raw};
+use super::names;
+use super::socket;
 use super::table::{Heading, Table};
 use crate::error::Error;
 use crate::interpose::FileEvent;
-use crate::interpose::paths::{Paths, split};
+use crate::interpose::paths::{Paths, number, split};
+use crate::query::proc_pid_mountinfo::{self, Mount};
+use crate::root::Root;
 use preload::layout::SLOT_BYTES;
 use record::file::{FileCounts, FileId, FileKind, FileRest, FileUse};
+use record::name::{Name, NamePath};
 use record::unit::{Bytes, Nanos};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,6 +26,8 @@ use sys::clock::{self, Clock};
 const CHUNKS_MANY: u32 = 256;
 /// How often, at most.
 const LOOK_PERIOD: Nanos = Nanos::from_millis(50);
+/// Sockets of which it is remembered when they were last looked at.
+const SOCKETS_MAX: usize = 1 << 16;
 
 /// The files of one task.
 #[derive(Debug)]
@@ -28,6 +36,12 @@ pub struct Files {
     /// Whether the time of calls is taken.
     times: bool,
     paths: Paths,
+    /// Changes of names that were not put down to the end.
+    names_lost: u64,
+    /// When a socket was last looked at, of what is told so far.
+    looked: BTreeMap<u64, u64>,
+    /// Devices by mount: overlayfs and btrfs give other numbers to their files.
+    mounts: BTreeMap<u32, (u32, u32)>,
     looked_at: Nanos,
     seen: Seen,
 }
@@ -63,6 +77,9 @@ impl Files {
             table: Table::create(run, times).map_err(broken)?,
             times,
             paths: Paths::new(),
+            names_lost: 0,
+            looked: BTreeMap::new(),
+            mounts: BTreeMap::new(),
             looked_at: Nanos(0),
             seen: Seen::default(),
         })
@@ -86,6 +103,7 @@ impl Files {
             return Ok(());
         }
         self.looked_at = now;
+        self.mounts = mounts();
         for chunk in 0..heading.chunks {
             let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? else {
                 continue;
@@ -104,6 +122,7 @@ impl Files {
     /// The kernel's.
     pub fn finish(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
         let heading = self.table.heading().map_err(unread)?;
+        self.mounts = mounts();
         for chunk in 0..heading.chunks {
             if let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? {
                 self.take(chunk, pid, used, take)?;
@@ -159,7 +178,9 @@ impl Files {
             compat_calls: 0,
             libaio_calls: 0,
             page_cache: None,
-            names_lost: 0,
+            names_lost: self
+                .names_lost
+                .saturating_add(self.table.names_lost().unwrap_or_default()),
         }
     }
 
@@ -171,19 +192,41 @@ impl Files {
         take: &mut dyn FnMut(FileEvent),
     ) -> Result<(), Error> {
         let slots = self.table.slots(chunk, used).map_err(unread)?;
-        let rows: Vec<Raw> = slots
-            .chunks_exact(SLOT_BYTES)
-            .skip(1)
-            .filter_map(|slot| decode::row(&self.table, slot))
-            .collect();
-        for row in rows {
-            self.tell(row, pid, take);
+        let mut rest = slots.get(SLOT_BYTES..).unwrap_or_default();
+        while let Some(slot) = rest.get(..SLOT_BYTES) {
+            let mut taken = 1;
+            if let Some(block) = names::block(rest) {
+                taken = block.slots;
+                self.names_lost = self.names_lost.saturating_add(block.lost);
+                for name in block.names {
+                    self.tell_name(name, pid, take);
+                }
+            } else if let Some(row) = decode::row(&self.table, slot) {
+                self.tell(row, pid, take);
+            }
+            rest = rest.get(taken * SLOT_BYTES..).unwrap_or_default();
         }
         Ok(())
     }
 
+    fn tell_name(&mut self, name: names::Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
+        let Some(folder) = self.paths.folder(b"/", take) else {
+            self.names_lost = self.names_lost.saturating_add(1);
+            return;
+        };
+        let path = |text: Vec<u8>| NamePath { folder, text };
+        take(FileEvent::Name(Name {
+            change: name.change,
+            pid,
+            at: Nanos(name.at_ns.saturating_add(slept())),
+            path: path(name.path),
+            to: name.to.map(path),
+        }));
+    }
+
     fn tell(&mut self, row: Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
-        let device = split(row.device);
+        let device = self.mounts.get(&row.mount).copied();
+        let device = device.unwrap_or_else(|| split(row.device));
         let special = split(row.special);
         let kind = self.paths.kind(row.mode, device, special, &row.path);
         let socket = kind == FileKind::Socket;
@@ -198,8 +241,7 @@ impl Files {
             &mut self.seen.bytes_written,
             counts.bytes_written.0.saturating_sub(sent),
         );
-        // Slept time is in one clock and not in the other.
-        let offset = clock::boot().saturating_sub(clock::now(Clock::Monotonic));
+        let offset = slept();
         let size_last = size_now(&row, kind).unwrap_or(row.size_last);
         let place = self.paths.place(&row.path, row.cut, kind, take);
         take(FileEvent::Use(Box::new(FileUse {
@@ -219,13 +261,36 @@ impl Files {
             size_last: Bytes(size_last),
             flags: row.flags,
             unlinked: row.unlinked,
-            // Sockets are not asked for their ends.
-            ends: None,
+            ends: row.socket.as_ref().and_then(|it| socket::ends(&it.info)),
             sizes: row.sizes,
             classes: row.classes,
             page_cache: None,
         })));
+        if let Some(socket) = row.socket {
+            self.tell_socket(socket, take);
+        }
     }
+
+    /// Of several processes that have it the one that looked last is told last.
+    fn tell_socket(&mut self, socket: socket::Raw, take: &mut dyn FnMut(FileEvent)) {
+        let socket::Raw { info, looked_ns } = socket;
+        if self
+            .looked
+            .get(&info.inode)
+            .is_some_and(|at| *at > looked_ns)
+        {
+            return;
+        }
+        if self.looked.len() < SOCKETS_MAX {
+            self.looked.insert(info.inode, looked_ns);
+        }
+        take(FileEvent::Socket(info));
+    }
+}
+
+/// How long the machine has slept: that is in one clock and not in the other.
+fn slept() -> u64 {
+    clock::boot().saturating_sub(clock::now(Clock::Monotonic))
 }
 
 /// The size of a file that was written and never closed, by its path, if it is still that file.
@@ -236,6 +301,14 @@ fn size_now(row: &Raw, kind: FileKind) -> Option<u64> {
     let found = std::fs::metadata(OsStr::from_bytes(&row.path)).ok()?;
     let same = found.st_ino() == row.inode && found.st_dev() == row.device;
     same.then_some(found.len())
+}
+
+/// The devices of the file systems that are mounted here, by mount.
+fn mounts() -> BTreeMap<u32, (u32, u32)> {
+    // Without /proc files have the numbers that they show.
+    let mounts = proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
+    let by_id = |mount: &Mount| Some((u32::try_from(mount.id).ok()?, number(&mount.device)?));
+    mounts.iter().filter_map(by_id).collect()
 }
 
 fn add(sum: &mut Bytes, more: u64) {
@@ -326,6 +399,27 @@ mod tests {
         assert_eq!(files.seen().bytes_read.0, 3 * 4096);
     }
 
+    /// overlayfs and btrfs show other numbers than those of their mounts.
+    #[test]
+    fn the_device_of_a_file_is_that_of_its_mount() {
+        let Some((id, device)) = mounts().into_iter().next() else {
+            println!("skipped: no mounts here");
+            return;
+        };
+        let mut files = Files::create(false).unwrap();
+        begin_chunk(&files, 0, 7, 4);
+        for (place, mount) in [(1, id), (2, u32::MAX), (3, 0)] {
+            let row = chunk_at(0) + place * SLOT_BYTES as u64;
+            let small = |at: usize, value: u32| put(&files, row + at as u64, &value.to_ne_bytes());
+            small(offset_of!(Row, device), 0xfe09);
+            small(offset_of!(Row, mount), mount);
+            small(offset_of!(Row, mode), 0o100_644);
+            small(offset_of!(Row, state), slot::ROW);
+        }
+        let devices: Vec<_> = uses(&mut files).iter().map(|it| it.file.device).collect();
+        assert_eq!(devices, [device, (254, 9), (254, 9)]);
+    }
+
     /// The task may write anything there: the monitor reads on.
     #[test]
     fn nonsense_in_the_table_is_read_without_harm() {
@@ -351,6 +445,7 @@ mod tests {
             for chunk in 0..4 {
                 let row = chunk_at(chunk) + SLOT_BYTES as u64 + offset_of!(Row, state) as u64;
                 put(&files, row, &slot::ROW.to_ne_bytes());
+                put(&files, row + SLOT_BYTES as u64, &slot::NAMES.to_ne_bytes());
             }
             files.read(&mut |_| ()).unwrap();
             let found = uses(&mut files).len();

@@ -22,6 +22,12 @@ pub(super) fn half(bytes: &[u8], at: usize) -> u32 {
     part.try_into().map(u32::from_ne_bytes).unwrap_or_default()
 }
 
+/// A number of two bytes.
+pub(super) fn quarter(bytes: &[u8], at: usize) -> u16 {
+    let part = bytes.get(at..at.saturating_add(2)).unwrap_or_default();
+    part.try_into().map(u16::from_ne_bytes).unwrap_or_default()
+}
+
 /// The library's file with its table.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -87,6 +93,11 @@ impl Table {
         let bytes = self.header()?;
         let start = offset_of!(Header, others);
         Ok(std::array::from_fn(|i| word(&bytes, start + 8 * i)))
+    }
+
+    /// Changes of names that the library could not put down.
+    pub(super) fn names_lost(&self) -> io::Result<u64> {
+        Ok(word(&self.header()?, offset_of!(Header, names_lost)))
     }
 
     /// How many chunks are in use, by these numbers.
