@@ -112,6 +112,8 @@ pub struct ProcessSample {
 pub struct GroupSample {
     /// Anonymous + shared memory: what must be provided.
     pub unreclaimable: Option<Bytes>,
+    /// Of it what is shared memory, whether anybody maps it or not.
+    pub shared: Option<Bytes>,
     /// Charged now, page cache included.
     pub current: Option<Bytes>,
     /// Highest charge so far, page cache included (`memory.peak`, `max_usage_in_bytes`).

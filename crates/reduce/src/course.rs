@@ -199,9 +199,13 @@ impl Tree {
             life.held.is_more();
         }
         self.bequeath(&life);
-        self.growth.end(at, &mut life.held, own, rss, inherited);
+        if is_root && own.is_none() && rss.is_none() {
+            self.growth.end_root(at, &mut life.held, inherited);
+        } else {
+            self.growth.end(at, &mut life.held, own, rss, inherited);
+        }
         self.mourn(life.pid, life.start);
-        self.peaks.process(&life, at);
+        self.peaks.process(&life, at, self.settings.own_shared);
         if self.awaits_cpu(&life) {
             self.leave(life);
         } else {

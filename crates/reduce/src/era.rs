@@ -45,11 +45,23 @@ pub(crate) struct Price {
     pub(crate) huge: u64,
     /// More for each process: huge pages that are counted and not resident yet.
     pub(crate) apiece: u64,
+    /// Faults more that no total may have.
+    pub(crate) before: u64,
 }
 
 impl Price {
+    /// Where all faults were told: the huge pages that were counted before they were there have
+    /// been added to each process.
+    pub(crate) const fn of_huge_pages(self) -> Self {
+        Self {
+            apiece: 0,
+            before: 0,
+            ..self
+        }
+    }
+
     fn of(self, unread: Unread) -> u64 {
-        let faults = unread.faults.saturating_add(FAULTS_BEFORE);
+        let faults = unread.faults.saturating_add(self.before);
         let huge = unread.huge.saturating_mul(self.huge);
         faults.saturating_mul(self.fault).saturating_add(huge)
     }
@@ -109,15 +121,24 @@ impl Sweep {
     }
 
     /// A look that began at `from` and ended at `until` found all who were dead by `from`, and
-    /// nobody who ended later and was known to live: unread of them was `unread`.
-    pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, unread: Unread, price: Price) {
+    /// nobody who ended later and was known to live: unread of them was `unread`. `settle` settles
+    /// in the eras who of the dead is not settled yet; it is told whether they begin only now.
+    pub(crate) fn cut(
+        &mut self,
+        (from, until): (Nanos, Nanos),
+        unread: Unread,
+        price: Price,
+        settle: impl FnOnce(&mut Ceiling, bool),
+    ) {
         let known = self.eras.take().filter(|eras| eras.fault == price.fault);
+        let new = known.is_none();
         let mut eras = known.unwrap_or_else(|| Eras {
             ceiling: self.whole.clone(),
             base: Unread::default(),
             mark: None,
             fault: price.fault,
         });
+        settle(&mut eras.ceiling, new);
         if let Some(mark) = eras.mark {
             eras.base = mark.unread;
         }
@@ -131,24 +152,34 @@ impl Sweep {
         self.eras = Some(eras);
     }
 
-    /// The bound, if all that is unread is `unread`, and at most `largest` was held by one process.
-    /// `over`: everybody's end was told by now.
+    /// The sweep over the task as a whole.
+    pub(crate) const fn whole(&mut self) -> &mut Ceiling {
+        &mut self.whole
+    }
+
+    /// The bound, if all that is unread is `unread`, of which the sweep over the whole lacks only
+    /// `of_whole`, and at most `largest` was held by one process. `over`: everybody's end was told
+    /// by now.
     pub(crate) fn bound(
         &self,
-        unread: Unread,
-        price: Price,
+        of_whole: (Unread, Price),
+        (unread, price): (Unread, Price),
         largest: Option<u64>,
         over: bool,
     ) -> Option<u64> {
-        let within = |ceiling: &Ceiling, unread| {
+        let within = |ceiling: &Ceiling, unread, price: Price| {
             ceiling.bound_within(price.of(unread), price.apiece, largest)
         };
-        let whole = within(&self.whole, unread);
+        let whole = within(&self.whole, of_whole.0, of_whole.1);
         let eras = self.eras.as_ref();
         let eras = eras.filter(|eras| eras.fault == price.fault);
         let eras = eras.and_then(|eras| {
             let base = eras.mark.filter(|_| over).map(|mark| mark.unread);
-            within(&eras.ceiling, unread.beyond(base.unwrap_or(eras.base)))
+            within(
+                &eras.ceiling,
+                unread.beyond(base.unwrap_or(eras.base)),
+                price,
+            )
         });
         whole.into_iter().chain(eras).min()
     }

@@ -11,6 +11,9 @@ use crate::era::{FAULTS_BEFORE, Price, Sweep, Unread};
 use crate::held::{Before, Held};
 use record::sample::{Counters, Memory, PageSizes};
 use record::unit::Nanos;
+use whole::LastOfRoot;
+
+pub(crate) mod whole;
 
 /// Pages that one fault maps of what is in memory already (`fault_around_bytes`, 64 KiB).
 const PAGES_AROUND: u64 = 16;
@@ -33,6 +36,10 @@ pub(crate) struct Growth {
     /// A process ended, or changed its program, unread since they were told: those made by then of
     /// which it may have had none.
     unread: Option<u64>,
+    /// Somebody may have got pages at faults that nobody read: else it can only be huge ones.
+    faults_unread: bool,
+    /// The main process, where its end told nothing of it.
+    root: Option<LastOfRoot>,
     /// What a process inherited could not be told.
     lost: bool,
     /// Shared memory was seen in a process, more than this much.
@@ -57,6 +64,8 @@ impl Growth {
             huge_before: 0,
             huge_unread: 0,
             unread: None,
+            faults_unread: false,
+            root: None,
             lost: false,
             shared: false,
             seen: 0,
@@ -154,6 +163,7 @@ impl Growth {
     fn part(&mut self, at: Nanos, held: &mut Held, own: u64) {
         let base = held.base(0);
         self.unread_since(held.huge);
+        self.faults_unread = true;
         if at > held.settled {
             self.sweep.each(|ceiling| {
                 ceiling.open(at);
@@ -186,6 +196,7 @@ impl Growth {
         });
         if most.is_none() {
             self.unread_since(before.huge);
+            self.faults_unread = true;
         }
     }
 
@@ -231,6 +242,7 @@ impl Growth {
             .zip(own)
             .map_or(0, |(all, own)| all.saturating_sub(own));
         self.settle_before(held, Some(faults));
+        self.faults_unread |= held.more;
         self.sweep.each(|ceiling| {
             ceiling.open(at);
             ceiling.settle_between(held.settled, at, most, !held.more);
@@ -286,6 +298,7 @@ impl Growth {
                 self.sweep
                     .each(|ceiling| ceiling.settle_above(held.settled, grown.unwrap_or(0)));
                 self.unread_since(held.huge);
+                self.faults_unread = true;
             }
             (_, Some(mark)) if held.more => {
                 self.sweep
@@ -322,6 +335,7 @@ impl Growth {
         self.sweep
             .each(|ceiling| ceiling.settle_above(held.settled, base));
         self.unread_since(held.huge);
+        self.faults_unread = true;
     }
 
     fn unread_since(&mut self, made: u64) {
@@ -336,9 +350,16 @@ impl Growth {
 
     /// So much is unread of the dead: see [`Sweep::cut`].
     pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, unread: Unread) {
-        if let Some(price) = self.price() {
-            self.sweep.cut(from, until, unread, price);
-        }
+        let Some(price) = self.price() else {
+            return;
+        };
+        let looked = self.root.as_mut().map(|root| root.look());
+        self.sweep
+            .cut((from, until), unread, price, |ceiling, new| {
+                if let Some((root, _)) = looked.filter(|(_, again)| new || !again) {
+                    root.settle(ceiling, None);
+                }
+            });
     }
 
     /// What nobody saw of those who had `faults`, of which `read` were read.
@@ -356,6 +377,7 @@ impl Growth {
             fault: self.bytes_a_fault(sizes),
             huge,
             apiece: self.in_the_making().saturating_mul(huge),
+            before: FAULTS_BEFORE,
         })
     }
 
@@ -440,29 +462,6 @@ impl Growth {
             .saturating_add(FAULTS_BEFORE)
             .saturating_mul(self.bytes_a_fault(sizes));
         Some(pages.saturating_add(huge))
-    }
-
-    /// The bound, if `living`, with what they inherited, are still to be settled, the task had
-    /// `faults` in all, and no process ever was larger than `largest`. `over`: the task has ended.
-    pub(crate) fn bound<'a>(
-        &self,
-        living: impl Iterator<Item = (&'a Held, Option<u64>)>,
-        faults: u64,
-        largest: Option<u64>,
-        over: bool,
-    ) -> Option<u64> {
-        let price = self.price().filter(|_| !self.lost)?;
-        let (mut sweep, mut read) = (self.sweep.clone(), self.read);
-        for (held, inherited) in living {
-            let base = held.base(inherited?);
-            if let Some(before) = held.before {
-                let (from, until) = (before.from, before.until);
-                sweep.each(|ceiling| ceiling.settle_between(from, until, before.own, false));
-            }
-            sweep.each(|ceiling| ceiling.settle_above(held.settled, base));
-            read = read.saturating_add(held.faults);
-        }
-        sweep.bound(self.unread(faults, read), price, largest, over)
     }
 }
 

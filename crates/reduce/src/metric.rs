@@ -110,8 +110,8 @@ pub const METRICS: &[Metric] = &[
     gauge(
         "memory_peak",
         Bytes,
-        "cgroup anon + shmem; smaps_rollup Pss; hiwater_rss",
-        PEAK,
+        "cgroup anon + shmem; smaps_rollup Pss; rss of each process; page faults; hiwater_rss",
+        "exact, lower_bound with upper, sampled, upper_bound",
         "Memory that must be provided: each page once, reclaimable page cache left out.",
     ),
     gauge(

@@ -3,7 +3,7 @@
 use crate::counters;
 use crate::life::{Life, Mix};
 use record::sample::{Counters, Memory, ProcessSample};
-use record::unit::Nanos;
+use record::unit::{Bytes, Nanos};
 use std::sync::Arc;
 
 /// The highest value of something and when it was reached.
@@ -165,6 +165,8 @@ pub(crate) struct Peaks {
     pub(crate) images: Peak,
     /// Unreclaimable memory of the group.
     pub(crate) group: Peak,
+    /// Most shared memory of the group, whether anybody mapped it or not.
+    pub(crate) group_shared: u64,
     /// Highest charge of the group.
     pub(crate) charge: Peak,
     /// Anonymous + shared memory of one process.
@@ -198,8 +200,9 @@ impl Peaks {
         self.images.raise(images, pass.at);
     }
 
-    /// Takes what is known of one process at `at` into account.
-    pub(crate) fn process(&mut self, life: &Life, at: Nanos) {
+    /// Takes what is known of one process at `at` into account; so much of its shared memory may be
+    /// the monitor's (`own_shared`).
+    pub(crate) fn process(&mut self, life: &Life, at: Nanos, own_shared: Bytes) {
         let peak = life.rss_peak();
         if self.rss_process.raise(peak, at) {
             self.mix_process = life.mix_seen;
@@ -216,7 +219,8 @@ impl Peaks {
         let ended = life.peaks.anon_at_end.map(|b| b.0);
         let seen = life.last.as_ref().and_then(|last| {
             let anon = last.memory.rss_anon?.0;
-            Some(anon.saturating_add(last.memory.rss_shmem.map_or(0, |b| b.0)))
+            let shared = last.memory.rss_shmem.unwrap_or_default();
+            Some(anon.saturating_add(shared.0.saturating_sub(own_shared.0)))
         });
         self.unreclaimable_process.raise(ended.max(seen), at);
     }

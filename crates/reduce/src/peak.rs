@@ -1,6 +1,6 @@
 //! The peaks of memory: what is proven from below and from above, and what may be said of it.
 
-use crate::growth;
+use crate::growth::{self, whole::All};
 use crate::life::Life;
 use crate::pass::Peak;
 use crate::resident::Known;
@@ -13,8 +13,12 @@ use record::value::{Absent, Field, Method, Number, Value};
 /// Bounds closer than this to each other are one value, for sums of resident sets.
 const RSS_SLACK: u64 = 2 << 20;
 
-/// The same for memory that must be provided.
-const MEMORY_SLACK: u64 = 1 << 20;
+/// Bounds of memory that must be provided are one value within this part of it.
+const MEMORY_PART: u64 = 1000;
+
+/// A resident set less the file pages that were seen in it may be so far from the truth: of file
+/// pages 16 come at once, and each CPU holds back a part of the kernel's counters.
+const ROUGH: u64 = 256 << 10;
 
 /// A value proven from below and perhaps from above.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,6 +30,11 @@ pub(crate) struct Bounds {
     pub(crate) sampled: bool,
     /// Whether the lower one rests on a process that was not seen near its peak.
     pub(crate) inferred: bool,
+    /// Whether the upper one is what page faults brought, which holds no file pages but those that
+    /// came since the last reading.
+    pub(crate) by_faults: bool,
+    /// The highest that was counted page by page at one instant.
+    pub(crate) counted: Peak,
 }
 
 impl Bounds {
@@ -94,21 +103,28 @@ impl<'a> MemoryPeak<'a> {
         };
         let ended = tree.ended_so_far();
         let whole = living_read && tree.knows_tree();
+        let faults_of_root = end.main.and_then(|main| main.faults);
+        let over = end.main.is_some();
         let faults = all(tree, end, growth::faults).filter(|_| living_read);
         let own = faults.filter(|_| whole).and_then(|faults| {
             let living = tree
                 .living
                 .values()
                 .map(|life| (&life.held, tree.inherited(life)));
-            let over = end.main.is_some();
-            tree.growth.bound(living, faults, bound, over)
+            let known = All {
+                faults,
+                faults_of_root,
+                largest: bound,
+                over,
+            };
+            tree.growth.bound(living, &known)
         });
         let held = tree.living.values().map(|life| &life.held);
         let known = Known {
             largest: bound,
-            faults_of_root: end.main.and_then(|main| main.faults),
+            faults_of_root,
             unread: faults.map(|faults| tree.growth.unread_of_all(held, faults)),
-            over: end.main.is_some(),
+            over,
         };
         let living = tree.living.values().filter(unsettled);
         let seen = living.map(|life| &life.resident);
@@ -202,31 +218,55 @@ impl<'a> MemoryPeak<'a> {
     /// Memory that must be provided.
     pub(crate) fn memory(&self) -> Field {
         let bounds = self.memory_bounds();
-        let peaks = &self.tree.peaks;
-        let source = if bounds.lower.is_some() && bounds.lower == peaks.group.value {
-            "cgroup anon + shmem in samples"
-        } else if bounds.lower.is_some() && bounds.lower == peaks.pss.value {
-            "proportional set sizes in samples"
-        } else if bounds.lower.is_some() && bounds.lower == peaks.images.value {
-            "anonymous memory of each program in samples"
-        } else {
-            "largest process, file pages left out"
+        let source = match bounds.lower == bounds.counted.value {
+            true => bounds.lower.map_or("", |lower| self.counter(lower)),
+            false => "largest process, file pages left out",
         };
-        // The kernel charges a group in batches; resident sets hold file pages.
-        let by_charge =
-            self.tree.whole_charge().is_some() && bounds.upper == self.tree.whole_charge();
-        let slack = if by_charge { MEMORY_SLACK } else { 0 };
-        if bounds.lower.is_none()
-            && let Some(upper) = bounds.upper
-        {
-            let (method, source) = match (upper <= slack, by_charge) {
-                (true, _) => (Method::Exact, "the cgroup's own peak"),
-                (false, true) => (Method::UpperBound, "the cgroup's own peak"),
-                (false, false) => (Method::UpperBound, "resident sets, file pages included"),
+        let Some(upper) = bounds.upper else {
+            return self.field("memory_peak", bounds, 0, source);
+        };
+        if bounds.lower.is_none() {
+            let by_charge = self.tree.whole_charge() == Some(upper);
+            let source = match by_charge {
+                true => "the cgroup's own peak",
+                false => "resident sets, file pages included",
             };
-            return self.value("memory_peak", upper, method, source, None);
+            return self.value("memory_peak", upper, Method::UpperBound, source, None);
         }
-        self.field("memory_peak", bounds, slack, source)
+        self.one_of(bounds, upper, source)
+    }
+
+    /// Bounds that are one value are what was counted. Where nobody counted at the peak, it is what
+    /// page faults brought: a resident set less its file pages is rough.
+    fn one_of(&self, bounds: Bounds, upper: u64, source: &str) -> Field {
+        let near = |lower: u64| upper.saturating_sub(lower) <= upper / MEMORY_PART;
+        let counted = bounds.counted.value.filter(|counted| near(*counted));
+        let value = |value, source, at| {
+            let method = Method::Exact;
+            self.value("memory_peak", value, method, source, at)
+        };
+        match counted {
+            Some(counted) => value(counted, self.counter(counted), bounds.counted.at),
+            None if bounds.by_faults && !bounds.inferred && bounds.lower.is_some_and(near) => {
+                value(upper, "page faults and the largest process", bounds.at)
+            }
+            None => self.bounded("memory_peak", bounds, upper, source),
+        }
+    }
+
+    /// Who counted `value`.
+    fn counter(&self, value: u64) -> &'static str {
+        let peaks = &self.tree.peaks;
+        let by = |peak: Peak| peak.value == Some(value);
+        if by(peaks.group) {
+            "cgroup anon + shmem in samples"
+        } else if by(peaks.pss) {
+            "proportional set sizes in samples"
+        } else if by(peaks.unreclaimable_process) {
+            "largest process, file pages left out"
+        } else {
+            "anonymous memory of each program in samples"
+        }
     }
 
     fn memory_bounds(&self) -> Bounds {
@@ -240,6 +280,10 @@ impl<'a> MemoryPeak<'a> {
             // Otherwise a child may be taken for a program of its own.
             bounds.raise(peaks.images, true);
         }
+        bounds.counted = Peak {
+            value: bounds.lower,
+            at: bounds.at,
+        };
         // More than was charged to a group of our own cannot have been new memory: then the file
         // pages are not known well enough.
         // Nor can more than page faults brought.
@@ -248,7 +292,9 @@ impl<'a> MemoryPeak<'a> {
         let ever = self.most.and_then(with_faultless);
         let charge = self.tree.whole_charge();
         let most = charge.into_iter().chain(own_upper).chain(ever).min();
-        let possible = |value: &u64| most.is_none_or(|all| *value <= all);
+        // What was counted is nearer than what is about the same and was not.
+        let beyond = bounds.counted.value.unwrap_or(0).saturating_add(ROUGH);
+        let possible = |value: &u64| *value > beyond && most.is_none_or(|all| *value <= all);
         let mut own = peaks.rss_process_less_file;
         own.value = own.value.filter(possible);
         bounds.raise(own, false);
@@ -264,13 +310,14 @@ impl<'a> MemoryPeak<'a> {
         let lower = bounds.lower;
         let holds = |upper: &u64| Some(*upper) >= lower;
         let charge = charge.filter(holds);
-        let rss = self.rss_bounds().upper.filter(holds);
         bounds.cap(charge);
-        bounds.cap(rss);
-        if charge.is_none() {
-            // What nobody maps is charged to a group.
-            bounds.cap(own_upper.filter(holds));
-        }
+        // What nobody maps is charged to a group.
+        let all = |mapped: u64| mapped.saturating_add(peaks.group_shared);
+        bounds.cap(self.rss_bounds().upper.map(all).filter(holds));
+        let by_faults = own_upper.map(all).filter(holds);
+        bounds.by_faults =
+            by_faults.is_some() && bounds.upper.is_none_or(|old| by_faults <= Some(old));
+        bounds.cap(by_faults);
         bounds
     }
 
@@ -348,13 +395,20 @@ impl<'a> MemoryPeak<'a> {
             {
                 (upper, Method::Exact)
             }
-            Some(upper) if upper <= lower.saturating_add(lower / 4) => {
-                (lower, Method::LowerBound { upper: Some(upper) })
-            }
-            Some(_) if bounds.sampled => (lower, self.period()),
-            Some(upper) => (lower, Method::LowerBound { upper: Some(upper) }),
+            Some(upper) => return self.bounded(metric, bounds, upper, source),
         };
         self.value(metric, value, method, source, bounds.at)
+    }
+
+    /// Bounds that are two values.
+    fn bounded(&self, metric: &str, bounds: Bounds, upper: u64, source: &str) -> Field {
+        let lower = bounds.lower.unwrap_or(0);
+        let near = upper <= lower.saturating_add(lower / 4);
+        let method = match bounds.sampled && !near {
+            true => self.period(),
+            false => Method::LowerBound { upper: Some(upper) },
+        };
+        self.value(metric, lower, method, source, bounds.at)
     }
 
     fn period(&self) -> Method {

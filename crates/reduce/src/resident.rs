@@ -208,7 +208,7 @@ impl Resident {
     /// As [`Sweep::cut`].
     pub(crate) fn cut(&mut self, from: Nanos, until: Nanos, unread: Unread, price: Price) {
         self.by_faults
-            .cut(from, until, self.with_owed(unread), price);
+            .cut((from, until), self.with_owed(unread), price, |_, _| {});
     }
 
     /// The bound, if of `unsettled` nothing more is known.
@@ -237,8 +237,9 @@ impl Resident {
         let by_faults = by_faults.filter(|_| !all.beyond_faults);
         let by_faults = by_faults.and_then(|(unread, price)| {
             let unread = all.with_owed(unread);
+            let unread = (unread, price);
             all.by_faults
-                .bound(unread, price, known.largest, known.over)
+                .bound(unread, unread, known.largest, known.over)
         });
         by_largest.into_iter().chain(by_faults).min()
     }

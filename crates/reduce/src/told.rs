@@ -26,7 +26,7 @@ pub(crate) struct Footprint {
 impl Tree {
     /// The control group of the task at `at`.
     pub fn group(&mut self, at: Nanos, group: &GroupSample) {
-        self.group_memory(at, group.unreclaimable);
+        self.group_memory(at, group);
         self.peaks
             .charge
             .raise(group.peak.max(group.current).map(|b| b.0), at);
@@ -35,8 +35,10 @@ impl Tree {
     }
 
     /// The memory of the control group alone, reclaimable page cache left out.
-    pub fn group_memory(&mut self, at: Nanos, memory: Option<Bytes>) {
-        self.peaks.group.raise(memory.map(|b| b.0), at);
+    pub fn group_memory(&mut self, at: Nanos, group: &GroupSample) {
+        self.peaks.group.raise(group.unreclaimable.map(|b| b.0), at);
+        let shared = group.shared.map_or(0, |b| b.0);
+        self.peaks.group_shared = self.peaks.group_shared.max(shared);
     }
 
     /// Processes of the task went to other control groups: what the task's own one holds is a part.

@@ -198,7 +198,7 @@ impl Tree {
             self.weigh(at, sample, inherited);
         }
         if let Some(life) = self.living.get(&pid) {
-            self.peaks.process(life, at);
+            self.peaks.process(life, at, self.settings.own_shared);
             pass.add(sample, life, borrows);
         }
     }

@@ -5,7 +5,8 @@ mod scene;
 use record::sample::PageSizes;
 use record::unit::Bytes;
 use record::value::Method;
-use reduce::settings::Mechanism::Connector;
+use reduce::era::Faults;
+use reduce::settings::Mechanism::{Connector, Ptrace};
 use reduce::settings::Settings;
 use reduce::tree::Tree;
 use scene::*;
@@ -54,6 +55,74 @@ fn who_was_read_last_at_its_end_gained_a_page_a_fault() {
     // The 20 MiB of files are no memory that must be provided.
     let bound = upper(task, 55, all).unwrap();
     assert_eq!(bound, 280 * MIB + 1000 * PAGE + SLACK);
+}
+
+/// The launcher tells what the main process had at its end: nothing is unread then, also where the
+/// dead were looked at in between.
+#[test]
+fn the_main_process_is_known_by_its_own_faults() {
+    let pages = 280 * MIB / PAGE;
+    for look in [false, true] {
+        let mut task = counted(None);
+        let seen = held(300 * MIB, 280 * MIB, pages);
+        task.sample(ms(50), &[sample(1, 0, seen, seen)]);
+        gone(&mut task, 55, 1);
+        if look {
+            assert_eq!(task.kin().unwrap().dead.len(), 1);
+            let faults = Faults {
+                of_the_dead: pages + 3,
+                ..Faults::default()
+            };
+            task.family(ms(56), ms(56), faults);
+        }
+        let mut end = end(57, Some(chain(held(300 * MIB, 0, pages + 3))));
+        let unknown = task.at_most(&end).unwrap();
+        assert!(unknown >= 280 * MIB + SLACK, "{unknown}");
+        end.main.as_mut().unwrap().faults = Some(pages + 3);
+        assert_eq!(task.at_most(&end), Some(280 * MIB + 3 * PAGE));
+        let usage = task.finish(&end).usage;
+        assert_eq!(whole(&usage, "memory_peak"), 280 * MIB);
+        assert_eq!(method(&usage, "memory_peak"), Method::Exact);
+    }
+}
+
+/// A child whose end is not told keeps what faults may have brought apart from the main process's.
+#[test]
+fn the_faults_of_the_main_process_are_nobody_elses() {
+    let mut task = counted(None);
+    let (shell, child) = (held(2 * MIB, MIB, 300), held(20 * MIB, 10 * MIB, 2600));
+    spawn(&mut task, 5, 1, 2, "fill");
+    let both = [sample(1, 0, shell, shell), sample(2, 5, child, child)];
+    task.sample(ms(50), &both);
+    gone(&mut task, 60, 2);
+    gone(&mut task, 61, 1);
+    let mut end = end(61, Some(chain(held(21 * MIB, 0, 2900 + 500))));
+    end.main.as_mut().unwrap().faults = Some(300 + 400);
+    // The shell had 400 of the 500 pages more, the child the others and the slack.
+    let bound = task.at_most(&end).unwrap();
+    assert_eq!(bound, 11 * MIB + 500 * PAGE + SLACK);
+}
+
+/// What a program maps of files at its end is in the mark of its resident set, and not its own.
+#[test]
+fn what_was_counted_is_told_before_what_is_about_the_same() {
+    let mut task = tree(Ptrace);
+    let sizes = PageSizes {
+        page: Bytes(PAGE),
+        huge: Some(Bytes(HUGE)),
+    };
+    task.paging(sizes, 0);
+    let seen = held(60 * MIB, 59 * MIB, 15_200);
+    task.sample(ms(50), &[sample(1, 0, seen, seen)]);
+    let last = held(
+        101 * MIB + (64 << 10),
+        100 * MIB,
+        15_200 + 41 * MIB / PAGE + 5,
+    );
+    exit(&mut task, 80, 1, last);
+    let usage = task.finish(&end(80, Some(chain(last)))).usage;
+    assert_eq!(whole(&usage, "memory_peak"), 100 * MIB);
+    assert_eq!(method(&usage, "memory_peak"), Method::Exact);
 }
 
 /// A fault on shared memory may map the pages around it; a page or two that the library of level io

@@ -193,8 +193,8 @@ impl Hold {
     /// Reads the memory of the group alone into the reducer, and says it.
     pub(crate) fn glance(&mut self, now: Nanos, tree: &mut Tree) -> Option<Bytes> {
         let memory = self.reader.as_mut()?.read_memory();
-        tree.group_memory(now, memory);
-        memory
+        tree.group_memory(now, &memory);
+        memory.unreclaimable
     }
 
     /// The memory of the group as of the last pass.

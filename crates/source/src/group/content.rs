@@ -90,11 +90,13 @@ pub(crate) fn fold(content: Content, text: &str, sample: &mut GroupSample) {
     let bytes = || text.trim().parse().ok().map(Bytes);
     match content {
         Content::StatV1 => {
-            sample.unreclaimable = sum(value_of(text, "total_rss"), value_of(text, "total_shmem"));
+            sample.shared = value_of(text, "total_shmem").map(Bytes);
+            sample.unreclaimable = sum(value_of(text, "total_rss"), sample.shared);
             sample.swap = value_of(text, "total_swap").map(Bytes);
         }
         Content::StatV2 => {
-            sample.unreclaimable = sum(value_of(text, "anon"), value_of(text, "shmem"));
+            sample.shared = value_of(text, "shmem").map(Bytes);
+            sample.unreclaimable = sum(value_of(text, "anon"), sample.shared);
         }
         Content::Current => sample.current = bytes(),
         Content::Peak => sample.peak = bytes(),
@@ -121,8 +123,8 @@ fn fold_cpu_v2(text: &str, sample: &mut GroupSample) {
     sample.throttled_time = micros("throttled_usec").or(sample.throttled_time);
 }
 
-fn sum(one: Option<u64>, other: Option<u64>) -> Option<Bytes> {
-    Some(Bytes(one?).plus(Bytes(other?)))
+fn sum(one: Option<u64>, other: Option<Bytes>) -> Option<Bytes> {
+    Some(Bytes(one?).plus(other?))
 }
 
 /// The numbers behind `key` on all lines together: a group that did nothing has no lines.

@@ -4,7 +4,7 @@
 use super::container::ContainerGroup;
 use super::content::{CONTAINER_FILES, Content, FILES, GroupFile, fold};
 use record::sample::GroupSample;
-use record::unit::Bytes;
+
 use record::value::Absent;
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -82,9 +82,9 @@ impl GroupReader {
         self.read_some(|_| true)
     }
 
-    /// The memory of the group now, page cache left out, by one call.
-    pub fn read_memory(&mut self) -> Option<Bytes> {
-        self.read_some(Content::tells_memory).unreclaimable
+    /// The memory of the group now, page cache left out, by one call; the other fields are `None`.
+    pub fn read_memory(&mut self) -> GroupSample {
+        self.read_some(Content::tells_memory)
     }
 
     fn read_some(&mut self, wanted: impl Fn(Content) -> bool) -> GroupSample {
@@ -111,7 +111,7 @@ fn reason(error: &io::Error) -> Absent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::unit::Nanos;
+    use record::unit::{Bytes, Nanos};
     use std::path::Path;
 
     fn fixture(name: &str) -> ControlDir {
@@ -129,6 +129,7 @@ mod tests {
         let all = [Controller::Memory, Controller::CpuAcct, Controller::Cpu].map(Some);
         let golden = GroupSample {
             unreclaimable: Some(Bytes(36_425_728 + 10_485_760)),
+            shared: Some(Bytes(10_485_760)),
             current: Some(Bytes(47_415_296)),
             peak: Some(Bytes(56_070_144)),
             swap: Some(Bytes(0)),
@@ -142,13 +143,16 @@ mod tests {
         assert_eq!(read("v1-6.18", &all), golden);
         let dir = fixture("v1-6.18");
         let mut reader = GroupReader::open(all.iter().map(|which| (*which, &dir)));
-        assert_eq!(reader.read_memory(), golden.unreclaimable);
+        let memory = reader.read_memory();
+        assert_eq!(memory.unreclaimable, golden.unreclaimable);
+        assert_eq!((memory.shared, memory.peak), (golden.shared, None));
     }
 
     #[test]
     fn a_v2_group_of_6_12_reads_in_base_units() {
         let golden = GroupSample {
             unreclaimable: Some(Bytes(36_888_576 + 10_485_760)),
+            shared: Some(Bytes(10_485_760)),
             current: Some(Bytes(53_612_544)),
             peak: Some(Bytes(62_001_152)),
             swap: Some(Bytes(0)),
