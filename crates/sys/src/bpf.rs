@@ -38,6 +38,8 @@ mod run;
 #[cfg(feature = "bpf")]
 mod share;
 #[cfg(feature = "bpf")]
+mod stale;
+#[cfg(feature = "bpf")]
 mod state;
 #[cfg(feature = "bpf")]
 mod types;

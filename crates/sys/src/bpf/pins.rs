@@ -3,6 +3,7 @@
 
 use super::load::Program;
 use super::pinned;
+use super::stale::wait_for_links;
 use crate::error::Error;
 use std::fs;
 use std::os::fd::AsFd;
@@ -79,12 +80,19 @@ pub(super) fn pin_programs(folder: &Path, programs: &[Program]) -> Result<(), Er
 /// Attaches the pinned programs of a set anew, and pins what holds them so.
 pub(super) fn attach(folder: &Path, set: Set) -> Result<(), Error> {
     detach(folder, set);
-    for name in set {
-        let path = program(folder, name);
-        if path.exists() {
-            let attached = pinned::attach(pinned::open(&path)?.as_fd())?;
-            pinned::pin(attached.as_fd(), &link(folder, name))?;
-        }
+    let programs = set
+        .iter()
+        .filter(|name| program(folder, name).exists())
+        .map(|name| Ok((*name, pinned::open(&program(folder, name))?)))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let opened: Vec<_> = programs
+        .iter()
+        .map(|(_, program)| program.as_fd())
+        .collect();
+    wait_for_links(&opened)?;
+    for (name, program) in &programs {
+        let attached = pinned::attach(program.as_fd())?;
+        pinned::pin(attached.as_fd(), &link(folder, name))?;
     }
     Ok(())
 }

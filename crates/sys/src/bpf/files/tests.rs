@@ -128,6 +128,31 @@ fn bpf_root_reads_and_writes_are_counted_by_file() {
     assert_eq!(written.sizes, sizes);
 }
 
+/// What is detached is so after a while only: attached anew at once it would count twice.
+#[test]
+fn bpf_root_runs_one_right_after_the_other_count_once() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let place = Place::new("rows");
+    for round in 0..60 {
+        let file = place.file(&round.to_string());
+        let mut run = programs.start_run().unwrap();
+        let mut shell = Gated::new(&format!("echo x >{file}"));
+        let mut files = match run.follow_files(options(1000, false)) {
+            Ok(files) => files,
+            Err(Error::Unavailable(reason)) => return println!("skipped: {reason}"),
+            Err(error) => panic!("{error}"),
+        };
+        run.add(shell.pid()).unwrap();
+        files.refresh();
+        shell.open();
+        shell.finish(&mut [(&mut run, &mut crate::bpf::tests::Seen::default())]);
+        let mut seen = Seen::default();
+        seen.take(&mut files, false);
+        assert_eq!(seen.sum(&file, |row| row.writes), 1, "round {round}");
+    }
+}
+
 #[test]
 fn bpf_root_what_finds_no_place_is_in_the_rest() {
     let _pins = pins_in_use();
