@@ -10,6 +10,8 @@ const RSS: &str = "mm->rss_stat and hiwater_rss; ru_maxrss; /proc/PID/status VmR
 const TREE: &str = "task_newtask and sched_process_exit; proc connector; /proc";
 const WALK: &str = "statx of every file under the measured directories";
 const OPENS: &str = "open, openat, openat2, creat as they return (level io)";
+const SOCKETS: &str =
+    "read, write, send, recv and sendfile families on sockets as they return (level io)";
 const NVML: &str = "NVML accounting; nvidia-smi";
 const TOTAL: &str = "exact, lower_bound";
 const PEAK: &str = "exact, lower_bound with upper, sampled";
@@ -257,28 +259,28 @@ pub const METRICS: &[Metric] = &[
     counter(
         "network_sent",
         Bytes,
-        OPENS,
+        SOCKETS,
         "exact, lower_bound",
         "Payload that was sent through IPv4 and IPv6 sockets, within the machine too.",
     ),
     counter(
         "network_received",
         Bytes,
-        OPENS,
+        SOCKETS,
         "exact, lower_bound",
         "Payload that was received through IPv4 and IPv6 sockets, within the machine too.",
     ),
     counter(
         "network_loopback_sent",
         Bytes,
-        OPENS,
+        SOCKETS,
         "exact, lower_bound with upper",
         "Of `network_sent` what stayed on the machine.",
     ),
     counter(
         "network_loopback_received",
         Bytes,
-        OPENS,
+        SOCKETS,
         "exact, lower_bound with upper",
         "Of `network_received` what stayed on the machine.",
     ),

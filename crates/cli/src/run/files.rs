@@ -10,7 +10,7 @@ use crate::view::amount;
 use anyhow::{Context, Result, bail};
 use preload::judge;
 use record::file::FileKind;
-use record::name::{Name, NamePath};
+use record::name::{Name, NameChange, NamePath};
 use record::report::Usage;
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::Field;
@@ -330,7 +330,16 @@ fn take(table: &mut FileTable, paths: &mut RealPaths, event: FileEvent) {
     match event {
         FileEvent::Pages(pages) => table.pages(&pages),
         FileEvent::Name(name) => {
-            let mut real = |path: &NamePath| table.path_of(path).map(|path| paths.real(path));
+            // This one follows the last component as well.
+            let follows = name.change == NameChange::Truncated;
+            let mut real = |path: &NamePath| {
+                let path = table.path_of(path)?;
+                Some(if follows {
+                    paths.target(path)
+                } else {
+                    paths.real(path)
+                })
+            };
             let (path, to) = (real(&name.path), name.to.as_ref().map(&mut real));
             match (path, to) {
                 (Some(path), to @ (None | Some(Some(_)))) => table.name(&Name {

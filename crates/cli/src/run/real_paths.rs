@@ -3,7 +3,7 @@
 use source::query::proc_pid_mountinfo::{self, Mount};
 use source::root::Root;
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -30,6 +30,23 @@ impl RealPaths {
         folder.join(name).into_os_string().into_vec()
     }
 
+    /// The same, with its last component followed too: what a call means that opens the file.
+    pub(super) fn target(&mut self, path: Vec<u8>) -> Vec<u8> {
+        let real = PathBuf::from(OsString::from_vec(self.real(path)));
+        let linked =
+            !self.is_remote(&real) && real.symlink_metadata().is_ok_and(|it| it.is_symlink());
+        let target = if linked { self.look(&real) } else { real };
+        target.into_os_string().into_vec()
+    }
+
+    /// Whether other machines would have to be asked.
+    fn is_remote(&mut self, path: &Path) -> bool {
+        // Without /proc there are no mounts to be careful with.
+        let read = || proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
+        let mounts = self.mounts.get_or_insert_with(read);
+        proc_pid_mountinfo::mount_of(mounts, path).is_some_and(Mount::is_network)
+    }
+
     fn folder(&mut self, folder: &Path) -> PathBuf {
         if let Some(known) = self.known.get(folder) {
             return known.clone();
@@ -43,14 +60,16 @@ impl RealPaths {
     }
 
     fn look(&mut self, folder: &Path) -> PathBuf {
-        // Without /proc there are no mounts to be careful with.
-        let read = || proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
-        let mounts = self.mounts.get_or_insert_with(read);
-        if proc_pid_mountinfo::mount_of(mounts, folder).is_some_and(Mount::is_network) {
+        if self.is_remote(folder) {
             return folder.to_owned();
         }
         if let Ok(real) = std::fs::canonicalize(folder) {
-            return real;
+            // There it would be we who are meant (`/dev/fd`, `/proc/self`).
+            return if real.starts_with("/proc") {
+                folder.to_owned()
+            } else {
+                real
+            };
         }
         match (folder.parent(), folder.file_name()) {
             (Some(above), Some(name)) => self.folder(above).join(name),
@@ -97,6 +116,23 @@ mod tests {
         assert_eq!(real("link/gone/c"), base.join("real/gone/c"));
         assert_eq!(paths.real(b"/../x".to_vec()), b"/x");
         assert_eq!(paths.real(b"/".to_vec()), b"/");
+        // These are others for us than for the task.
+        assert_eq!(paths.real(b"/proc/self/fd/3".to_vec()), b"/proc/self/fd/3");
+        assert_eq!(paths.real(b"/dev/fd/3".to_vec()), b"/dev/fd/3");
         std::fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn what_opens_a_file_means_the_target_of_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let bytes = |name: &str| base.join(name).into_os_string().into_vec();
+        std::fs::write(base.join("file"), "").unwrap();
+        std::os::unix::fs::symlink("file", base.join("link")).unwrap();
+        let mut paths = RealPaths::default();
+        assert_eq!(paths.target(bytes("link")), bytes("file"));
+        assert_eq!(paths.target(bytes("file")), bytes("file"));
+        assert_eq!(paths.target(bytes("none")), bytes("none"));
+        assert_eq!(paths.real(bytes("link")), bytes("link"));
     }
 }

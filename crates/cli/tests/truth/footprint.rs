@@ -88,7 +88,7 @@ fn files_of_an_overlay_are_counted() {
 #[test]
 fn mounts_are_followed_where_that_is_asked_for() {
     let script = "head -c 4096000 /dev/zero >disk; head -c 9216000 /dev/zero >inner/one; \
-                  echo >inner/two; sleep 0.2; rm inner/one; sleep 0.2";
+                  echo >inner/two; sleep 1; rm inner/one; sleep 0.2";
     let namespace = if is_root() { "-m" } else { "-Urm" };
     let mount = "mkdir inner again && mount -t tmpfs none inner && mount --bind inner again && \
                  mkdir made && mount -t proc none made; test -e again || exit 77; exec \"$@\"";
