@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Longer than a grace period on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(3);
-const STEP: Duration = Duration::from_micros(200);
+/// A look at all links takes some tens of microseconds.
+const STEP: Duration = Duration::from_millis(2);
 /// Links of a node that are looked at; some hundreds are many.
 const LINKS_MAX: usize = 1 << 16;
 
