@@ -203,9 +203,6 @@ pub struct FileFlags {
     pub direct: bool,
     /// It was mapped into memory: what went through the mapping is in no count.
     pub mapped: bool,
-    /// The task removed a file or folder of this name.
-    #[serde(default)]
-    pub removed: bool,
 }
 
 impl FileFlags {
@@ -218,7 +215,6 @@ impl FileFlags {
         self.appended |= other.appended;
         self.direct |= other.direct;
         self.mapped |= other.mapped;
-        self.removed |= other.removed;
     }
 }
 
@@ -291,10 +287,10 @@ pub struct FileLine {
     pub path_cut: bool,
     /// What it is.
     pub kind: FileKind,
-    /// Device of its file system, `MAJOR:MINOR`.
-    pub device: String,
-    /// Its inode number, the last one if the path had several.
-    pub inode: u64,
+    /// Device of its file system, `MAJOR:MINOR`; null if nobody looked.
+    pub device: Option<String>,
+    /// Its inode number, the last one if the path had several; null if nobody looked.
+    pub inode: Option<u64>,
     /// Processes that used it, the first [`PROCESSES_MAX`].
     pub processes: Vec<u32>,
     /// There were more.
@@ -316,6 +312,9 @@ pub struct FileLine {
     /// How it was used.
     #[serde(flatten)]
     pub flags: FileFlags,
+    /// The task removed a file or folder of this name.
+    #[serde(default)]
+    pub removed: bool,
     /// What happened to its pages; null where that is not told.
     #[serde(default)]
     pub page_cache: Option<PageCache>,
@@ -337,6 +336,12 @@ pub struct FileLine {
     /// The file had more use, which is counted among the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+}
+
+/// The bytes of a path in hexadecimal digits, if it is not valid UTF-8.
+pub fn path_hex(path: &[u8]) -> Option<String> {
+    let digits = || path.iter().map(|byte| format!("{byte:02x}")).collect();
+    std::str::from_utf8(path).is_err().then(digits)
 }
 
 /// Most processes that a [`FileLine`] names.

@@ -33,6 +33,24 @@ pub struct Name<P> {
     pub to: Option<P>,
 }
 
+impl<P> Name<P> {
+    /// The same with other paths; nothing if one of them cannot be had.
+    pub fn with_paths<Q>(self, mut other: impl FnMut(P) -> Option<Q>) -> Option<Name<Q>> {
+        let path = other(self.path)?;
+        let to = match self.to {
+            Some(to) => Some(other(to)?),
+            None => None,
+        };
+        Some(Name {
+            change: self.change,
+            pid: self.pid,
+            at: self.at,
+            path,
+            to,
+        })
+    }
+}
+
 /// A path as a call named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePath {

@@ -2,7 +2,7 @@
 
 use record::file::{
     CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, PROCESSES_MAX, PageCache,
-    SizeClass, SizeClasses, SizeCount,
+    SizeClass, SizeClasses, SizeCount, path_hex,
 };
 use record::unit::{Bytes, Nanos};
 use std::cmp::Reverse;
@@ -33,6 +33,7 @@ pub(crate) struct Row {
     pub(crate) classes: Option<Box<SizeClasses>>,
     pub(crate) partial: bool,
     pub(crate) page_cache: Option<PageCache>,
+    pub(crate) removed: bool,
     pub(crate) renamed_from: Option<Vec<u8>>,
     pub(crate) renamed_to: Option<Vec<u8>>,
     /// Nobody looked at its size: it has a name that changed, and no use.
@@ -69,6 +70,7 @@ impl Row {
             classes: None,
             partial: false,
             page_cache: None,
+            removed: false,
             renamed_from: None,
             renamed_to: None,
             only_name: false,
@@ -103,10 +105,16 @@ impl Row {
             page_cache: before
                 .and_then(|row| row.page_cache)
                 .map(|_| PageCache::default()),
+            removed: false,
             renamed_from: None,
             renamed_to: None,
             only_name: true,
         }
+    }
+
+    /// Whether it is known which file it is.
+    const fn is_known(&self) -> bool {
+        self.file.inode != 0
     }
 
     /// Processes changed its name.
@@ -223,20 +231,20 @@ impl Row {
 
     pub(crate) fn line(self, path: &[u8], path_cut: bool, start: Nanos) -> FileLine {
         let sized = self.kind == FileKind::File && !self.only_name;
+        let ((major, minor), known) = (self.file.device, self.is_known());
         let text_of = |path: Vec<u8>| String::from_utf8_lossy(&path).into_owned();
         let sizes_exact = self.classes.is_none();
         let mut classes = self.classes.map_or_else(SizeClasses::default, |it| *it);
         for size in &self.sizes {
             count_class(&mut classes, *size);
         }
-        let text = String::from_utf8_lossy(path);
         FileLine {
-            path_hex: matches!(text, std::borrow::Cow::Owned(_)).then(|| hex(path)),
-            path: text.into_owned(),
+            path_hex: path_hex(path),
+            path: String::from_utf8_lossy(path).into_owned(),
             path_cut,
             kind: self.kind,
-            device: format!("{}:{}", self.file.device.0, self.file.device.1),
-            inode: self.file.inode,
+            device: known.then(|| format!("{major}:{minor}")),
+            inode: known.then_some(self.file.inode),
             processes: self.processes,
             processes_more: self.more_processes,
             counts: self.counts,
@@ -251,6 +259,7 @@ impl Row {
             time_ns: self.time,
             flags: self.flags,
             page_cache: self.page_cache,
+            removed: self.removed,
             renamed_from: self.renamed_from.map(text_of),
             renamed_to: self.renamed_to.map(text_of),
             deleted: self.unlinked.then_some(true),
@@ -289,8 +298,4 @@ fn shown(classes: &SizeClasses) -> Vec<SizeClass> {
             writes,
         })
         .collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -120,7 +120,7 @@ impl Names {
                 rows.insert(path.clone(), (row, false));
             }
             if let Some((row, _)) = rows.get_mut(&path) {
-                row.flags.removed |= changed.removed;
+                row.removed |= changed.removed;
                 row.flags.truncated |= changed.truncated;
                 row.renamed_from = changed.from.map(|from| from.path);
                 row.renamed_to = changed.to.map(|to| to.path);

@@ -274,8 +274,8 @@ fn a_name_that_was_never_opened_is_told_by_the_one_before() {
     assert_eq!(z.renamed_to.as_deref(), Some("/data/b"));
     let a = line(&summary, "/data/a").unwrap();
     assert_eq!(
-        (a.kind, a.inode, a.flags.removed),
-        (FileKind::File, 7, true)
+        (a.kind, a.inode, a.removed),
+        (FileKind::File, Some(7), true)
     );
     assert_eq!((a.size_before_bytes, a.size_after_bytes), (None, None));
     assert_eq!(line(&summary, "/data/d").unwrap().kind, FileKind::Directory);

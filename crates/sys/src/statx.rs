@@ -3,8 +3,8 @@
 use crate::error::{Error, check};
 use std::ffi::CStr;
 
-/// What is asked for.
-const MASK: libc::c_uint = libc::STATX_BASIC_STATS;
+/// What is asked for; older kernels leave out what they do not know.
+const MASK: libc::c_uint = libc::STATX_BASIC_STATS | libc::STATX_MNT_ID;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,6 +13,8 @@ pub struct Status {
     pub mode: u32,
     /// Major and minor number of its file system's device.
     pub device: (u32, u32),
+    /// The number of the mount on which it was found; 0 before Linux 5.8.
+    pub mount: u64,
     /// Major and minor number that it has as a device itself.
     pub special: (u32, u32),
     /// Its inode number.
@@ -48,6 +50,7 @@ fn ask(path: &CStr, flags: libc::c_int) -> Result<Status, Error> {
     Ok(Status {
         mode: u32::from(found.stx_mode),
         device: (found.stx_dev_major, found.stx_dev_minor),
+        mount: found.stx_mnt_id,
         special: (found.stx_rdev_major, found.stx_rdev_minor),
         inode: found.stx_ino,
         size_bytes: found.stx_size,

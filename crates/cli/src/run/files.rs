@@ -10,7 +10,7 @@ use crate::view::amount;
 use anyhow::{Context, Result, bail};
 use preload::judge;
 use record::file::FileKind;
-use record::name::{Name, NameChange, NamePath};
+use record::name::{NameChange, NamePath};
 use record::report::Usage;
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::Field;
@@ -332,24 +332,17 @@ fn take(table: &mut FileTable, paths: &mut RealPaths, event: FileEvent) {
         FileEvent::Name(name) => {
             // This one follows the last component as well.
             let follows = name.change == NameChange::Truncated;
-            let mut real = |path: &NamePath| {
-                let path = table.path_of(path)?;
+            let real = |path: NamePath| {
+                let path = table.path_of(&path)?;
                 Some(if follows {
                     paths.target(path)
                 } else {
                     paths.real(path)
                 })
             };
-            let (path, to) = (real(&name.path), name.to.as_ref().map(&mut real));
-            match (path, to) {
-                (Some(path), to @ (None | Some(Some(_)))) => table.name(&Name {
-                    change: name.change,
-                    pid: name.pid,
-                    at: name.at,
-                    path,
-                    to: to.flatten(),
-                }),
-                _ => table.name_lost(),
+            match name.with_paths(real) {
+                Some(name) => table.name(&name),
+                None => table.name_lost(),
             }
         }
         FileEvent::Folder(folder) => table.folder(folder),
@@ -387,7 +380,7 @@ fn look_at_mounts(summary: &mut FileSummary) {
                 found
             }
         };
-        if mount.is_some_and(|it| it.device == line.device && !it.is_network()) {
+        if mount.is_some_and(|it| line.device.as_ref() == Some(&it.device) && !it.is_network()) {
             let found = std::fs::symlink_metadata(&line.path);
             line.deleted = match found {
                 Ok(_) => Some(false),

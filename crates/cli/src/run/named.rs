@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::person;
 use crate::cmd::named::NamedPath;
 use crate::cmd::run::RunOptions;
+use record::file::path_hex;
 use record::named::{Change, Look, NamedFile};
 use source::stat::{self, Looked, Version};
 use std::collections::HashSet;
@@ -62,7 +63,7 @@ fn files(paths: &[NamedPath], patience: Duration) -> (Vec<NamedFile>, Vec<Option
     let file = |((asked, full), looked): ((&NamedPath, &PathBuf), Looked)| NamedFile {
         name: asked.name.clone(),
         path: full.to_string_lossy().into_owned(),
-        path_hex: full.to_str().is_none().then(|| hex(full)),
+        path_hex: path_hex(full.as_os_str().as_bytes()),
         before: named(looked.look),
         after: None,
         change: None,
@@ -75,11 +76,6 @@ fn files(paths: &[NamedPath], patience: Duration) -> (Vec<NamedFile>, Vec<Option
 fn absolute(path: &Path) -> PathBuf {
     // Without a working directory, or empty, it leads nowhere in either form.
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn hex(path: &Path) -> String {
-    let bytes = path.as_os_str().as_bytes().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The look with the names of its user and group.

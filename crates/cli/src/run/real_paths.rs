@@ -21,8 +21,7 @@ impl RealPaths {
     /// The path without symbolic links in its folders; what is no longer there is taken as it is
     /// written, and so are the folders of other machines, which are not asked.
     pub(super) fn real(&mut self, path: Vec<u8>) -> Vec<u8> {
-        let path = PathBuf::from(OsStr::from_bytes(&path));
-        let written = as_written(&path);
+        let written = as_written(Path::new(OsStr::from_bytes(&path)));
         let (Some(folder), Some(name)) = (written.parent(), written.file_name()) else {
             return written.into_os_string().into_vec();
         };

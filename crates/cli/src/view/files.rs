@@ -150,8 +150,8 @@ mod tests {
             path_hex: None,
             path_cut: false,
             kind: FileKind::File,
-            device: "8:1".to_owned(),
-            inode: 7,
+            device: Some("8:1".to_owned()),
+            inode: Some(7),
             processes: vec![3],
             processes_more: false,
             counts: FileCounts {
@@ -166,6 +166,7 @@ mod tests {
             size_after_bytes: None,
             time_ns: None,
             flags: FileFlags::default(),
+            removed: false,
             page_cache: None,
             renamed_from: None,
             renamed_to: None,

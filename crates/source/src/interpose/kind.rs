@@ -48,6 +48,11 @@ impl Nature {
     }
 }
 
+/// Whether a file of this mode is a regular one.
+pub(super) const fn is_regular(mode: u32) -> bool {
+    mode & FORMAT == REGULAR
+}
+
 /// Whether a file of this mode is a socket.
 pub(super) const fn is_socket(mode: u32) -> bool {
     mode & FORMAT == SOCKET

@@ -2,7 +2,7 @@
 
 use super::FileEvent;
 use crate::interpose::kind::Nature;
-use crate::query::proc_pid_mountinfo;
+use crate::query::proc_pid_mountinfo::{self, Mount};
 use crate::root::Root;
 use record::file::{FileKind, Folder, Place};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ pub(super) const fn split(device: u64) -> (u32, u32) {
 }
 
 /// A device number as it is written: major and minor.
-pub(super) fn number(device: &str) -> Option<(u32, u32)> {
+fn number(device: &str) -> Option<(u32, u32)> {
     let (major, minor) = device.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
@@ -46,6 +46,8 @@ pub(super) struct Paths {
     pub(super) folders_lost: u64,
     /// Devices of file systems that the kernel makes up.
     kernels: BTreeSet<(u32, u32)>,
+    /// Devices by mount: overlayfs and btrfs give other numbers to their files.
+    mounts: BTreeMap<u64, (u32, u32)>,
 }
 
 impl Paths {
@@ -55,7 +57,18 @@ impl Paths {
             folders: BTreeMap::new(),
             folders_lost: 0,
             kernels: kernels(),
+            mounts: BTreeMap::new(),
         }
+    }
+
+    /// Before files are told: what is mounted now.
+    pub(super) fn look_at_mounts(&mut self) {
+        self.mounts = mounts();
+    }
+
+    /// The device of the file system that is mounted as `mount`, else that which its files show.
+    pub(super) fn device(&self, mount: u64, shown: (u32, u32)) -> (u32, u32) {
+        self.mounts.get(&mount).copied().unwrap_or(shown)
     }
 
     /// What a file is.
@@ -135,6 +148,14 @@ fn kernels() -> BTreeSet<(u32, u32)> {
         .filter(|mount| KERNEL.contains(&mount.kind.as_str()))
         .filter_map(|mount| number(&mount.device))
         .collect()
+}
+
+/// The devices of the file systems that are mounted here, by mount.
+pub(super) fn mounts() -> BTreeMap<u64, (u32, u32)> {
+    // Without /proc files have the numbers that they show.
+    let mounts = proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
+    let by_id = |mount: &Mount| Some((mount.id, number(&mount.device)?));
+    mounts.iter().filter_map(by_id).collect()
 }
 
 /// What a file is; `of_kernel`: its file system is of the kernel's own.

@@ -40,7 +40,7 @@ pub(super) fn own(call: &'static str, result: i32) -> Result<OwnedFd, Error> {
 }
 
 /// libbpf answers with the negated error number.
-fn checked(call: &'static str, result: i32) -> Result<i32, Error> {
+pub(super) fn checked(call: &'static str, result: i32) -> Result<i32, Error> {
     if result < 0 {
         let source = io::Error::from_raw_os_error(-result);
         return Err(Error::Call { call, source });

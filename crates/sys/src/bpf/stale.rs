@@ -4,7 +4,7 @@
 //! queue). If its program is attached anew before, it runs twice at each event from Linux 6.10 on,
 //! and on older kernels no longer at all once the former link is freed.
 
-use super::pinned::own;
+use super::pinned::{checked, own};
 use crate::error::Error;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -91,7 +91,7 @@ fn program_of(link: u32) -> Result<u32, Error> {
     // SAFETY: the place is as long as `bytes` says and outlives the call.
     let result =
         unsafe { libbpf_sys::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut bytes) };
-    answered("look at a link", result)?;
+    checked("look at a link", result)?;
     Ok(info.prog_id)
 }
 
@@ -101,14 +101,6 @@ fn id_of(program: BorrowedFd<'_>) -> Result<u32, Error> {
     // SAFETY: the place is as long as `bytes` says and outlives the call; it asks for no arrays.
     let result =
         unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &mut info, &mut bytes) };
-    answered("look at a program", result)?;
+    checked("look at a program", result)?;
     Ok(info.id)
-}
-
-fn answered(call: &'static str, result: i32) -> Result<(), Error> {
-    if result < 0 {
-        let source = io::Error::from_raw_os_error(-result);
-        return Err(Error::Call { call, source });
-    }
-    Ok(())
 }

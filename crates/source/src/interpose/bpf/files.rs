@@ -242,7 +242,6 @@ fn event(row: FileRow, with: With) -> FileEvent {
             appended: row.appended,
             direct: row.direct,
             mapped: row.mapped,
-            removed: false,
         },
         unlinked: row.unlinked,
         ends,

@@ -96,7 +96,6 @@ fn flags_of(flags: u32) -> FileFlags {
         appended: has(flag::APPENDED),
         direct: has(flag::DIRECT),
         mapped: has(flag::MAPPED),
-        removed: false,
     }
 }
 

@@ -7,9 +7,7 @@ use super::socket;
 use super::table::{Heading, Table};
 use crate::error::Error;
 use crate::interpose::FileEvent;
-use crate::interpose::paths::{Paths, number, split};
-use crate::query::proc_pid_mountinfo::{self, Mount};
-use crate::root::Root;
+use crate::interpose::paths::{Paths, split};
 use preload::layout::SLOT_BYTES;
 use record::file::{FileCounts, FileId, FileKind, FileRest, FileUse};
 use record::name::{Name, NamePath};
@@ -40,8 +38,6 @@ pub struct Files {
     names_lost: u64,
     /// When a socket was last looked at, of what is told so far.
     looked: BTreeMap<u64, u64>,
-    /// Devices by mount: overlayfs and btrfs give other numbers to their files.
-    mounts: BTreeMap<u32, (u32, u32)>,
     looked_at: Nanos,
     seen: Seen,
 }
@@ -79,7 +75,6 @@ impl Files {
             paths: Paths::new(),
             names_lost: 0,
             looked: BTreeMap::new(),
-            mounts: BTreeMap::new(),
             looked_at: Nanos(0),
             seen: Seen::default(),
         })
@@ -103,7 +98,7 @@ impl Files {
             return Ok(());
         }
         self.looked_at = now;
-        self.mounts = mounts();
+        self.paths.look_at_mounts();
         for chunk in 0..heading.chunks {
             let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? else {
                 continue;
@@ -122,7 +117,7 @@ impl Files {
     /// The kernel's.
     pub fn finish(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
         let heading = self.table.heading().map_err(unread)?;
-        self.mounts = mounts();
+        self.paths.look_at_mounts();
         for chunk in 0..heading.chunks {
             if let Some((pid, used)) = self.table.owner(chunk).map_err(unread)? {
                 self.take(chunk, pid, used, take)?;
@@ -225,8 +220,7 @@ impl Files {
     }
 
     fn tell(&mut self, row: Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
-        let device = self.mounts.get(&row.mount).copied();
-        let device = device.unwrap_or_else(|| split(row.device));
+        let device = self.paths.device(row.mount.into(), split(row.device));
         let special = split(row.special);
         let kind = self.paths.kind(row.mode, device, special, &row.path);
         let socket = kind == FileKind::Socket;
@@ -301,14 +295,6 @@ fn size_now(row: &Raw, kind: FileKind) -> Option<u64> {
     let found = std::fs::metadata(OsStr::from_bytes(&row.path)).ok()?;
     let same = found.st_ino() == row.inode && found.st_dev() == row.device;
     same.then_some(found.len())
-}
-
-/// The devices of the file systems that are mounted here, by mount.
-fn mounts() -> BTreeMap<u32, (u32, u32)> {
-    // Without /proc files have the numbers that they show.
-    let mounts = proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
-    let by_id = |mount: &Mount| Some((u32::try_from(mount.id).ok()?, number(&mount.device)?));
-    mounts.iter().filter_map(by_id).collect()
 }
 
 fn add(sum: &mut Bytes, more: u64) {
@@ -402,10 +388,11 @@ mod tests {
     /// overlayfs and btrfs show other numbers than those of their mounts.
     #[test]
     fn the_device_of_a_file_is_that_of_its_mount() {
-        let Some((id, device)) = mounts().into_iter().next() else {
+        let Some((id, device)) = crate::interpose::paths::mounts().into_iter().next() else {
             println!("skipped: no mounts here");
             return;
         };
+        let id = u32::try_from(id).unwrap();
         let mut files = Files::create(false).unwrap();
         begin_chunk(&files, 0, 7, 4);
         for (place, mount) in [(1, id), (2, u32::MAX), (3, 0)] {

@@ -9,6 +9,7 @@
 
 use super::look::Look;
 use super::row::Row;
+use crate::interpose::kind::is_regular;
 use std::collections::HashMap;
 
 /// Whole transfers of a file after which the next are taken for whole.
@@ -17,9 +18,6 @@ const WHOLE_MIN: u32 = 4;
 const SIZES_MAX: usize = 8;
 /// Calls of one batch: what is not known then is bounded.
 const CALLS_MAX: u64 = 1 << 16;
-
-const FORMAT: u32 = 0o170_000;
-const REGULAR: u32 = 0o100_000;
 
 /// Transfers of one thread that are taken for whole, all of one file and in one direction.
 #[derive(Debug)]
@@ -50,7 +48,7 @@ pub(super) struct Whose {
 /// Whether a transfer may be taken for whole; `end` is where a read ends, if that is known.
 pub(super) fn may_be_whole(row: &Row, is_read: bool, bytes: u64, end: Option<u64>) -> bool {
     let within = !is_read || end.is_some_and(|end| end <= row.size_last);
-    bytes > 0 && within && row.whole >= WHOLE_MIN && !row.deceived && row.mode & FORMAT == REGULAR
+    bytes > 0 && within && row.whole >= WHOLE_MIN && !row.deceived && is_regular(row.mode)
 }
 
 impl Batches {
@@ -187,7 +185,7 @@ mod tests {
     #[test]
     fn what_may_end_behind_the_file_is_not_taken_for_whole() {
         let mut row = Row {
-            mode: REGULAR,
+            mode: 0o100_644,
             size_last: 8192,
             whole: WHOLE_MIN,
             ..Row::default()

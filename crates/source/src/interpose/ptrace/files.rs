@@ -66,6 +66,9 @@ impl Files {
         rows: Vec<(u32, Row)>,
         take: &mut dyn FnMut(FileEvent),
     ) {
+        if !rows.is_empty() {
+            self.paths.look_at_mounts();
+        }
         for name in names {
             self.tell_name(name, take);
         }
@@ -97,34 +100,26 @@ impl Files {
     }
 
     fn tell_name(&mut self, name: Name<Written>, take: &mut dyn FnMut(FileEvent)) {
-        let mut told = |written: Written| {
+        let told = |written: Written| {
             let folder = self.paths.folder(&written.folder, take)?;
             Some(NamePath {
                 folder,
                 text: written.text,
             })
         };
-        let (path, to) = (told(name.path), name.to.map(&mut told));
-        match (path, to) {
-            (Some(path), to @ (None | Some(Some(_)))) => take(FileEvent::Name(Name {
-                change: name.change,
-                pid: name.pid,
-                at: name.at,
-                path,
-                to: to.flatten(),
-            })),
-            _ => self.names_lost += 1,
+        match name.with_paths(told) {
+            Some(name) => take(FileEvent::Name(name)),
+            None => self.names_lost += 1,
         }
     }
 
     fn tell(&mut self, pid: u32, row: Row, take: &mut dyn FnMut(FileEvent)) {
-        let kind = self
-            .paths
-            .kind(row.mode, row.device, row.special, &row.path);
+        let device = self.paths.device(row.mount, row.device);
+        let kind = self.paths.kind(row.mode, device, row.special, &row.path);
         let place = self.paths.place(&row.path, row.cut, kind, take);
         take(FileEvent::Use(Box::new(FileUse {
             file: FileId {
-                device: row.device,
+                device,
                 inode: row.inode,
                 name: 0,
             },

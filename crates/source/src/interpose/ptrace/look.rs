@@ -16,7 +16,7 @@ const PAGE_BYTES: u64 = 4096;
 /// More than `/proc/PID/io` has.
 const IO_BYTES: usize = 512;
 /// `AT_FDCWD`.
-const WORKING_FOLDER: i32 = -100;
+pub(super) const WORKING_FOLDER: i32 = -100;
 /// Permissions of the link in `/proc/PID/fd`: whether its descriptor may read, and write.
 const MAY_READ: u32 = 0o400;
 const MAY_WRITE: u32 = 0o200;

@@ -4,7 +4,7 @@
 //! about to: once it is over a folder may have another name by that very call, a descriptor may be
 //! closed and memory written by another thread. They are told if it succeeds.
 
-use super::look::Written;
+use super::look::{WORKING_FOLDER, Written};
 use super::watch::{Watch, What};
 use record::name::{Name, NameChange};
 use record::unit::Nanos;
@@ -14,7 +14,6 @@ use sys::seccomp::NameCall;
 const WAITING_MAX: usize = 1 << 17;
 const BYTES_MAX: usize = 16 << 20;
 
-const WORKING_FOLDER: i32 = -100;
 const AT_REMOVEDIR: u64 = 0x200;
 const RENAME_EXCHANGE: u64 = 2;
 
@@ -86,18 +85,15 @@ impl Watch {
             NameCall::RenameAt | NameCall::RenameAt2 => (NameChange::Renamed, from, Some(to)),
             NameCall::Truncate => (NameChange::Truncated, here(first), None),
         };
-        let path = self.look.written(tid, path);
-        let to = to.map(|to| self.look.written(tid, to));
-        What::Name(match (path, to) {
-            (Some(path), to @ (None | Some(Some(_)))) => Some(Box::new(Name {
-                change,
-                pid,
-                at,
-                path,
-                to: to.flatten(),
-            })),
-            _ => None,
-        })
+        let name = Name {
+            change,
+            pid,
+            at,
+            path,
+            to,
+        };
+        let written = name.with_paths(|path| self.look.written(tid, path));
+        What::Name(written.map(Box::new))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls that open files.
 
+use super::look::WORKING_FOLDER;
 use super::watch::{Watch, What};
 use record::unit::Nanos;
 use sys::ptrace;
@@ -18,7 +19,6 @@ const O_DIRECT: u64 = 0o40000;
 const O_PATH: u64 = 0o10_000_000;
 /// What `O_TMPFILE` has beside `O_DIRECTORY`.
 const O_TMPFILE: u64 = 0o20_000_000;
-const WORKING_FOLDER: i32 = -100;
 
 impl Watch {
     /// Before an open; nothing if it cannot succeed.

@@ -3,6 +3,7 @@
 
 use super::look::{self, Behind, Look};
 use super::row::{Row, count};
+use crate::interpose::kind::is_regular;
 use record::file::FileCounts;
 use record::unit::Nanos;
 use std::collections::HashMap;
@@ -13,9 +14,6 @@ use sys::statx::Status;
 const ROWS_MAX: usize = 32_000;
 /// Rows of all processes that live at one time.
 const ROWS_MAX_TOTAL: u64 = 500_000;
-
-const FORMAT: u32 = 0o170_000;
-const REGULAR: u32 = 0o100_000;
 
 /// Where a file is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,7 +280,7 @@ impl Process {
 /// The last look at a file that was written and not looked at since: by its path, if it is still
 /// that file.
 pub(super) fn look_by_path(row: &mut Row) {
-    if !row.size_is_old || row.cut || row.unlinked || row.mode & FORMAT != REGULAR {
+    if !row.size_is_old || row.cut || row.unlinked || !is_regular(row.mode) {
         return;
     }
     if let Some(status) = look::at_path(&row.path)

@@ -11,6 +11,8 @@ const SIZES_MAX: usize = 8;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
     pub(super) device: (u32, u32),
+    /// The mount on which it was found.
+    pub(super) mount: u64,
     pub(super) special: (u32, u32),
     pub(super) inode: u64,
     pub(super) mode: u32,
@@ -41,6 +43,7 @@ impl Row {
     pub(super) fn new(status: &Status, path: Option<Vec<u8>>, at: Nanos) -> Self {
         Self {
             device: status.device,
+            mount: status.mount,
             special: status.special,
             inode: status.inode,
             mode: status.mode,
