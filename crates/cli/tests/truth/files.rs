@@ -557,28 +557,39 @@ fn level_io_is_for_any_user() {
 
 /// What goes through an io_uring is in no counter of the kernel's, but by file it is.
 #[test]
-fn bpf_reads_through_an_io_uring_are_counted() {
+fn bpf_what_goes_through_an_io_uring_is_counted() {
     with(Mechanism::Bpf, |mechanism| {
         let run = Run::watched(mechanism, Vec::new()).options(["--level", "io"]);
-        let data = run.path("data");
+        let (data, out) = (run.path("data"), run.path("out"));
         std::fs::write(&data, vec![7; 1 << 20]).unwrap();
-        let done = run.command(words![program("uring"), data]).finish();
+        let done = run
+            .command(words![program("uring"), &data, "0", &out])
+            .finish();
         if done.status == SKIP {
             skip!("io_uring is not to be had here");
         }
         done.expect_status(0);
         let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
-        let lines = text
+        let lines: Vec<FileLine> = text
             .lines()
-            .filter_map(|it| serde_json::from_str::<FileLine>(it).ok());
-        let path = data.canonicalize().unwrap();
-        let lines: Vec<_> = lines
-            .filter(|line| line.path == path.to_str().unwrap())
+            .filter_map(|it| serde_json::from_str(it).ok())
             .collect();
-        let [line] = &lines[..] else {
-            panic!("{lines:#?}");
+        let line_of = |path: &std::path::Path| {
+            let path = path.canonicalize().unwrap();
+            let mut of = lines
+                .iter()
+                .filter(|line| line.path == path.to_str().unwrap());
+            let line = of.next().unwrap_or_else(|| panic!("{path:?}: {lines:#?}"));
+            assert!(of.next().is_none(), "{path:?}: {lines:#?}");
+            line
         };
-        // 16 whole blocks, and one read that finds the end.
-        counts(line, [1, 0, 17, 1 << 20, 0, 0]);
+        // 16 whole blocks, one read that finds the end, and what went to the pipe.
+        counts(line_of(&data), [1, 0, 18, (1 << 20) + 1000, 0, 0]);
+        let written = line_of(&out);
+        counts(written, [1, 0, 0, 0, 4, 16 << 10]);
+        assert!(
+            written.flags.created && written.flags.appended,
+            "{written:?}"
+        );
     });
 }

@@ -1,5 +1,6 @@
-/* uring FILE [HOLD_MS]: reads FILE to its end through io_uring, 64 KiB a request, which
- * /proc/PID/io does not see. Truth: `uring_bytes N`. Skips where io_uring is not to be had. */
+/* uring FILE [HOLD_MS [OUT]]: reads FILE to its end through io_uring, 64 KiB a request, which
+ * /proc/PID/io does not see; then, with OUT, opens, writes and moves. Truth: `uring_bytes N`.
+ * Skips where io_uring is not to be had. */
 #include "truth.h"
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
@@ -34,15 +35,9 @@ static void setup(struct ring *ring) {
     ring->cqes = (struct io_uring_cqe *)(c + p.cq_off.cqes);
 }
 
-static int read_once(struct ring *ring, int fd, void *buffer, unsigned size, uint64_t offset) {
+static int done(struct ring *ring, struct io_uring_sqe request) {
     unsigned tail = *ring->sq_tail, index = tail & *ring->sq_mask;
-    struct io_uring_sqe *sqe = &ring->sqes[index];
-    memset(sqe, 0, sizeof *sqe);
-    sqe->opcode = IORING_OP_READ;
-    sqe->fd = fd;
-    sqe->addr = (uint64_t)(uintptr_t)buffer;
-    sqe->len = size;
-    sqe->off = offset;
+    ring->sqes[index] = request;
     ring->sq_array[index] = index;
     __atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
     if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
@@ -55,6 +50,33 @@ static int read_once(struct ring *ring, int fd, void *buffer, unsigned size, uin
     return result;
 }
 
+static struct io_uring_sqe move(int opcode, int fd, void *buffer, unsigned size, uint64_t offset) {
+    return (struct io_uring_sqe){.opcode = (uint8_t)opcode,
+                                 .fd = fd,
+                                 .addr = (uint64_t)(uintptr_t)buffer,
+                                 .len = size,
+                                 .off = offset};
+}
+
+/* Opens OUT, writes 4 times 4 KiB there, and moves 1000 bytes from FILE to a pipe. */
+static void open_and_move(struct ring *ring, int file, char *out, char *buffer) {
+    struct io_uring_sqe request = move(IORING_OP_OPENAT, AT_FDCWD, out, 0600, 0);
+    int ends[2];
+    request.open_flags = O_WRONLY | O_CREAT | O_APPEND;
+    int fd = done(ring, request);
+    if (fd < 0)
+        skip("IORING_OP_OPENAT");
+    for (unsigned i = 0; i < 4; i++)
+        if (done(ring, move(IORING_OP_WRITE, fd, buffer, 4096, i * 4096)) != 4096)
+            die("IORING_OP_WRITE");
+    if (pipe(ends) != 0)
+        die("pipe");
+    request = move(IORING_OP_SPLICE, ends[1], NULL, 1000, (uint64_t)-1);
+    request.splice_fd_in = file;
+    if (done(ring, request) != 1000)
+        die("IORING_OP_SPLICE");
+}
+
 int main(int argc, char **argv) {
     static char buffer[64 << 10];
     struct ring ring;
@@ -64,11 +86,13 @@ int main(int argc, char **argv) {
     setup(&ring);
     uint64_t total = 0;
     int got;
-    while ((got = read_once(&ring, fd, buffer, sizeof buffer, total)) > 0)
+    while ((got = done(&ring, move(IORING_OP_READ, fd, buffer, sizeof buffer, total))) > 0)
         total += (uint64_t)got;
     errno = -got;
     if (got < 0)
         skip("IORING_OP_READ");
+    if (argc > 3)
+        open_and_move(&ring, fd, argv[3], buffer);
     printf("uring_bytes %llu\n", (unsigned long long)total);
     fflush(stdout);
     /* Without events at exit a ring is only seen while its process lives. */

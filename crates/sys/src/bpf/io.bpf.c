@@ -238,11 +238,31 @@ __attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32
 	return 0;
 }
 
+/* `asked` are the flags of the call: the kernel keeps all but O_TRUNC. */
+static __always_inline void count_open(struct io_slot *slot, __u64 asked)
+{
+	struct file *file = (struct file *)slot->file;
+	__u32 mode = READ_MEMBER(file, file, f_mode);
+	__u32 flags = READ_MEMBER(file, file, f_flags);
+
+	slot->row.opens++;
+	look_at(&slot->row, file);
+	/* A new open file may lie where the slot's last one did. */
+	slot->row.flags |= opened_to(mode);
+	if (mode & FMODE_CREATED)
+		slot->row.flags |= ROW_CREATED;
+	if (asked & FLAG_TRUNC)
+		slot->row.flags |= ROW_TRUNCATED;
+	if (flags & FLAG_APPEND)
+		slot->row.flags |= ROW_APPENDED;
+	if (flags & FLAG_DIRECT)
+		slot->row.flags |= ROW_DIRECT;
+}
+
 __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 action)
 {
 	struct io_slot *slot;
 	struct file *file;
-	__u32 mode, flags;
 
 	if (!thread)
 		return 0;
@@ -270,21 +290,7 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 			leave_socket(slot->file, slot->id.inode);
 		break;
 	case OPEN:
-		slot->row.opens++;
-		look_at(&slot->row, file);
-		mode = READ_MEMBER(file, file, f_mode);
-		flags = READ_MEMBER(file, file, f_flags);
-		/* A new open file may lie where the slot's last one did. */
-		slot->row.flags |= opened_to(mode);
-		if (mode & FMODE_CREATED)
-			slot->row.flags |= ROW_CREATED;
-		/* The kernel does not keep this one. */
-		if (thread->open_flags & FLAG_TRUNC)
-			slot->row.flags |= ROW_TRUNCATED;
-		if (flags & FLAG_APPEND)
-			slot->row.flags |= ROW_APPENDED;
-		if (flags & FLAG_DIRECT)
-			slot->row.flags |= ROW_DIRECT;
+		count_open(slot, thread->open_flags);
 		break;
 	}
 	return 0;

@@ -155,6 +155,21 @@ struct io_kiocb {
 	__u8 opcode;
 };
 
+struct open_how {
+	__u64 flags;
+};
+
+/* A request begins with what its kind needs. */
+struct io_open {
+	__u32 file_slot; /* 0: a descriptor */
+	struct open_how how;
+};
+
+struct io_splice {
+	int splice_fd_in;
+	unsigned int flags;
+};
+
 struct io_uring_cqe {
 	__s32 res;
 };
