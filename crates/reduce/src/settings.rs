@@ -59,6 +59,8 @@ pub struct Settings {
     /// Most shared memory of the monitor's own that a process may map (the library of level io): no
     /// more than that says nothing of the task.
     pub own_shared: Bytes,
+    /// Online processors of the machine: no task keeps more cores busy. 0: unknown.
+    pub cpus: u64,
 }
 
 impl Default for Settings {
@@ -70,6 +72,7 @@ impl Default for Settings {
             keep_processes: false,
             keep_series: SeriesKind::Off,
             own_shared: Bytes(0),
+            cpus: 0,
         }
     }
 }

@@ -106,7 +106,7 @@ impl Tree {
             pass: None,
             passes: 0,
             seen: Counters::default(),
-            window: Window::new(start),
+            window: Window::new(start, settings.cpus),
             series: Series::new(columns),
             group: None,
             group_left: false,

@@ -14,15 +14,17 @@ pub(crate) struct Window {
     points: VecDeque<(Nanos, Nanos)>,
     best: Option<(f64, Nanos)>,
     now: Option<f64>,
+    cpus: f64,
 }
 
 impl Window {
-    /// A window over a counter that was 0 at `start`.
-    pub(crate) fn new(start: Nanos) -> Self {
+    /// A window over a counter that was 0 at `start`, on a machine with `cpus` processors.
+    pub(crate) fn new(start: Nanos, cpus: u64) -> Self {
         Self {
             points: VecDeque::from([(start, Nanos(0))]),
             best: None,
             now: None,
+            cpus: if cpus == 0 { f64::MAX } else { cpus as f64 },
         }
     }
 
@@ -43,6 +45,8 @@ impl Window {
         };
         let span = at.since(from);
         let cores = cpu.since(before).0 as f64 / span.0.max(1) as f64;
+        // A pass takes its time: what the task used meanwhile is counted to the second before it.
+        let cores = cores.min(self.cpus);
         self.now = Some(cores);
         if span >= SECOND && self.best.is_none_or(|(best, _)| cores > best) {
             self.best = Some((cores, at));
@@ -66,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_best_second_is_found_between_idle_ones() {
-        let mut window = Window::new(Nanos(0));
+        let mut window = Window::new(Nanos(0), 4);
         let mut cpu = 0;
         for tenth in 1..=40u64 {
             cpu += if (10..25).contains(&tenth) {
@@ -84,9 +88,17 @@ mod tests {
 
     #[test]
     fn a_task_shorter_than_a_second_has_no_best_second() {
-        let mut window = Window::new(Nanos(0));
+        let mut window = Window::new(Nanos(0), 4);
         window.push(Nanos::from_millis(500), Nanos::from_millis(500));
         assert_eq!(window.best(), None);
         assert_eq!(window.now(), Some(1.0));
+    }
+
+    #[test]
+    fn a_late_pass_keeps_no_processor_busy_that_is_not_there() {
+        let mut window = Window::new(Nanos(0), 2);
+        window.push(Nanos::from_secs(1), Nanos::from_millis(2100));
+        assert_eq!(window.best(), Some((2.0, Nanos::from_secs(1))));
+        assert_eq!(window.now(), Some(2.0));
     }
 }

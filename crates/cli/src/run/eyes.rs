@@ -92,6 +92,7 @@ impl Eyes {
                 Some(Series::Process) => SeriesKind::Process,
             },
             own_shared: files.begin(options, &notifier, facts)?,
+            cpus: facts.report.host.cpus,
         };
         let level = if files.is_on() {
             Level::Io
