@@ -28,6 +28,7 @@ use layout::{
     decode_row, has_classes,
 };
 use libbpf_rs::{MapCore, MapHandle};
+use load::{BOOT_NS, GENERATION, HAS_CLASSES, JIFFIES};
 use share::Use;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -48,10 +49,6 @@ const COMPAT_CALLS: usize = 6;
 const LIBAIO_CALLS: usize = 7;
 const REST: usize = 8;
 const NAMES_LOST: usize = 20;
-/// Of `struct io_config`.
-const GENERATION: usize = 0;
-const JIFFIES: usize = 1;
-const BOOT_NS: usize = 2;
 
 const TIMES: u64 = 1;
 const FROM_EXEC: u64 = 2;
@@ -135,7 +132,7 @@ impl Files {
             id,
             epoch: 1,
             table: Mapping::new(used.maps.runs.as_fd(), 0, bytes, true)?,
-            config: Mapping::new(used.maps.config.as_fd(), 0, 24, true)?,
+            config: used.maps.map_config()?,
             ring: Ring::new(ring_map.as_fd(), RING_BYTES)?,
             ring_map,
             tick_ns: clock::tick_ns(),
@@ -271,6 +268,9 @@ impl Files {
     /// By process and file, what belongs to no row of the table: to those of living threads.
     fn classes_left(&self) -> Result<HashMap<(u32, FileId), SizeClasses>, Error> {
         let mut left: HashMap<_, SizeClasses> = HashMap::new();
+        if load::word(&self.config, HAS_CLASSES) == 0 {
+            return Ok(left);
+        }
         batch::every(&self.used.maps.classes, &mut |key, classes| {
             if let Some(key) = decode_key(key).filter(|key| key.run == self.id)
                 && let Some(classes) = decode_classes(classes)
@@ -325,13 +325,9 @@ impl Files {
     }
 
     fn ticks(&self) -> Ticks {
-        let read = |word: usize| {
-            let word = self.config.word(word * 8);
-            word.map_or(0, |word| word.load(Ordering::Relaxed))
-        };
         Ticks {
-            jiffies: read(JIFFIES),
-            boot_ns: read(BOOT_NS),
+            jiffies: load::word(&self.config, JIFFIES),
+            boot_ns: load::word(&self.config, BOOT_NS),
             tick_ns: self.tick_ns,
         }
     }

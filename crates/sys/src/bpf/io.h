@@ -137,6 +137,10 @@ struct io_config {
 	/* The same instant by two clocks. */
 	__u64 jiffies;
 	__u64 boot_ns;
+	/* Reading a large map takes long, if it is empty too: whether all are, and whether something was
+	 * put into `io_classes` since. */
+	__u64 clean;
+	__u64 has_classes;
 };
 
 /* The part of a run that concerns files. The index is its slot. */

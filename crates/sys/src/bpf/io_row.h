@@ -52,9 +52,13 @@ static __always_inline void count_class(struct row_key *of, struct exact_size *s
 {
 	struct row_key key = *of;
 	struct size_classes *classes = bpf_map_lookup_elem(&io_classes, &key);
-	__u32 class = class_of(size->bytes);
+	__u32 class = class_of(size->bytes), zero = 0;
 
 	if (!classes) {
+		struct io_config *config = bpf_map_lookup_elem(&io_config, &zero);
+
+		if (config)
+			config->has_classes = 1;
 		bpf_map_update_elem(&io_classes, &key, &empty_classes, BPF_NOEXIST);
 		classes = bpf_map_lookup_elem(&io_classes, &key);
 	}

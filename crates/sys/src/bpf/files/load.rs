@@ -1,12 +1,14 @@
 //! Loads the programs of `io.bpf.c`, which share the maps of membership with those of `task.bpf.c`.
 
 use crate::bpf::load::{Aligned, Maps, Program, bpf_error, unavailable};
+use crate::bpf::mapping::Mapping;
 use crate::bpf::types;
 use crate::bpf::unavailable::Unavailable;
 use crate::error::Error;
 use libbpf_rs::{MapCore, MapHandle, ObjectBuilder, OpenObject};
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
 
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/io.bpf.o")));
 
@@ -20,6 +22,14 @@ pub(super) const MAP_NAMES: [&str; 7] = [
     "io_folders",
     "io_sockets",
 ];
+
+/// Words of `struct io_config`, in its order.
+pub(super) const GENERATION: usize = 0;
+pub(super) const JIFFIES: usize = 1;
+pub(super) const BOOT_NS: usize = 2;
+const CLEAN: usize = 3;
+pub(super) const HAS_CLASSES: usize = 4;
+const CONFIG_WORDS: usize = 5;
 
 /// The maps of the programs.
 #[derive(Debug)]
@@ -57,9 +67,26 @@ impl FileMaps {
         })
     }
 
+    /// The memory of `io_config`.
+    pub(super) fn map_config(&self) -> Result<Mapping, Error> {
+        Mapping::new(self.config.as_fd(), 0, CONFIG_WORDS * 8, true)
+    }
+
+    /// Says that the programs write to the maps from now on.
+    pub(super) fn begin(&self) -> Result<(), Error> {
+        set(&self.map_config()?, CLEAN, 0);
+        Ok(())
+    }
+
     /// Forgets all rows and what folders were told; for when nobody writes.
-    pub(super) fn clear(&self) {
-        for map in [&self.rows, &self.classes, &self.folders, &self.sockets] {
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        let config = self.map_config()?;
+        if word(&config, CLEAN) != 0 {
+            return Ok(());
+        }
+        let classes = (word(&config, HAS_CLASSES) != 0).then_some(&self.classes);
+        let others = [&self.rows, &self.folders, &self.sockets];
+        for map in others.into_iter().chain(classes) {
             // Collected first: behind a deleted key the kernel begins anew.
             let keys: Vec<_> = map.keys().collect();
             for key in keys {
@@ -67,6 +94,9 @@ impl FileMaps {
                 let _ = map.delete(&key);
             }
         }
+        set(&config, HAS_CLASSES, 0);
+        set(&config, CLEAN, 1);
+        Ok(())
     }
 
     /// The maps in the order of [`MAP_NAMES`].
@@ -80,6 +110,19 @@ impl FileMaps {
             &self.folders,
             &self.sockets,
         ]
+    }
+}
+
+/// A word of `struct io_config`.
+pub(super) fn word(config: &Mapping, index: usize) -> u64 {
+    config
+        .word(index * 8)
+        .map_or(0, |word| word.load(Ordering::Relaxed))
+}
+
+fn set(config: &Mapping, index: usize, value: u64) {
+    if let Some(word) = config.word(index * 8) {
+        word.store(value, Ordering::SeqCst);
     }
 }
 

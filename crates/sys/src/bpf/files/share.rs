@@ -47,7 +47,8 @@ impl Use {
         let dump = pinned::open(&pins::program(&folder, DUMP))?;
         if !pins::is_attached(&folder, FILES) {
             // What a killed run counted.
-            maps.clear();
+            maps.clear()?;
+            maps.begin()?;
         }
         begin(&lock, &folder, FILES, User::Files)?;
         if times && let Err(error) = begin(&lock, &folder, TIMES, User::Times) {
@@ -104,7 +105,8 @@ impl Drop for Use {
         }
         if end(lock, FILES, User::Files) {
             // What killed runs left: nobody writes there now, and nobody may begin to.
-            self.maps.clear();
+            // If they cannot be cleared now, the next user does before it begins.
+            let _ = self.maps.clear();
         }
     }
 }
