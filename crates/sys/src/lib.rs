@@ -20,6 +20,7 @@ pub mod signal;
 pub mod start;
 pub mod statx;
 pub mod taskstats;
+pub mod terminal;
 pub mod wake;
 
 pub use error::Error;

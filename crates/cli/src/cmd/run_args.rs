@@ -193,7 +193,7 @@ pub struct ReportArgs {
     /// No report on stderr
     #[arg(long, short)]
     pub quiet: bool,
-    /// Show a status line while the task runs, if stderr is a terminal
+    /// Show a status line in the bottom row of the terminal while the task runs, if stderr is one
     #[arg(long)]
     pub live: bool,
     /// Most lines of PREFIX.processes.jsonl, 2 or more; beyond it short processes are folded, sums

@@ -4,6 +4,7 @@
 //! the monitor decides. If the monitor dies it adopts what is left and takes the status from the
 //! launcher.
 
+use super::live;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use sys::descriptor::{self, Received, Waiting};
@@ -67,6 +68,7 @@ fn listen_until_end(
     inherited: &[RawFd],
 ) -> Served {
     let mut before = Before::Nothing;
+    let mut row_taken = false;
     loop {
         let fds = [
             Waiting {
@@ -95,7 +97,7 @@ fn listen_until_end(
             }
         }
         let waiting = before != Before::Started;
-        if let Some(served) = listen(monitor, monitor_pid, &mut before) {
+        if let Some(served) = listen(monitor, monitor_pid, &mut before, &mut row_taken) {
             return served;
         }
         if waiting && before == Before::Started {
@@ -150,7 +152,12 @@ fn give_up(before: Before, monitor_pid: u32) -> u8 {
 }
 
 /// Hears what the monitor says; the exit status if all is over.
-fn listen(monitor: &OwnedFd, monitor_pid: u32, before: &mut Before) -> Option<Served> {
+fn listen(
+    monitor: &OwnedFd,
+    monitor_pid: u32,
+    before: &mut Before,
+    row_taken: &mut bool,
+) -> Option<Served> {
     let mut bytes = [0; MESSAGE_BYTES];
     loop {
         match descriptor::receive(monitor.as_fd(), &mut bytes, false) {
@@ -160,9 +167,15 @@ fn listen(monitor: &OwnedFd, monitor_pid: u32, before: &mut Before) -> Option<Se
                 Some(ToFront::Done(status)) => return Some(Served::Status(status)),
                 Some(ToFront::Bare) => return Some(Served::Bare),
                 Some(ToFront::Stopped(signal)) => stop_with(signal),
+                Some(ToFront::Row(taken)) => *row_taken = taken,
                 None => {}
             },
-            Ok(Received::End) | Err(_) => return Some(Served::Status(wait_for(monitor_pid))),
+            Ok(Received::End) | Err(_) => {
+                if *row_taken {
+                    live::give_back_for_another();
+                }
+                return Some(Served::Status(wait_for(monitor_pid)));
+            }
         }
     }
 }

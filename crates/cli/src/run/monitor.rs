@@ -58,6 +58,8 @@ pub(crate) struct Monitor<'a> {
     /// The front stopped with the command, and nobody was seen to continue it.
     front_stopped: bool,
     kill_rounds: u32,
+    /// Whether the front was told last that the status line has its row.
+    front_told_row: bool,
 }
 
 /// What [`Monitor::new`] needs.
@@ -99,6 +101,7 @@ impl<'a> Monitor<'a> {
             stopped: false,
             front_stopped: false,
             kill_rounds: 0,
+            front_told_row: false,
         }
     }
 
@@ -115,8 +118,25 @@ impl<'a> Monitor<'a> {
             self.enforce(now);
             self.paper
                 .running_state(now, &self.facts, &self.eyes, &self.hold);
+            self.show(now);
         }
         self.finish()
+    }
+
+    /// Draws the status line.
+    fn show(&mut self, now: Nanos) {
+        let task = (&self.facts, &self.eyes, &self.hold);
+        self.paper.live(now, self.stopped, task);
+        self.tell_of_row();
+    }
+
+    /// The front gives the row of the status line back should we die.
+    fn tell_of_row(&mut self) {
+        let has_row = self.paper.has_row();
+        if has_row != self.front_told_row {
+            self.front_told_row = has_row;
+            self.tell_front(ToFront::Row(has_row));
+        }
     }
 
     fn over(&self) -> bool {
@@ -177,6 +197,8 @@ impl<'a> Monitor<'a> {
             match happened {
                 Happened::Stopped(signal) => {
                     (self.stopped, self.front_stopped) = (true, true);
+                    self.paper.pause();
+                    self.tell_of_row();
                     self.tell_front(ToFront::Stopped(signal));
                 }
                 Happened::Continued => {
@@ -385,6 +407,8 @@ impl<'a> Monitor<'a> {
     }
 
     fn finish(mut self) -> u8 {
+        self.paper.pause();
+        self.tell_of_row();
         let now = Nanos(sys::clock::boot());
         let end = self.main_end.unwrap_or(MainEnd {
             at: now,

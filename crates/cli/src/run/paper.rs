@@ -5,6 +5,7 @@ use super::assemble::{self, Assembled};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
+use super::live::Live;
 use super::printed::{Printed, Texts};
 use crate::cmd::formats::Kind;
 use crate::cmd::run::RunOptions;
@@ -21,12 +22,6 @@ use store::file::{Append, Output, write_file};
 
 /// The running state is first written at this age, and then at most this often.
 const RUNNING_PERIOD: Nanos = Nanos::from_secs(10);
-/// The status line is redrawn this often.
-const LIVE_PERIOD: Nanos = Nanos::from_millis(500);
-/// Width of the status line and the report where the terminal does not tell.
-const WIDTH: usize = 80;
-/// Takes the cursor to the start of the line and clears it.
-const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// The places of one report.
 pub(crate) struct Paper {
@@ -35,8 +30,7 @@ pub(crate) struct Paper {
     append: Option<Append>,
     printed: Printed,
     next_running: Nanos,
-    next_live: Option<Nanos>,
-    live_shown: bool,
+    live: Option<Live>,
 }
 
 impl Paper {
@@ -47,15 +41,13 @@ impl Paper {
         let output = prefix.as_deref().map(Output::check).transpose()?;
         let append = options.append.as_deref().map(absolute).transpose()?;
         let append = append.as_deref().map(Append::check).transpose()?;
-        let live = options.live && std::io::stderr().is_terminal();
         Ok(Self {
             prefix,
             output,
             append,
             printed: Printed::check(options, inherited)?,
             next_running: Nanos(u64::MAX),
-            next_live: live.then_some(Nanos(0)),
-            live_shown: false,
+            live: options.live.then(Live::open).flatten(),
         })
     }
 
@@ -80,15 +72,39 @@ impl Paper {
     /// When something is to be written.
     pub(crate) fn next(&self) -> Option<Nanos> {
         let running = self.output.as_ref().map(|_| self.next_running);
-        running.into_iter().chain(self.next_live).min()
+        let live = self.live.as_ref().map(Live::next);
+        running.into_iter().chain(live).min()
     }
 
-    /// Writes the running state and the status line, if it is time.
-    pub(crate) fn running_state(&mut self, now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold) {
-        if self.next_live.is_some_and(|due| now >= due) {
-            self.next_live = Some(now.plus(LIVE_PERIOD));
-            self.show_live(now, eyes, hold, facts);
+    /// Whether the status line has the bottom row of the terminal.
+    pub(crate) fn has_row(&self) -> bool {
+        self.live.as_ref().is_some_and(Live::has_row)
+    }
+
+    /// Draws the status line, if it is time; `stopped`: the task is.
+    pub(crate) fn live(
+        &mut self,
+        now: Nanos,
+        stopped: bool,
+        (facts, eyes, hold): (&Facts, &Eyes, &Hold),
+    ) {
+        if let Some(live) = &mut self.live {
+            live.look(now, stopped, |width| {
+                let state = eyes.tree.live(now);
+                status::status_line(&assemble::status_now(&state, hold, facts.start), width)
+            });
         }
+    }
+
+    /// The task was stopped or is over: its terminal is another's.
+    pub(crate) fn pause(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.pause();
+        }
+    }
+
+    /// Writes the running state, if it is time.
+    pub(crate) fn running_state(&mut self, now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold) {
         if now < self.next_running {
             return;
         }
@@ -104,19 +120,8 @@ impl Paper {
         }
     }
 
-    fn show_live(&mut self, now: Nanos, eyes: &Eyes, hold: &Hold, facts: &Facts) {
-        let live = eyes.tree.live(now);
-        let line = status::status_line(&assemble::status_now(&live, hold, facts.start), WIDTH);
-        // A terminal that went away shows nothing; the report still has everything.
-        drop(write!(std::io::stderr(), "{CLEAR_LINE}{line}"));
-        self.live_shown = true;
-    }
-
     /// Writes the end everywhere. What fails is a warning: the task is over and its status stands.
     pub(crate) fn write(self, done: &Assembled, options: &RunOptions) {
-        if self.live_shown {
-            drop(write!(std::io::stderr(), "{CLEAR_LINE}"));
-        }
         let extras = self
             .prefix
             .as_deref()
@@ -127,6 +132,10 @@ impl Paper {
         let append = self
             .append
             .map_or(Ok(()), |append| add_line(append, &done.report));
+        // A terminal that is held up holds up what is for people alone.
+        if let Some(mut live) = self.live {
+            live.end();
+        }
         let texts = Texts::new(done, options, &self.printed);
         let unprinted = self.printed.write(&texts);
         let lost = output.is_err() || append.is_err() || !unprinted.is_empty();

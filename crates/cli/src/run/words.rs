@@ -16,6 +16,8 @@ pub(crate) enum ToFront {
     Started,
     /// The command was stopped by this signal: stop too.
     Stopped(i32),
+    /// Whether the bottom row of the terminal is taken.
+    Row(bool),
     /// Everything is done: exit with this status.
     Done(u8),
     /// The task cannot be watched: become the command.
@@ -60,6 +62,7 @@ impl ToFront {
         match self {
             ToFront::Started => [b'G', 0],
             ToFront::Stopped(signal) => [b'S', signal as u8],
+            ToFront::Row(taken) => [b'R', u8::from(taken)],
             ToFront::Done(status) => [b'D', status],
             ToFront::Bare => [b'B', 0],
         }
@@ -70,6 +73,7 @@ impl ToFront {
         match bytes {
             [b'G', _] => Some(ToFront::Started),
             [b'S', signal] => Some(ToFront::Stopped(i32::from(*signal))),
+            [b'R', taken] => Some(ToFront::Row(*taken != 0)),
             [b'D', status] => Some(ToFront::Done(*status)),
             [b'B', _] => Some(ToFront::Bare),
             _ => None,
@@ -94,6 +98,8 @@ mod tests {
         let words = [
             ToFront::Started,
             ToFront::Stopped(20),
+            ToFront::Row(true),
+            ToFront::Row(false),
             ToFront::Done(137),
             ToFront::Bare,
         ];

@@ -1,6 +1,7 @@
 //! What people see. A view computes no metric: it shows the values of a report and their shares.
 
 pub mod amount;
+pub mod bottom_row;
 mod calls;
 mod containers;
 pub mod doctor;

@@ -261,3 +261,124 @@ fn shell(terminal: &Terminal) -> u32 {
     let named = |pid: &&u32| process::describe(**pid).contains("bash");
     *below.iter().find(named).unwrap_or(&terminal.shell.id())
 }
+
+/// The bottom row is taken out of what scrolls; here in a terminal of 20 rows.
+const TAKEN: &str = "\x1b[1;19r\x1b[20;1H\x1b[m\x1b[Kplimsoll ";
+/// All rows scroll again.
+const GIVEN_BACK: &str = "\x1b[r";
+
+impl Terminal {
+    /// With a size, and echo: without it the status line makes way.
+    fn open_for_line(rows: u16) -> Option<Self> {
+        let mut terminal = Self::open()?;
+        terminal.keys(&format!("stty echo rows {rows} cols 60; echo rea''dy\n"));
+        terminal.expect("ready");
+        Some(terminal)
+    }
+}
+
+macro_rules! terminal_for_line {
+    ($rows:expr) => {
+        match Terminal::open_for_line($rows) {
+            Some(terminal) => terminal,
+            None => skip!("bash and setsid are needed"),
+        }
+    };
+}
+
+#[test]
+fn the_status_line_has_a_row_of_its_own_until_the_task_ends() {
+    let mut terminal = terminal_for_line!(20);
+    terminal.plimsoll(
+        "--live",
+        "sh -c 'echo bef\"\"ore; read x; printf af\"\"ter'",
+    );
+    terminal.expect("before\r\n");
+    terminal.expect(TAKEN);
+    let line = terminal.expect("\x1b8");
+    assert!(line.len() + "plimsoll ".len() <= 60, "{line:?}");
+    terminal.keys("\n");
+    terminal.expect("after");
+    terminal.expect("\x1b7\x1b[r\x1b[m\x1b[20;1H\x1b[K\x1b8");
+    let rest = terminal.expect("exit 0 after ");
+    // The report begins where the output ended.
+    assert_eq!(rest.trim_end_matches("\x1b[1m"), "");
+    terminal.expect_status(0);
+}
+
+#[test]
+fn the_status_line_makes_way_when_the_job_stops() {
+    let mut terminal = terminal_for_line!(20);
+    terminal.plimsoll("-q --live", "sleep 300");
+    for _ in 0..2 {
+        terminal.expect(TAKEN);
+        terminal.keys("\x1a");
+        let shown = terminal.expect("Stopped");
+        assert!(shown.contains(GIVEN_BACK), "{shown:?}");
+        terminal.keys("fg\n");
+    }
+    terminal.expect(TAKEN);
+    terminal.keys("\x03");
+    terminal.expect(GIVEN_BACK);
+    terminal.expect_status(130);
+}
+
+/// A program that reads keys or a password has the whole terminal.
+#[test]
+fn the_status_line_makes_way_while_keys_are_read() {
+    let mut terminal = terminal_for_line!(20);
+    let script = "read x; stty -icanon; read x; stty icanon; read x; stty -echo; read x";
+    terminal.plimsoll("-q --live", &format!("sh -c '{script}; stty echo; read x'"));
+    for _ in 0..2 {
+        terminal.expect(TAKEN);
+        terminal.keys("\n");
+        terminal.expect(GIVEN_BACK);
+        terminal.keys("\n");
+    }
+    terminal.expect(TAKEN);
+    terminal.keys("\n");
+    terminal.expect(GIVEN_BACK);
+    terminal.expect_status(0);
+}
+
+#[test]
+fn the_status_line_follows_the_terminals_size() {
+    let mut terminal = terminal_for_line!(20);
+    terminal.plimsoll("-q --live", "sh -c 'read x; stty rows 30; read x'");
+    terminal.expect(TAKEN);
+    terminal.keys("\n");
+    terminal.expect(GIVEN_BACK);
+    terminal.expect("\x1b[1;29r\x1b[30;1H");
+    terminal.keys("\n");
+    terminal.expect("\x1b[r\x1b[m\x1b[30;1H\x1b[K");
+    terminal.expect_status(0);
+}
+
+/// Whoever outlives the monitor gives the row back.
+#[test]
+fn the_row_of_a_dead_monitors_status_line_is_given_back() {
+    let mut terminal = terminal_for_line!(20);
+    terminal.plimsoll("-q --live", "sleep 300");
+    terminal.expect(TAKEN);
+    let front = process::children(shell(&terminal))[0];
+    process::send(process::children(front)[0], process::Signal::KILL);
+    let shown = terminal.expect("no report was written");
+    assert!(shown.contains(GIVEN_BACK), "{shown:?}");
+}
+
+/// In the background the terminal is another job's; some terminals have no row to spare.
+#[test]
+fn there_is_no_status_line_where_it_would_disturb() {
+    let mut terminal = terminal_for_line!(20);
+    let run = format!("{} run -q --live -- sleep 1.2", plimsoll().display());
+    terminal.keys("stty tostop\n");
+    terminal.keys(&format!("{run} & wait $!; echo backgro''und=$?\n"));
+    let background = terminal.expect("background=0");
+    terminal.keys(&format!("TERM=dumb {run}; TERM= {run}; echo du''mb\n"));
+    let dumb = terminal.expect("dumb\r");
+    terminal.keys(&format!("stty rows 3; {run}; echo lo''w\n"));
+    let low = terminal.expect("low");
+    for shown in [background, dumb, low] {
+        assert!(!shown.contains("\x1b[1;"), "{shown:?}");
+    }
+}
