@@ -168,7 +168,7 @@ impl Tree {
     }
 
     /// What the task's own group holds, if that is all of the task.
-    fn whole_group(&self) -> Option<GroupSample> {
+    pub(crate) fn whole_group(&self) -> Option<GroupSample> {
         self.group.filter(|_| !self.group_left)
     }
 

@@ -30,7 +30,7 @@ impl Tree {
         self.peaks
             .charge
             .raise(group.peak.max(group.current).map(|b| b.0), at);
-        self.peaks.swap.raise(group.swap.map(|b| b.0), at);
+        self.peaks.group_swap.raise(group.swap.map(|b| b.0), at);
         self.group = Some(*group);
     }
 

@@ -44,6 +44,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "sockets",
     "storm",
     "stubborn",
+    "swapped",
     "syscalls",
     "threadexec",
     "threads",
