@@ -133,10 +133,7 @@ impl Tree {
     }
 
     fn processes_total(&self, m: &Metric) -> Field {
-        let counted = self
-            .counts
-            .filter(|c| c.exact)
-            .and_then(|c| c.processes_total);
+        let counted = self.exact_counts().and_then(|c| c.processes_total);
         match counted {
             Some(total) => whole(m, total, Method::Exact, "counted at each fork"),
             None if self.knows_tree() => {
@@ -151,10 +148,7 @@ impl Tree {
     }
 
     fn processes_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
-        let exact = self
-            .counts
-            .filter(|c| c.exact)
-            .and_then(|c| c.processes_peak);
+        let exact = self.exact_counts().and_then(|c| c.processes_peak);
         let at = self.alive_peak.at.map(|at| at.since(self.start));
         let own = self.alive_peak.value;
         match exact {
@@ -175,7 +169,7 @@ impl Tree {
     }
 
     fn threads_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
-        let exact = self.counts.filter(|c| c.exact).and_then(|c| c.threads_peak);
+        let exact = self.exact_counts().and_then(|c| c.threads_peak);
         match exact {
             Some(peak) => whole(m, peak, Method::Exact, "counted at each clone"),
             None => memory.sampled(m.name, self.peaks.threads, "threads in samples"),

@@ -1,8 +1,8 @@
 //! The work that a machine finds in the folder that it shares with the host, and what it leaves
 //! there.
 //!
-//! `work.json` holds the command and whether it wants swap; `output` gets what it writes, `status` its exit status as text,
-//! last of all.
+//! `work.json` holds the command and whether it wants swap; `output` gets what it writes, `status`
+//! its exit status as text, last of all.
 
 use super::swap;
 use anyhow::{Context, Result};

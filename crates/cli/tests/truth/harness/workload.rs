@@ -26,6 +26,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "daemon",
     "direct",
     "drop",
+    "escaped",
     "execchain",
     "facts",
     "fat",
