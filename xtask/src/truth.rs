@@ -74,6 +74,10 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
 /// kernel has forgotten it ("Oops: int3"): on one processor that cannot be.
 const AT_EVERY_CALL: [&str; 5] = ["cache", "files", "names", "sockets", "syscalls"];
 
+/// The modules whose machine has swap. What is swapped out takes its memory, which the others need,
+/// and a task at the limit of a group above would be swapped where it is to be ended.
+const NEED_SWAP: [&str; 1] = ["swap"];
+
 /// Runs the truth tests on these kernels (all if none is named), or those of them whose name has
 /// one of the `filters`, and prints the sum.
 ///
@@ -101,7 +105,8 @@ pub(crate) fn run_on(
                 let attaches = AT_EVERY_CALL.contains(&module);
                 let machine = Machine::prepare(*kernel)?
                     .seconds(VM_SECONDS)
-                    .with_cpus(if attaches { 1 } else { CPUS });
+                    .with_cpus(if attaches { 1 } else { CPUS })
+                    .with_swap(NEED_SWAP.contains(&module));
                 match stage.on(&machine, program, &tests, &label) {
                     Ok(ran) => outcome.add(ran),
                     // The other modules are worth their time all the same.

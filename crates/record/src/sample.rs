@@ -120,6 +120,8 @@ pub struct GroupSample {
     pub peak: Option<Bytes>,
     /// Swap in use.
     pub swap: Option<Bytes>,
+    /// Most swap in use so far (`memory.swap.peak`, v2 from Linux 6.5).
+    pub swap_peak: Option<Bytes>,
     /// CPU time.
     pub cpu: Option<Nanos>,
     /// Bytes read from storage.

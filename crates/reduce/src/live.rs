@@ -117,7 +117,9 @@ impl Tree {
         let wall = at.since(self.start);
         let none = Pass::default();
         let pass = self.pass.as_ref().unwrap_or(&none);
-        let counts = self.counts.unwrap_or_default();
+        // Who is not traced is in no count of the tracer's.
+        let counts = self.counts.filter(|_| !self.untraced);
+        let counts = counts.unwrap_or_default();
         let told = self.settings.mechanism.tells_tree();
         let alive = told.then_some(self.living.len() as u64);
         let alive = counts.processes_alive.or(alive).or(Some(pass.processes));
@@ -168,7 +170,7 @@ impl Tree {
     }
 
     /// What the task's own group holds, if that is all of the task.
-    fn whole_group(&self) -> Option<GroupSample> {
+    pub(crate) fn whole_group(&self) -> Option<GroupSample> {
         self.group.filter(|_| !self.group_left)
     }
 

@@ -133,9 +133,9 @@ pub const METRICS: &[Metric] = &[
     gauge(
         "swap_peak",
         Bytes,
-        "memory.swap.current; /proc/PID/status VmSwap",
-        "sampled",
-        "Highest sum of swapped-out pages.",
+        "memory.swap.peak; memory.swap.current; /proc/PID/status VmSwap",
+        "exact with a control group of v2 from Linux 6.5, else sampled",
+        "Most swap in use: of the control group, else the sum of each process's.",
     ),
     counter(
         "processes_total",

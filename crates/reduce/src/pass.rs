@@ -157,7 +157,10 @@ pub(crate) struct Peaks {
     pub(crate) rss_file: Option<u64>,
     pub(crate) rss_shmem: Option<u64>,
     pub(crate) virtual_size: Peak,
+    /// Sum of what is told of each process.
     pub(crate) swap: Peak,
+    /// Swap of the group.
+    pub(crate) group_swap: Peak,
     pub(crate) threads: Peak,
     pub(crate) processes: Peak,
     pub(crate) pss: Peak,

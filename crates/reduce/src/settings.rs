@@ -96,6 +96,8 @@ pub struct KernelCounts {
     pub events_lost: u64,
     /// How often the final values of processes that ended were lost; their ends were not.
     pub values_lost: u64,
+    /// Whether a process was found to have waited for a child that was not traced.
+    pub untraced: bool,
     /// Whether the counts missed nothing, lost events or not.
     pub exact: bool,
 }

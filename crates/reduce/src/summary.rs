@@ -5,6 +5,7 @@ use crate::fold::Lines;
 use crate::series::Series;
 use crate::settings::End;
 use crate::top::TopProcess;
+use crate::total::Totals;
 use crate::tree::Tree;
 use record::report::{FootprintLine, Gpu, Usage};
 
@@ -44,6 +45,7 @@ impl Tree {
     /// The end: `end` says how, and with what totals of the wait chain.
     pub fn finish(mut self, end: &End) -> Summary {
         self.retire_all();
+        self.untraced |= Totals::new(&self, end).has_untraced();
         let usage = self.usage(end);
         self.close(end);
         let survivors = end.survivors.iter().map(|&pid| Survivor {
@@ -120,6 +122,13 @@ impl Tree {
             notes.push(format!(
                 "{lost} events were lost: some processes may be missing"
             ));
+        }
+        if self.untraced {
+            notes.push(
+                "a process was made so that it is not traced (CLONE_UNTRACED): counts of processes \
+                 and threads are lower bounds, what it used is in the totals of the wait chain"
+                    .to_owned(),
+            );
         }
         if self.auto_reaped {
             notes.push(

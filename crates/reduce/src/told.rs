@@ -30,7 +30,7 @@ impl Tree {
         self.peaks
             .charge
             .raise(group.peak.max(group.current).map(|b| b.0), at);
-        self.peaks.swap.raise(group.swap.map(|b| b.0), at);
+        self.peaks.group_swap.raise(group.swap.map(|b| b.0), at);
         self.group = Some(*group);
     }
 
@@ -57,6 +57,13 @@ impl Tree {
         if counts.io_uring_tasks.is_some_and(|tasks| tasks > 0) {
             self.unseen_io(IO_URING);
         }
+        self.untraced |= counts.untraced;
+    }
+
+    /// Some process of the task was made so that the mechanism, ptrace, does not see it: what is
+    /// counted and summed by events is a part.
+    pub fn untraced(&mut self) {
+        self.untraced = true;
     }
 
     /// What the wait chain holds so far, or at last.

@@ -1,7 +1,7 @@
 //! The totals of the task and how each is known: wait chain, final values, or samples.
 
 use crate::counters::{self, CounterField, FIELDS};
-use crate::settings::End;
+use crate::settings::{End, Mechanism};
 use crate::spent::Spent;
 use crate::tree::Tree;
 use record::sample::Counters;
@@ -16,6 +16,17 @@ const TIME_SLACK: u64 = 2_000_000;
 
 /// What `getrusage` cuts off: user and system time are told in whole microseconds.
 const RUSAGE_CUT: u64 = 2_000;
+
+/// The wait chain of a traced task may have more than the sum of its processes by this much CPU
+/// time, or by this part of it, whichever is more: an end takes time after it was last read.
+const UNTRACED_TIME: u64 = 10_000_000;
+const UNTRACED_TIME_PART: u64 = 20;
+
+/// By so many page faults and one for each process.
+const UNTRACED_FAULTS: u64 = 16;
+
+/// And by so many bytes written for each process: its record in the system's process accounting.
+const ACCOUNTED: u64 = 128;
 
 const LOWER: Method = Method::LowerBound { upper: None };
 
@@ -166,6 +177,29 @@ impl<'a> Totals<'a> {
             }
             _ => present(field, total, LOWER, source),
         }
+    }
+
+    /// Whether more was used than by all processes that were traced.
+    pub(crate) fn has_untraced(&self) -> bool {
+        let told = self.tree.settings.mechanism == Mechanism::Ptrace;
+        told && FIELDS.iter().any(|field| self.exceeds_finals(field))
+    }
+
+    fn exceeds_finals(&self, field: &CounterField) -> bool {
+        let chain = self.chain.as_ref().and_then(|c| (field.get)(c));
+        let (Some(chain), Some(finals)) = (chain, self.finals(field)) else {
+            return false;
+        };
+        let all = chain.saturating_add((field.get)(&self.with_children).unwrap_or(0));
+        let count = self.ended.count.saturating_add(self.survivors as u64);
+        let slack = match field.metric {
+            "cpu_time" => UNTRACED_TIME.max(all / UNTRACED_TIME_PART),
+            "faults_minor" => UNTRACED_FAULTS.saturating_add(count),
+            "bytes_written" => count.saturating_mul(ACCOUNTED),
+            "bytes_read" | "reads" => 0,
+            _ => return false,
+        };
+        all > finals.saturating_add(slack)
     }
 
     /// The most that is known of every process itself.

@@ -12,7 +12,7 @@ use crate::life::{Life, resident_peak};
 use crate::pass::{Pass, Peak, Peaks};
 use crate::resident::Resident;
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
-use crate::settings::{End, KernelCounts, SeriesKind, Settings};
+use crate::settings::{End, KernelCounts, Mechanism, SeriesKind, Settings};
 use crate::space::Spaces;
 use crate::spent::Spent;
 use crate::told::Footprint;
@@ -67,6 +67,8 @@ pub struct Tree {
     pub(crate) lost: u64,
     pub(crate) departed: Vec<String>,
     pub(crate) auto_reaped: bool,
+    /// Some processes are seen in samples and by the wait chain alone.
+    pub(crate) untraced: bool,
     /// By what means the task reads and writes past `rchar` and `wchar`.
     pub(crate) io_unseen: Option<String>,
     /// Whether any process was ever read while it lived.
@@ -117,6 +119,7 @@ impl Tree {
             lost: 0,
             departed: Vec::new(),
             auto_reaped: false,
+            untraced: false,
             io_unseen: None,
             read_any: false,
             footprint: Footprint::default(),
@@ -222,15 +225,19 @@ impl Tree {
 
     /// Processes that the pass did not see: gone, where no event would have told.
     fn miss(&mut self, at: Nanos) {
-        let patience = if !self.settings.mechanism.tells_tree() {
-            1
-        } else if self.lost > 0 {
-            MISSED_MAX
-        } else {
+        let told = self.settings.mechanism.tells_tree();
+        if told && !self.untraced && self.lost == 0 {
             return;
-        };
+        }
+        let (lost, untraced) = (self.lost > 0, self.untraced);
         let mut gone = Vec::new();
         for life in self.living.values_mut() {
+            let patience = match (told, lost) {
+                (false, _) => 1,
+                _ if untraced && !life.announced => 1,
+                (true, true) => MISSED_MAX,
+                (true, false) => continue,
+            };
             if life.last.is_none_or(|last| last.at < at) && life.start < at {
                 life.missed += 1;
                 if life.missed >= patience && life.last.is_some() {
@@ -259,6 +266,11 @@ impl Tree {
         if let Some(cpu) = self.seen.cpu {
             self.window.push(at, cpu);
         }
+    }
+
+    /// What tells of its processes.
+    pub const fn mechanism(&self) -> Mechanism {
+        self.settings.mechanism
     }
 
     /// The processes to sample.
@@ -297,7 +309,12 @@ impl Tree {
     /// Whether no process can have been missed.
     pub(crate) fn knows_tree(&self) -> bool {
         let told = self.settings.mechanism.tells_tree() && self.forks_and_ends_lost() == 0;
-        told && self.counts.is_none_or(|c| c.exact)
+        told && !self.untraced && self.counts.is_none_or(|c| c.exact)
+    }
+
+    /// What the mechanism counted itself, if it missed nobody.
+    pub(crate) fn exact_counts(&self) -> Option<KernelCounts> {
+        self.counts.filter(|c| c.exact && !self.untraced)
     }
 }
 

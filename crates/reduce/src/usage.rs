@@ -42,7 +42,7 @@ impl Tree {
             "memory_peak" => memory.memory(),
             "virtual_peak" => memory.virtual_size(),
             "rss_peak_anon" | "rss_peak_file" | "rss_peak_shmem" => memory.rss_part(m.name),
-            "swap_peak" => memory.sampled(m.name, self.peaks.swap, "swap in samples"),
+            "swap_peak" => self.swap_peak(m, memory),
             "cgroup_peak" => self.cgroup_peak(m),
             "processes_total" => self.processes_total(m),
             "processes_peak" => self.processes_peak(m, memory),
@@ -66,6 +66,26 @@ impl Tree {
             (Some(value), None) => whole(m, value, LOWER, "the cgroup's charge in samples"),
             (None, _) => Field::absent(reason.unwrap_or(Absent::NotApplicable)),
         }
+    }
+
+    /// A group has each page once; a process has those that it shares with others, too.
+    fn swap_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
+        let (told, group) = (self.peaks.swap, self.peaks.group_swap);
+        let Some(sample) = self.whole_group().filter(|_| group.value.is_some()) else {
+            let most = if group.value > told.value {
+                group
+            } else {
+                told
+            };
+            return memory.sampled(m.name, most, "swap in samples");
+        };
+        let Some(peak) = sample.swap_peak else {
+            return memory.sampled(m.name, group, "the cgroup's swap in samples");
+        };
+        let at = group.at.map(|at| at.since(self.start));
+        let at = at.filter(|_| group.value == Some(peak.0));
+        let field = whole(m, peak.0, Method::Exact, "the cgroup's own peak of swap");
+        at_instant(field, at)
     }
 
     fn opened(&self, m: &Metric) -> Field {
@@ -113,10 +133,7 @@ impl Tree {
     }
 
     fn processes_total(&self, m: &Metric) -> Field {
-        let counted = self
-            .counts
-            .filter(|c| c.exact)
-            .and_then(|c| c.processes_total);
+        let counted = self.exact_counts().and_then(|c| c.processes_total);
         match counted {
             Some(total) => whole(m, total, Method::Exact, "counted at each fork"),
             None if self.knows_tree() => {
@@ -131,10 +148,7 @@ impl Tree {
     }
 
     fn processes_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
-        let exact = self
-            .counts
-            .filter(|c| c.exact)
-            .and_then(|c| c.processes_peak);
+        let exact = self.exact_counts().and_then(|c| c.processes_peak);
         let at = self.alive_peak.at.map(|at| at.since(self.start));
         let own = self.alive_peak.value;
         match exact {
@@ -155,7 +169,7 @@ impl Tree {
     }
 
     fn threads_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
-        let exact = self.counts.filter(|c| c.exact).and_then(|c| c.threads_peak);
+        let exact = self.exact_counts().and_then(|c| c.threads_peak);
         match exact {
             Some(peak) => whole(m, peak, Method::Exact, "counted at each clone"),
             None => memory.sampled(m.name, self.peaks.threads, "threads in samples"),

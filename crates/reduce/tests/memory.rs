@@ -2,10 +2,12 @@
 
 mod scene;
 
+use record::report::Usage;
 use record::sample::{GroupSample, PageSizes};
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Method};
 use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
+use reduce::tree::Tree;
 use scene::*;
 
 /// The shell, asleep: 1.8 MiB, of which 1.5 are file pages.
@@ -508,4 +510,45 @@ fn a_shell_that_ended_unread_is_no_second_giant() {
     assert_eq!(value, 302 * MIB + 8 * 16 * 4096);
     let upper = Some(600 * MIB);
     assert_eq!(bound(None).0, Method::LowerBound { upper });
+}
+
+/// Each of three processes tells the same pages in swap.
+fn in_swap(task: &mut Tree, at: u64, in_use: u64, most: Option<u64>) {
+    let mut one = sample(1, 0, shell(), shell());
+    one.memory.swap = Some(Bytes(in_use));
+    let pass = [1, 2, 3].map(|pid| {
+        let mut other = one.clone();
+        other.id.pid = pid;
+        other
+    });
+    let group = GroupSample {
+        swap: Some(Bytes(in_use)),
+        swap_peak: most.map(Bytes),
+        ..group(MIB, 2 * MIB)
+    };
+    task.group(ms(at), &group);
+    task.sample(ms(at), &pass);
+}
+
+#[test]
+fn a_group_has_pages_in_swap_once() {
+    let at = |usage: &Usage| usage.get("swap_peak").unwrap().value().unwrap().at_ns;
+    for (most, left, swap, how, when) in [
+        (None, false, 9, SAMPLED, Some(100)),
+        (Some(9), false, 9, Method::Exact, Some(100)),
+        (Some(12), false, 12, Method::Exact, None),
+        // Who left may have more in swap than the group.
+        (Some(9), true, 27, SAMPLED, Some(100)),
+    ] {
+        let mut task = tree(Procfs);
+        in_swap(&mut task, 100, 9, most);
+        in_swap(&mut task, 200, 4, most);
+        if left {
+            task.group_left();
+        }
+        let usage = task.finish(&end(200, None)).usage;
+        assert_eq!(whole(&usage, "swap_peak"), swap);
+        assert_eq!(method(&usage, "swap_peak"), how);
+        assert_eq!(at(&usage), when.map(Nanos::from_millis));
+    }
 }

@@ -9,6 +9,8 @@ use record::value::{Absent, Method};
 use reduce::settings::KernelCounts;
 use reduce::settings::Mechanism::{Bpf, Connector, Procfs, Ptrace, Taskstats};
 use reduce::space::Space;
+use reduce::summary::Summary;
+use reduce::tree::Tree;
 use scene::*;
 
 #[test]
@@ -458,4 +460,82 @@ fn what_the_launcher_waited_before_the_command_is_no_use_of_the_task() {
         let exact = method(&usage, "cpu_wait") == Method::Exact;
         assert_eq!(exact, mechanism == Bpf, "{mechanism:?}");
     }
+}
+
+/// The report of a traced shell with a child and with what the launcher waited for in all.
+fn traced(own: [Used; 2], waited: Used, how: impl FnOnce(&mut Tree)) -> Summary {
+    let mut task = tree(Ptrace);
+    fork(&mut task, 0, 99, 1);
+    spawn(&mut task, 5, 1, 2, "child");
+    task.counts(&KernelCounts {
+        processes_total: Some(2),
+        processes_peak: Some(2),
+        threads_peak: Some(2),
+        exact: true,
+        ..KernelCounts::default()
+    });
+    how(&mut task);
+    exit(&mut task, 300, 2, own[1]);
+    exit(&mut task, 400, 1, own[0]);
+    task.finish(&end(400, Some(chain(waited))))
+}
+
+fn says_untraced(summary: &Summary) -> bool {
+    let noted = summary
+        .notes
+        .iter()
+        .any(|note| note.contains("CLONE_UNTRACED"));
+    let counts = ["processes_total", "processes_peak", "threads_peak"];
+    let exact = counts.map(|name| method(&summary.usage, name) == Method::Exact);
+    assert_eq!(exact, [!noted; 3]);
+    assert_eq!(method(&summary.usage, "cpu_time"), Method::Exact);
+    noted
+}
+
+#[test]
+fn what_was_waited_for_and_not_traced_is_noticed() {
+    let used = |cpu_ms, read| Used {
+        cpu_ms,
+        read,
+        faults: Some(50),
+        ..Used::default()
+    };
+    let own = [used(100, 4096), used(900, 4096)];
+    for (cpu_ms, read, faults, untraced) in [
+        (1000, 8192, 100, false),
+        // What ends takes after it was read.
+        (1049, 8192, 118, false),
+        (1060, 8192, 100, true),
+        (1000, 8193, 100, true),
+        (1000, 8192, 119, true),
+    ] {
+        let mut waited = used(cpu_ms, read);
+        waited.faults = Some(faults);
+        // A look at the shell and its child, so that something was sampled.
+        let summary = traced(own, waited, |task| {
+            task.sample(ms(50), &[1, 2].map(|pid| sample(pid, 0, cpu(1), cpu(1))));
+        });
+        assert_eq!(
+            says_untraced(&summary),
+            untraced,
+            "{cpu_ms} {read} {faults}"
+        );
+        assert_eq!(whole(&summary.usage, "bytes_read"), read);
+    }
+}
+
+#[test]
+fn who_is_not_traced_is_known_by_samples_and_gone_when_missed() {
+    let summary = traced([cpu(5), cpu(5)], cpu(10), |task| {
+        task.untraced();
+        let shell = || [1, 2].map(|pid| sample(pid, 0, cpu(1), cpu(1))).to_vec();
+        let mut all = shell();
+        all.push(sample(7, 20, cpu(1), cpu(1)));
+        task.sample(ms(50), &all);
+        assert_eq!(task.live(ms(50)).processes.unwrap().value, 3.0);
+        task.sample(ms(150), &shell());
+        assert_eq!(task.alive(), [1, 2]);
+    });
+    assert!(says_untraced(&summary));
+    assert_eq!(whole(&summary.usage, "processes_total"), 3);
 }

@@ -1,9 +1,10 @@
 //! The work that a machine finds in the folder that it shares with the host, and what it leaves
 //! there.
 //!
-//! `work.json` holds the command; `output` gets what it writes, `status` its exit status as text,
-//! last of all.
+//! `work.json` holds the command and whether it wants swap; `output` gets what it writes, `status`
+//! its exit status as text, last of all.
 
+use super::swap;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -12,12 +13,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A command as it travels: words, folder, environment.
+/// A command as it travels: words, folder, environment, and whether there shall be swap.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Work {
     words: Vec<String>,
     folder: String,
     environment: Vec<(String, String)>,
+    swap: bool,
 }
 
 impl Work {
@@ -39,7 +41,14 @@ impl Work {
             words: words.map(text).collect::<Result<_>>()?,
             folder: text(folder.as_os_str())?,
             environment,
+            swap: false,
         })
+    }
+
+    /// The same in a machine with swap, if one can be given any.
+    pub(super) fn with_swap(mut self, swap: bool) -> Self {
+        self.swap = swap;
+        self
     }
 
     /// Leaves it in the shared folder.
@@ -51,8 +60,11 @@ impl Work {
             words,
             folder,
             environment,
+            swap,
         } = self;
-        let work = json!({"words": words, "folder": folder, "environment": environment});
+        let work = json!({
+            "words": words, "folder": folder, "environment": environment, "swap": swap
+        });
         Ok(fs::write(shared.join("work.json"), work.to_string())?)
     }
 
@@ -63,6 +75,7 @@ impl Work {
             words: serde_json::from_value(part("words")?)?,
             folder: serde_json::from_value(part("folder")?)?,
             environment: serde_json::from_value(part("environment")?)?,
+            swap: serde_json::from_value(part("swap")?)?,
         })
     }
 
@@ -85,7 +98,7 @@ impl Work {
 }
 
 /// Does the work in the machine. A command that cannot be started has status 127 and says why in
-/// its output.
+/// its output. Where there can be no swap it runs without, and the output begins with the reason.
 ///
 /// # Errors
 /// When the shared folder cannot be read or written.
@@ -93,6 +106,11 @@ pub(crate) fn inside(shared: &Path) -> Result<()> {
     use std::io::Write;
     let work = Work::read(shared)?;
     let mut output = File::create(shared.join("output"))?;
+    if work.swap
+        && let Err(error) = swap::switch_on()
+    {
+        writeln!(output, "no swap in this machine: {error:#}")?;
+    }
     let status = match work.run(&output) {
         Ok(status) => status,
         Err(error) => {
@@ -145,6 +163,7 @@ mod tests {
         let shared = tempfile::tempdir().unwrap();
         assert_eq!(status(shared.path()).unwrap(), None);
         let work = Work::of(command).unwrap();
+        assert_ne!(work, Work::of(command).unwrap().with_swap(true));
         work.write(shared.path()).unwrap();
         assert_eq!(Work::read(shared.path()).unwrap(), work);
         inside(shared.path()).unwrap();

@@ -21,6 +21,7 @@ pub(crate) struct Machine {
     vng: PathBuf,
     seconds: u64,
     cpus: u32,
+    swap: bool,
 }
 
 /// What a command did there.
@@ -55,12 +56,19 @@ impl Machine {
             vng,
             seconds: 300,
             cpus: CPUS,
+            swap: false,
         })
     }
 
     /// The same machine with so many processors; it has [`CPUS`] otherwise.
     pub(crate) const fn with_cpus(mut self, cpus: u32) -> Self {
         self.cpus = cpus;
+        self
+    }
+
+    /// The same machine with swap, or without, as it is otherwise.
+    pub(crate) const fn with_swap(mut self, swap: bool) -> Self {
+        self.swap = swap;
         self
     }
 
@@ -82,7 +90,7 @@ impl Machine {
         let shared = shared.path();
         let entry = shared.join("xtask");
         fs::copy(std::env::current_exe()?, &entry)?;
-        Work::of(command)?.write(shared)?;
+        Work::of(command)?.with_swap(self.swap).write(shared)?;
         let began = Instant::now();
         let output = self.boot(&entry, shared, writable)?;
         let status = guest::status(shared)?;

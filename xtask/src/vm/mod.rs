@@ -7,6 +7,7 @@
 mod guest;
 mod kernel;
 mod machine;
+mod swap;
 
 pub(crate) use guest::inside;
 pub(crate) use kernel::Kernel;
@@ -27,6 +28,9 @@ pub(crate) struct Words {
     /// Its processors.
     #[arg(long, value_name = "N", default_value_t = CPUS)]
     cpus: u32,
+    /// With 512 MiB of swap (zram).
+    #[arg(long)]
+    swap: bool,
     /// A further folder that is writable there (the current one always is).
     #[arg(long, value_name = "DIR")]
     writable: Vec<PathBuf>,
@@ -42,7 +46,8 @@ pub(crate) struct Words {
 pub(crate) fn run(words: &Words) -> Result<ExitCode> {
     let machine = Machine::prepare(words.kernel)?
         .seconds(words.timeout)
-        .with_cpus(words.cpus);
+        .with_cpus(words.cpus)
+        .with_swap(words.swap);
     let mut all = words.command.iter();
     let mut command = Command::new(all.next().map_or("true", String::as_str));
     command.args(all).current_dir(std::env::current_dir()?);

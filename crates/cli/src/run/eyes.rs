@@ -12,6 +12,7 @@ use super::reader::{Reader, below};
 use super::reaped::Reaped;
 use super::rhythm::Rhythm;
 use super::task::Task;
+use super::untraced::Untraced;
 use crate::cmd::run::{Level, Mechanism, RunOptions, Series};
 use anyhow::Result;
 use record::event::Event;
@@ -58,6 +59,7 @@ pub(crate) struct Eyes {
     /// How the command's process ended, as events told it.
     root_end: Option<MainEnd>,
     introductions: Introductions,
+    untraced: Untraced,
     adopter: u32,
     start: Nanos,
     rhythm: Rhythm,
@@ -125,6 +127,7 @@ impl Eyes {
             root: task.pid(),
             root_end: None,
             introductions: Introductions::default(),
+            untraced: Untraced::default(),
             adopter: task.adopter(),
             start: facts.start,
             rhythm: Rhythm::new(facts.start, options.interval),
@@ -305,10 +308,12 @@ impl Eyes {
         self.root_end
     }
 
-    /// Where no event tells of an exec: reads the command lines of processes that are new or have
-    /// another name.
+    /// Reads the command lines of processes that are new or renamed, where no event tells them.
     fn introduce(&mut self, at: Nanos, facts: &mut Facts) {
-        for event in self.introductions.read(at, &self.samples) {
+        let some = self.notifier.kind().tells_tree();
+        let some = some.then(|| self.untraced.of(&self.samples));
+        let samples = some.as_ref().unwrap_or(&self.samples);
+        for event in self.introductions.read(at, samples) {
             self.take(event, facts);
         }
     }
@@ -322,7 +327,8 @@ impl Eyes {
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
         // Before the processes: what they get from now on belongs to the next pass.
         count_huge_pages(&mut self.paging, &mut self.tree);
-        let members = self.told().then(|| self.tree.alive());
+        let (told, tree) = (self.told(), &mut self.tree);
+        let members = told.then(|| self.untraced.members(self.adopter, tree));
         let pids = self
             .reader
             .read(self.adopter, members, &mut self.samples, facts);
@@ -336,9 +342,7 @@ impl Eyes {
             self.tree.waited(&waited);
         }
         self.tree.sample(now, &self.samples);
-        if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
-            self.introduce(now, facts);
-        }
+        self.introduce(now, facts);
         self.gpus.collect(&mut self.tree);
         task.refresh_totals(now);
         // Weighing has a budget of its own.
@@ -377,11 +381,6 @@ impl Eyes {
         self.notifier.kind().tells_tree() && !self.broken
     }
 
-    /// The living processes of the task that `/proc` shows below the one that adopts.
-    fn found(&self) -> Vec<u32> {
-        below(self.adopter).map(|process| process.pid).collect()
-    }
-
     /// Whether a process of the task is on its way out: events may have told its end, but nobody
     /// could wait for it yet, so what it used is nowhere.
     pub(crate) fn anyone_dying(&self) -> bool {
@@ -417,7 +416,7 @@ impl Eyes {
 
     /// Every process that a signal to the tree is for.
     pub(crate) fn everyone(&self, hold: &Hold) -> Vec<u32> {
-        let mut pids = self.found();
+        let mut pids = self.survivors();
         if self.told() {
             pids.extend(self.tree.alive());
         }
@@ -428,9 +427,9 @@ impl Eyes {
         pids
     }
 
-    /// The processes of the task that live on.
+    /// The living processes of the task that `/proc` shows below the one that adopts.
     pub(crate) fn survivors(&self) -> Vec<u32> {
-        self.found()
+        below(self.adopter).map(|process| process.pid).collect()
     }
 
     /// What was seen, and what told it, to be let go of; `alive`: processes live on.

@@ -103,7 +103,8 @@ impl Hold {
             && let Some(limit) = self.limits.get(Resource::Memory)
             && !options.measure_only
         {
-            match group.set_memory_limit(limit.value, 0) {
+            let swap = self.limits.get(Resource::Swap);
+            match group.set_memory_limit(limit.value, swap.map_or(0, |swap| swap.value)) {
                 Ok(()) => self.kernel_memory = Some(limit.value),
                 Err(error) => facts.note(format!(
                     "the kernel does not keep the memory limit: {error}"

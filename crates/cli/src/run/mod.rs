@@ -33,6 +33,7 @@ mod start;
 mod stray;
 mod surroundings;
 mod task;
+mod untraced;
 mod words;
 
 pub(crate) use person::{lingers, name};

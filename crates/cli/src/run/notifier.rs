@@ -218,6 +218,7 @@ impl Notifier {
             }),
             Notifier::Ptrace(tracer) => Some(KernelCounts {
                 io_uring_tasks: Some(tracer.io_uring_tasks()),
+                untraced: tracer.has_untraced(),
                 ..kernel_counts(&tracer.counts())
             }),
         }
@@ -260,6 +261,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         threads_alive: Some(counts.threads_alive),
         threads_peak: Some(counts.threads_peak),
         io_uring_tasks: None,
+        untraced: false,
         events_lost: 0,
         values_lost: 0,
         exact: counts.exact,

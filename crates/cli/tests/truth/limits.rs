@@ -47,7 +47,7 @@ fn a_stopped_task_is_ended_and_so_are_we() {
 
 /// Runs `command` under one limit that it breaks, and looks at everything that is said of it.
 #[track_caller]
-fn broken(
+pub(crate) fn broken(
     mechanism: Mechanism,
     limit: &str,
     options: &[&str],
@@ -272,7 +272,7 @@ fn a_task_may_use_its_grace() {
     assert!(done.stdout.ends_with("bye\n"), "{}", done.context());
 }
 
-fn unbroken(mechanism: Mechanism, limit: &str, command: Vec<OsString>) {
+pub(crate) fn unbroken(mechanism: Mechanism, limit: &str, command: Vec<OsString>) {
     let done = Run::watched(mechanism, command)
         .options(["--limit", limit, "--interval", "100ms"])
         .finish();
@@ -394,7 +394,10 @@ fn a_memory_limit_above_ours() {
         [ -n \"$d\" ] || { d=/sys/fs/cgroup; f=memory.max; \
             echo +memory > $d/cgroup.subtree_control; }; \
         g=$d/plimsoll-test-$$; \
-        mkdir $g && echo 60M > $g/$f && echo $$ > $g/cgroup.procs || exit 99; \
+        mkdir $g && echo 60M > $g/$f || exit 99; \
+        for s in memory.swap.max=0 memory.memsw.limit_in_bytes=60M; do \
+            [ ! -e $g/${s%=*} ] || echo ${s#*=} > $g/${s%=*} || exit 99; done; \
+        echo $$ > $g/cgroup.procs || exit 99; \
         \"$@\"; s=$?; echo $$ > $d/cgroup.procs; rmdir $g; exit $s";
     let above = || words!["/bin/sh", "-c", ABOVE, "sh"];
     let probe = Run::bare(words!["/bin/true"]).wrapped(above()).finish();

@@ -34,6 +34,7 @@ mod output;
 mod signals;
 mod sockets;
 mod status;
+mod swap;
 mod syscalls;
 mod terminal;
 mod traced;

@@ -1,6 +1,7 @@
-//! Level io by ptrace: what it promises beside the counts of files, and what it costs the task.
+//! ptrace: what level io promises beside the counts of files, what it costs the task, and what
+//! cannot be traced.
 
-use crate::harness::expect::field;
+use crate::harness::expect::{MIB, Rigour, Truth, field, holds};
 use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::{self, Cleanup, Signal};
 use crate::harness::run::{Done, Run};
@@ -8,7 +9,7 @@ use crate::harness::workload::program;
 use crate::harness::{skip, words};
 use record::file::FileLine;
 use record::socket::SocketLine;
-use record::value::{Absent, Field};
+use record::value::{Absent, Field, Method};
 use std::path::Path;
 
 const SKIP: i32 = 77;
@@ -181,4 +182,78 @@ fn ptrace_children_that_ask_not_to_be_traced() {
 #[test]
 fn ptrace_children_of_a_static_program_that_ask_not_to_be_traced() {
     with(Mechanism::Ptrace, |_| untraced("untraced.static"));
+}
+
+/// At level events nothing stops a call, so such children go their way. What they used is in the
+/// totals all the same, and nothing that was counted by tracing is called exact.
+fn escaped(how: &'static str, processes: u64) {
+    let bytes = (8 * MIB).to_string();
+    let command = words![program("escaped"), "300", bytes, how];
+    let done = Run::watched(Mechanism::Ptrace, command).finish();
+    done.expect_status(0);
+    let started = Truth::cpu(300_000_000, 100_000_000);
+    holds(&done, "cpu_time", started, Rigour::Near);
+    let read = Truth::between(8 * MIB, 8 * MIB + (64 << 10));
+    holds(&done, "bytes_read", read, Rigour::Near);
+    for name in ["cpu_time", "bytes_read", "reads"] {
+        let value = field(&done, name).value().unwrap();
+        assert_eq!(value.method, Method::Exact, "{name}");
+        assert!(value.source.starts_with("wait chain"), "{}", value.source);
+    }
+    for name in ["processes_total", "processes_peak"] {
+        holds(&done, name, Truth::between(1, processes), Rigour::Sampled);
+    }
+    for name in [
+        "processes_total",
+        "processes_peak",
+        "threads_peak",
+        "rss_peak",
+    ] {
+        let value = field(&done, name).value().unwrap();
+        assert_ne!(value.method, Method::Exact, "{name}\n{}", done.context());
+    }
+    let notes = done.report().monitor.notes.join("\n");
+    assert!(notes.contains("CLONE_UNTRACED"), "{notes}");
+}
+
+#[test]
+fn ptrace_an_only_child_that_escapes() {
+    with(Mechanism::Ptrace, |_| escaped("alone", 2));
+}
+
+#[test]
+fn ptrace_a_child_that_escapes_beside_another() {
+    with(Mechanism::Ptrace, |_| escaped("among", 3));
+}
+
+#[test]
+fn ptrace_an_orphan_that_escaped() {
+    with(Mechanism::Ptrace, |_| escaped("orphan", 3));
+}
+
+/// Where nobody escapes all of it is exact: programs, threads, pipes, orphans.
+#[test]
+fn ptrace_a_tree_without_escapes_is_exact() {
+    with(Mechanism::Ptrace, |_| {
+        let script = format!(
+            "{} 4 50 & ls -R /usr/include | sort | wc -l; (sleep 0.1 &); {} 20 exit; \
+             for i in 1 2 3 4 5; do cat /etc/passwd | head -1; done; wait; sleep 0.2",
+            program("threads").display(),
+            program("fill").display()
+        );
+        let done = Run::watched(Mechanism::Ptrace, words!["/bin/sh", "-c", script]).finish();
+        done.expect_status(0);
+        for name in [
+            "processes_total",
+            "processes_peak",
+            "threads_peak",
+            "cpu_time",
+            "reads",
+        ] {
+            let value = field(&done, name).value().unwrap();
+            assert_eq!(value.method, Method::Exact, "{name}\n{}", done.context());
+        }
+        let notes = done.report().monitor.notes.join("\n");
+        assert!(!notes.contains("CLONE_UNTRACED"), "{notes}");
+    });
 }

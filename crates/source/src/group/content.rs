@@ -20,6 +20,8 @@ pub(crate) enum Content {
     Peak,
     /// One number: bytes of swap.
     Swap,
+    /// One number: most bytes of swap so far.
+    SwapPeak,
     /// `oom_kill` of v1 `memory.oom_control` or v2 `memory.events`.
     OomKills,
     /// v1 `cpuacct.usage`: nanoseconds.
@@ -70,6 +72,7 @@ pub(crate) const FILES: &[GroupFile] = &[
     file(None, "memory.current", Content::Current),
     file(None, "memory.peak", Content::Peak),
     file(None, "memory.swap.current", Content::Swap),
+    file(None, "memory.swap.peak", Content::SwapPeak),
     file(None, "memory.events", Content::OomKills),
     file(None, "cpu.stat", Content::CpuV2),
 ];
@@ -101,6 +104,7 @@ pub(crate) fn fold(content: Content, text: &str, sample: &mut GroupSample) {
         Content::Current => sample.current = bytes(),
         Content::Peak => sample.peak = bytes(),
         Content::Swap => sample.swap = bytes(),
+        Content::SwapPeak => sample.swap_peak = bytes(),
         Content::OomKills => sample.oom_kills = value_of(text, "oom_kill"),
         Content::CpuV1 => sample.cpu = text.trim().parse().ok().map(Nanos),
         Content::ThrottledV1 => {
@@ -199,6 +203,16 @@ pub const METRICS: &[Metric] = &[
         "v1 memory.stat total_swap; v2 memory.swap.current",
         "swap in use",
     ),
+    Metric {
+        since: "v2 6.5",
+        ..metric(
+            "cgroup_swap_peak",
+            Kind::Gauge,
+            Unit::Bytes,
+            "v2 memory.swap.peak",
+            "most swap in use so far",
+        )
+    },
     metric(
         "cgroup_cpu",
         Kind::Counter,

@@ -70,9 +70,18 @@ struct Queue {
     events: VecDeque<Event>,
     lost: u64,
     counts: Counts,
-    io_uring_tasks: u64,
+    found: Found,
     finished: bool,
     failure: Option<sys::Error>,
+}
+
+/// What was found of processes at their end.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// How many held an `io_uring`.
+    io_uring_tasks: u64,
+    /// Some had waited for a child that was not traced.
+    untraced: bool,
 }
 
 impl Shared {
@@ -82,10 +91,10 @@ impl Shared {
     }
 
     /// Hands `events` to the reader.
-    fn push(&self, events: &mut Vec<Event>, counts: Counts, io_uring_tasks: u64) {
+    fn push(&self, events: &mut Vec<Event>, counts: Counts, found: Found) {
         let mut queue = self.queue();
         queue.counts = counts;
-        queue.io_uring_tasks = io_uring_tasks;
+        queue.found = found;
         let was_empty = queue.events.is_empty();
         for event in events.drain(..) {
             if queue.events.len() < QUEUE_MAX {
@@ -181,7 +190,13 @@ impl Tracer {
     /// Processes that held an `io_uring` when they ended: what went through it is in no count of
     /// calls.
     pub fn io_uring_tasks(&self) -> u64 {
-        self.shared.queue().io_uring_tasks
+        self.shared.queue().found.io_uring_tasks
+    }
+
+    /// Whether a process was found to have waited for a child that was made not to be traced. Of a
+    /// process that has other children that is not found.
+    pub fn has_untraced(&self) -> bool {
+        self.shared.queue().found.untraced
     }
 
     /// Whether every traced process has ended, all events being read or waiting to be.
@@ -250,7 +265,7 @@ mod tests {
             count: 0,
         };
         let mut events = vec![lost; QUEUE_MAX + 5];
-        shared.push(&mut events, Counts::default(), 0);
+        shared.push(&mut events, Counts::default(), Found::default());
         shared.queue().events.truncate(10);
         let mut tracer = Tracer { shared };
         let mut sink = Vec::new();

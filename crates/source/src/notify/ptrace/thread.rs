@@ -1,7 +1,7 @@
 //! The tracing thread: what it does at every stop of a traced thread.
 
-use super::values::Files;
-use super::{Shared, values};
+use super::values::{Files, NotAlone};
+use super::{Found, Shared, values};
 use crate::follow::tree::{ThreadEnd, Tree};
 use crate::interpose::ptrace::{Watch, lock};
 use crate::query::proc_pid_fd;
@@ -61,8 +61,9 @@ pub(super) struct Trace {
     events: Vec<Event>,
     files: Files,
     root: Root,
-    /// Processes that held an `io_uring` at their end; `None` where there can be none.
-    io_uring_tasks: Option<u64>,
+    found: Found,
+    /// Whether there can be an `io_uring`.
+    io_uring: bool,
     /// What counts calls on files.
     watch: Option<Arc<Mutex<Watch>>>,
     shared: Arc<Shared>,
@@ -86,7 +87,8 @@ impl Trace {
             events: Vec::new(),
             files,
             root: Root::default(),
-            io_uring_tasks: proc_pid_fd::io_uring_is_possible(&Root::default()).then_some(0),
+            found: Found::default(),
+            io_uring: proc_pid_fd::io_uring_is_possible(&Root::default()),
             watch: None,
             shared,
         };
@@ -110,8 +112,7 @@ impl Trace {
     pub(super) fn run(mut self) {
         let failure = loop {
             let counts = self.tree.counts();
-            let rings = self.io_uring_tasks.unwrap_or(0);
-            self.shared.push(&mut self.events, counts, rings);
+            self.shared.push(&mut self.events, counts, self.found);
             if self.shared.detach.load(Ordering::Relaxed) {
                 break None;
             }
@@ -309,17 +310,19 @@ impl Trace {
         };
         let files = &mut self.files;
         let unshared = (!process.shared).then_some(());
-        let of_process = unshared.and_then(|()| values::read_alone(files, tid));
+        let of_process = unshared.and_then(|()| {
+            let read = values::read_alone(files, tid);
+            self.found.untraced |= matches!(read, Err(NotAlone::Untraced));
+            read.ok()
+        });
         let alone = of_process.is_some();
         let (counters, peaks) = of_process.unwrap_or_else(|| values::read(files, tid));
         process.running = process.running.saturating_sub(1);
         if process.running == 0 {
             process.peaks = peaks;
             // Its files are still open at this stop.
-            if let Some(tasks) = &mut self.io_uring_tasks
-                && proc_pid_fd::holds_io_uring(&self.root, tid) == Some(true)
-            {
-                *tasks += 1;
+            if self.io_uring && proc_pid_fd::holds_io_uring(&self.root, tid) == Some(true) {
+                self.found.io_uring_tasks += 1;
             }
         }
         let last = process.running == 0;

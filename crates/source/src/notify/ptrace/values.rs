@@ -1,10 +1,10 @@
 //! What is read of a traced thread: `/proc/TID/{io,schedstat,stat,status}` at its stop before its
 //! end, and what `wait4(2)` tells after it.
 //!
-//! Every file costs some microseconds of the task's time, so a process that never had another
-//! thread or a child, as most have, is read by half of them: what the kernel sums up by process is
-//! its own then. Otherwise `/proc/TID/task/TID/io` is the thread's own, and `/proc/PID/io` would
-//! hold dead threads and waited-for children too.
+//! Every file costs some microseconds of the task's time. Of a process that never had another
+//! thread or a child, as most have, what the kernel sums up by process is its own, and `wait4(2)`
+//! tells it to the very end. Otherwise `/proc/TID/task/TID/io` is the thread's own, and
+//! `/proc/PID/io` would hold dead threads and waited-for children too.
 
 use crate::query::proc_pid_status::{self, Status};
 use crate::query::{proc_pid_io, proc_pid_schedstat, proc_pid_stat};
@@ -77,13 +77,29 @@ impl Files {
 /// Counters, and the memory peaks of the process if it has memory.
 pub(super) type Values = (Counters, Option<MemoryPeaks>);
 
+/// Why the numbers of a process that is not known to have had children may hold those of others.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NotAlone {
+    /// It has waited for a child all the same: one that was made not to be traced.
+    Untraced,
+    /// It is the first process of a pid namespace, which may have waited for orphans that it did
+    /// not make.
+    Init,
+}
+
 /// Reads the only thread that its process ever had, without children: what [`alone_at_end`] adds
-/// is left out. `None` for the first process of a pid namespace, which may have waited for orphans
-/// that it did not make.
-pub(super) fn read_alone(files: &mut Files, pid: u32) -> Option<Values> {
+/// is left out.
+///
+/// # Errors
+/// When what the kernel sums up by process may not be its own.
+pub(super) fn read_alone(files: &mut Files, pid: u32) -> Result<Values, NotAlone> {
     let status = files.read(pid, "status").map(proc_pid_status::parse);
     if status.as_ref().is_some_and(|status| status.is_init) {
-        return None;
+        return Err(NotAlone::Init);
+    }
+    let stat = files.read(pid, "stat").and_then(proc_pid_stat::parse);
+    if stat.is_some_and(|stat| stat.has_waited()) {
+        return Err(NotAlone::Untraced);
     }
     let mut counters = files
         .read(pid, "io")
@@ -92,7 +108,7 @@ pub(super) fn read_alone(files: &mut Files, pid: u32) -> Option<Values> {
     let schedstat = files.read(pid, "schedstat");
     add_schedstat(schedstat, &mut counters);
     let peaks = status.and_then(|status| add_status(&status, &mut counters));
-    Some((counters, peaks))
+    Ok((counters, peaks))
 }
 
 /// Reads the counters of the thread `tid` itself. CPU time by user and system is left out: `/proc`
@@ -199,11 +215,9 @@ mod tests {
     fn our_own_thread_can_be_read() {
         let mut files = Files::new(Path::new("/proc"));
         let me = std::process::id();
-        let alone = read_alone(&mut files, me).unwrap();
-        for (counters, peaks) in [read(&mut files, me), alone] {
-            assert!(counters.reads.is_some() && counters.cpu.is_some());
-            assert!(counters.switches_voluntary.is_some() && peaks.is_some());
-        }
+        let (counters, peaks) = read(&mut files, me);
+        assert!(counters.reads.is_some() && counters.cpu.is_some());
+        assert!(counters.switches_voluntary.is_some() && peaks.is_some());
         assert_eq!(relations(&mut files, me).map(|(pid, _)| pid), Some(me));
         assert!(start(&mut files, me).is_some());
         assert!(
@@ -211,6 +225,28 @@ mod tests {
                 .read(me, "stat")
                 .is_none()
         );
+    }
+
+    #[test]
+    fn who_has_waited_for_a_child_that_nobody_told_of_was_not_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |pid: u32, namespaces: &str, faults_of_children: u32| {
+            let own = folder.path().join(pid.to_string());
+            std::fs::create_dir(&own).unwrap();
+            let stat = format!(
+                "{pid} (a) S 1 1 1 0 -1 0 54 {faults_of_children} 0 0 1 1 0 0 20 0 1 0 7 4096 1"
+            );
+            std::fs::write(own.join("stat"), stat).unwrap();
+            let status = format!("NSpid:\t{pid}{namespaces}\nVmHWM:\t8 kB\n");
+            std::fs::write(own.join("status"), status).unwrap();
+            std::fs::write(own.join("io"), "rchar: 5\n").unwrap();
+            read_alone(&mut Files::new(folder.path()), pid)
+        };
+        let (counters, peaks) = of(7, "", 0).unwrap();
+        assert_eq!(counters.bytes_read, Some(Bytes(5)));
+        assert_eq!(peaks.unwrap().rss, Some(Bytes(8192)));
+        assert_eq!(of(8, "", 1).unwrap_err(), NotAlone::Untraced);
+        assert_eq!(of(9, "\t1", 1).unwrap_err(), NotAlone::Init);
     }
 
     #[test]
