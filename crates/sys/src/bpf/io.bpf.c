@@ -159,7 +159,9 @@ static __always_inline void take_file(struct io_thread *thread, struct io_slot *
 	slot->file = (__u64)file;
 	slot->dentry = (__u64)dentry;
 	slot->id.name = READ_MEMBER(dentry, dentry, d_name.hash_len);
-	describe(thread, slot, file, dentry);
+	describe(thread, slot, READ_MEMBER(file, file, f_inode), dentry,
+		 READ_MEMBER(file, file, f_path.mnt));
+	slot->row.flags |= opened_to(READ_MEMBER(file, file, f_mode));
 	slot->row.last_jiffies = bpf_jiffies64();
 }
 
@@ -183,6 +185,9 @@ static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 f
 	slot->row.last_jiffies = bpf_jiffies64();
 	return slot;
 }
+
+/* In front of the other programs: the one that some kernels refuse is loaded first. */
+#include "io_exec.h"
 
 static __always_inline void count_transfer(struct io_thread *thread, struct io_slot *slot,
 					   bool is_read, __s64 result)
