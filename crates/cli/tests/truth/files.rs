@@ -101,10 +101,16 @@ pub(crate) fn watch_in(
     std::fs::create_dir(&folder).unwrap();
     let folder = folder.canonicalize().unwrap();
     prepare(&folder);
-    let done = run.command(words![program(name), folder, part]).finish();
-    if done.status != SKIP {
-        done.expect_status(0);
+    let seen = seen_of(run.command(words![program(name), folder, part]), folder);
+    if seen.done.status != SKIP {
+        seen.done.expect_status(0);
     }
+    seen
+}
+
+/// What was seen of a command whose files are in `folder`.
+pub(crate) fn seen_of(run: Run, folder: PathBuf) -> Seen {
+    let done = run.finish();
     let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
     let (mut lines, mut others) = (Vec::new(), None);
     for line in text.lines() {

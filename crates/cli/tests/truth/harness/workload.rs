@@ -30,6 +30,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "facts",
     "fat",
     "fill",
+    "gone",
     "hold",
     "hungfs",
     "jail",
