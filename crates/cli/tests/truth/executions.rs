@@ -56,7 +56,8 @@ fn watch(mechanism: Mechanism, workload: &str, lines: &str, prepare: fn(&Path)) 
     // The last command too is one that the shell starts and waits for.
     let lines = format!("cd '{}' || exit 1\n{lines}\nexit 0", folder.display());
     let shell: OsString = "sh".into();
-    let seen = seen_of(run.command(words![shell, "-c", lines]), folder);
+    let done = run.command(words![shell, "-c", lines]).finish();
+    let seen = seen_of(done, folder);
     seen.done.expect_status(0);
     seen
 }
@@ -194,19 +195,20 @@ fn on_an_overlay(mechanism: Mechanism) {
     let mount = format!(
         "cd {} && mkdir memory merged && mount -t tmpfs none memory && \
          mkdir memory/upper memory/work && mount -t overlay none -o \
-         lowerdir=/,upperdir=memory/upper,workdir=memory/work merged || \
-         {{ echo skip no overlay can be mounted here; exit 77; }}; exec \"$@\"",
+         lowerdir=/,upperdir=memory/upper,workdir=memory/work merged && test -e merged$PWD/p || \
+         {{ echo skip no overlay of this folder can be mounted here; exit 77; }}; exec \"$@\"",
         folder.display()
     );
     let lines = "for i in 1 2 3; do chroot \"$1/merged\" \"$1/p\"; done
                  chroot \"$1/merged\" \"$1/s\"; exit 0";
-    let run = run
+    let done = run
         .wrapped(words!["unshare", "-m", "sh", "-c", mount, "sh"])
-        .command(words!["/bin/sh", "-c", lines, "sh", &folder]);
-    let seen = seen_of(run, folder);
-    if seen.done.skipped().is_some() {
-        skip!("no overlay can be mounted here");
+        .command(words!["/bin/sh", "-c", lines, "sh", &folder])
+        .finish();
+    if done.skipped().is_some() {
+        skip!("no overlay of this folder can be mounted here");
     }
+    let seen = seen_of(done, folder);
     seen.done.expect_status(0);
     let merged = seen.folder.join("merged");
     let above = |line: &&FileLine| Path::new(&line.path).starts_with(&merged);

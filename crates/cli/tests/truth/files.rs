@@ -101,7 +101,8 @@ pub(crate) fn watch_in(
     std::fs::create_dir(&folder).unwrap();
     let folder = folder.canonicalize().unwrap();
     prepare(&folder);
-    let seen = seen_of(run.command(words![program(name), folder, part]), folder);
+    let done = run.command(words![program(name), folder, part]).finish();
+    let seen = seen_of(done, folder);
     if seen.done.status != SKIP {
         seen.done.expect_status(0);
     }
@@ -109,9 +110,9 @@ pub(crate) fn watch_in(
 }
 
 /// What was seen of a command whose files are in `folder`.
-pub(crate) fn seen_of(run: Run, folder: PathBuf) -> Seen {
-    let done = run.finish();
-    let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+pub(crate) fn seen_of(done: Done, folder: PathBuf) -> Seen {
+    let text = std::fs::read_to_string(done.path("r.files.jsonl"));
+    let text = text.unwrap_or_else(|error| panic!("{error}\n{}", done.context()));
     let (mut lines, mut others) = (Vec::new(), None);
     for line in text.lines() {
         match serde_json::from_str(line) {

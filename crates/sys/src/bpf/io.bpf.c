@@ -121,24 +121,32 @@ __attribute__((noinline)) int refresh(struct io_thread *thread)
 	return 0;
 }
 
+/* The place for what is known of the thread; nothing if its process belongs to no run. */
+static __always_inline struct io_thread *place_for(struct task_struct *task)
+{
+	struct io_thread *thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+	struct process_key *key;
+
+	if (thread)
+		return thread;
+	key = key_of(task);
+	if (!key)
+		return NULL;
+	thread = bpf_task_storage_get(&io_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (thread)
+		thread->process = *key;
+	return thread;
+}
+
 /* What is known of the thread; nothing if no run asks for its files. */
 static __always_inline struct io_thread *thread_of(struct task_struct *task)
 {
-	struct io_thread *thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+	struct io_thread *thread = place_for(task);
 	struct io_config *config;
-	struct process_key *key;
 	__u32 zero = 0;
 
-	if (!thread) {
-		key = key_of(task);
-		if (!key)
-			return NULL;
-		thread = bpf_task_storage_get(&io_threads, task, 0,
-					      BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (!thread)
-			return NULL;
-		thread->process = *key;
-	}
+	if (!thread)
+		return NULL;
 	config = bpf_map_lookup_elem(&io_config, &zero);
 	if (config && thread->generation != config->generation)
 		refresh(thread);

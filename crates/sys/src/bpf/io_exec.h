@@ -47,13 +47,10 @@ SEC("fentry/security_bprm_check")
 int on_script(__u64 *ctx)
 {
 	struct linux_binprm___io *bprm = (struct linux_binprm___io *)ctx[0];
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct io_thread *thread;
+	/* Also of a process that counts from its exec on: it is this one. */
+	struct io_thread *thread = place_for(bpf_get_current_task_btf());
 	__u64 file;
 
-	/* What a process waits for that counts from its exec on is this exec. */
-	thread_of(task);
-	thread = bpf_task_storage_get(&io_threads, task, 0, 0);
 	if (!thread)
 		return 0;
 	file = (__u64)BPF_CORE_READ(bprm, file);
