@@ -309,7 +309,7 @@ pub(crate) fn closing(fd: i32) {
             let wrote = writes(row) != row.size_writes.load(Relaxed)
                 || row.flags.load(Relaxed) & flag::WRITES != 0;
             let mode = row.mode.load(Relaxed);
-            let regular = mode & FORMAT == REGULAR;
+            let regular = is_regular(mode);
             if socket::is_socket(mode) {
                 socket::renew(row, fd);
             }
@@ -363,6 +363,24 @@ pub(crate) fn truncated(fd: i32, begun: u64) {
             looked_at(row, &stat);
         }
     }
+}
+
+/// The exec by which the process became this program ran the file that is behind a descriptor of
+/// ours.
+pub(crate) fn executed(fd: i32, stat: &Stat) {
+    let Some(state) = state::get() else { return };
+    match find(state, fd, 0, stat) {
+        Some(row) => {
+            looked_at(row, stat);
+            row.flags.fetch_or(flag::EXECUTED, Relaxed);
+        }
+        None => count::without_row(fd, |others| more(&others.executions, 1)),
+    }
+}
+
+/// Whether a file is a regular one.
+pub(crate) const fn is_regular(mode: u32) -> bool {
+    mode & FORMAT == REGULAR
 }
 
 /// A file was mapped.

@@ -27,7 +27,7 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol2");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol3");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
@@ -98,6 +98,8 @@ pub struct Others {
     pub seeks: AtomicU64,
     /// Reads and writes that failed.
     pub failed: AtomicU64,
+    /// Files that an exec ran.
+    pub executions: AtomicU64,
 }
 
 /// The first slot of a chunk.
@@ -305,6 +307,8 @@ pub mod flag {
     pub const UNLINKED: u32 = 128;
     /// Its path was too long, or there was no room for the rest.
     pub const CUT: u32 = 256;
+    /// The exec by which the process became this program ran it.
+    pub const EXECUTED: u32 = 512;
 }
 
 /// The bit of a size that says a write.

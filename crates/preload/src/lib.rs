@@ -29,6 +29,7 @@ mod clock;
 mod count;
 mod descriptor;
 mod environment;
+mod execution;
 mod hot;
 #[cfg(not(shared_object))]
 mod image;

@@ -12,6 +12,7 @@ const AT_PHENT: u64 = 4;
 const AT_PHNUM: u64 = 5;
 const AT_PAGESZ: u64 = 6;
 const AT_BASE: u64 = 7;
+const AT_EXECFN: u64 = 31;
 const AT_SYSINFO_EHDR: u64 = 33;
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
@@ -36,6 +37,10 @@ static OURS: AtomicUsize = AtomicUsize::new(0);
 /// The first of the list: the program.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 static PAGE: AtomicUsize = AtomicUsize::new(0);
+/// Where the dynamic linker is; 0: the kernel loaded none.
+static LINKER: AtomicUsize = AtomicUsize::new(0);
+/// Where the path is that was executed; 0: not known.
+static EXECUTED: AtomicUsize = AtomicUsize::new(0);
 
 /// A word of this process's memory.
 ///
@@ -76,6 +81,8 @@ pub(crate) fn find_ourselves() -> Option<&'static [u8]> {
         found.next()?.get(1).copied()
     };
     PAGE.store(value(AT_PAGESZ)? as usize, Relaxed);
+    LINKER.store(value(AT_BASE).unwrap_or(0) as usize, Relaxed);
+    EXECUTED.store(value(AT_EXECFN).unwrap_or(0) as usize, Relaxed);
     if let Some(base) = value(AT_SYSINFO_EHDR) {
         crate::clock::find(base as usize);
     }
@@ -99,6 +106,19 @@ pub(crate) fn find_ourselves() -> Option<&'static [u8]> {
         objects(first).find(|object| object.contains(find_ourselves as *const () as usize))?;
     OURS.store(ours.at, Relaxed);
     Some(ours.name())
+}
+
+/// The path of the dynamic linker as the program names it, with a NUL; nothing if there is none.
+pub(crate) fn linker() -> Option<*const u8> {
+    let base = LINKER.load(Relaxed);
+    let mut all = objects(FIRST.load(Relaxed)).filter(|_| base != 0);
+    Some(all.find(|object| object.bias == base)?.name().as_ptr())
+}
+
+/// The path that was executed, with a NUL: that of a script where the program is its interpreter.
+pub(crate) fn executed() -> Option<*const u8> {
+    let at = EXECUTED.load(Relaxed);
+    (at != 0).then_some(at as *const u8)
 }
 
 /// The first byte of the image whose program headers are at `table`, right behind its ELF header.

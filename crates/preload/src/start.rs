@@ -1,6 +1,7 @@
 //! What happens when the library is loaded: before the program's own first line.
 
 use crate::calls::Next;
+use crate::execution;
 use crate::hot::HOT;
 use crate::link;
 use crate::socket;
@@ -54,6 +55,7 @@ extern "C" fn begin() {
     state::begin();
     tell_children();
     stdio::begin();
+    execution::begin();
 }
 
 /// A child of `fork` is told who it is before it can start another one that borrows its memory.

@@ -9,6 +9,8 @@ const O_CLOEXEC: i32 = 0o2_000_000;
 pub(crate) const TO_READ: i32 = O_CLOEXEC;
 /// Likewise for both.
 pub(crate) const TO_CHANGE: i32 = O_CLOEXEC | 2;
+/// To ask what it is, without reading it (`O_PATH`).
+pub(crate) const TO_NAME: i32 = O_CLOEXEC | 0o10_000_000;
 const PROT_READ: usize = 1;
 const PROT_READ_WRITE: usize = 3;
 const MAP_SHARED: usize = 1;

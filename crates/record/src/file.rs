@@ -84,6 +84,9 @@ pub struct FileCounts {
     pub seeks: u64,
     /// Reads and writes that failed.
     pub failed: u64,
+    /// Times that an exec ran it: as a program, a script, their interpreter or dynamic linker.
+    #[serde(default)]
+    pub executions: u64,
 }
 
 impl FileCounts {
@@ -97,6 +100,7 @@ impl FileCounts {
         self.bytes_written.0 += other.bytes_written.0;
         self.seeks += other.seeks;
         self.failed += other.failed;
+        self.executions += other.executions;
     }
 
     /// Whether nothing was counted.
@@ -367,8 +371,8 @@ pub struct OtherFiles {
     /// Calls and bytes.
     #[serde(flatten)]
     pub counts: FileCounts,
-    /// What happened to their pages, and to those of programs that were executed; null where that
-    /// is not told.
+    /// What happened to their pages, and to those that no call asked for; null where that is not
+    /// told.
     #[serde(default)]
     pub page_cache: Option<PageCache>,
 }

@@ -47,7 +47,8 @@ pub(crate) fn busyness(counts: &FileCounts, pages: Option<PageCache>) -> (u64, u
     });
     let called = counts.bytes_read.0.saturating_add(counts.bytes_written.0);
     let bytes = called.saturating_add(mapped);
-    let calls = counts.reads + counts.writes + counts.opens + counts.closes + counts.seeks;
+    let moved = counts.reads + counts.writes;
+    let calls = moved + counts.opens + counts.closes + counts.seeks + counts.executions;
     (bytes, calls)
 }
 
@@ -110,6 +111,11 @@ impl Row {
             renamed_to: None,
             only_name: true,
         }
+    }
+
+    /// Whether the task had it mapped, by a call of its own or by an exec.
+    pub(crate) const fn is_mapped(&self) -> bool {
+        self.flags.mapped || self.counts.executions > 0
     }
 
     /// Whether it is known which file it is.

@@ -56,12 +56,12 @@ impl Pages {
             if row.kind != FileKind::File {
                 continue;
             }
-            let one = (!row.flags.mapped, &path[..]);
+            let one = (!row.is_mapped(), &path[..]);
             let place = paths
                 .entry((row.file.device, row.file.inode))
                 .or_insert(one);
             *place = one.min(*place);
-            if row.flags.mapped && row.file.device.0 == NO_DEVICE {
+            if row.is_mapped() && row.file.device.0 == NO_DEVICE {
                 let one = above.entry(row.file.inode).or_insert(Some(path));
                 *one = one.filter(|one| *one == path);
             }

@@ -102,10 +102,17 @@ pub(crate) fn watch_in(
     let folder = folder.canonicalize().unwrap();
     prepare(&folder);
     let done = run.command(words![program(name), folder, part]).finish();
-    if done.status != SKIP {
-        done.expect_status(0);
+    let seen = seen_of(done, folder);
+    if seen.done.status != SKIP {
+        seen.done.expect_status(0);
     }
-    let text = std::fs::read_to_string(done.path("r.files.jsonl")).unwrap();
+    seen
+}
+
+/// What was seen of a command whose files are in `folder`.
+pub(crate) fn seen_of(done: Done, folder: PathBuf) -> Seen {
+    let text = std::fs::read_to_string(done.path("r.files.jsonl"));
+    let text = text.unwrap_or_else(|error| panic!("{error}\n{}", done.context()));
     let (mut lines, mut others) = (Vec::new(), None);
     for line in text.lines() {
         match serde_json::from_str(line) {

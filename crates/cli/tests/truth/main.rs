@@ -20,6 +20,7 @@ mod cpu;
 mod deaths;
 mod delegated;
 mod elsewhere;
+mod executions;
 mod files;
 mod footprint;
 mod formats;

@@ -12,6 +12,7 @@ use crate::notify::{Mechanism, Unusable};
 use record::value::Absent;
 
 mod ahead;
+mod execution;
 mod files;
 mod look;
 mod names;

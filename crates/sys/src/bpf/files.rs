@@ -49,6 +49,7 @@ const COMPAT_CALLS: usize = 6;
 const LIBAIO_CALLS: usize = 7;
 const REST: usize = 8;
 const NAMES_LOST: usize = 20;
+const EXECUTIONS: usize = 21;
 
 const TIMES: u64 = 1;
 const FROM_EXEC: u64 = 2;
@@ -72,6 +73,8 @@ pub struct FileRest {
     pub bytes_read: u64,
     /// Bytes that writes moved.
     pub bytes_written: u64,
+    /// Times that an exec ran a file.
+    pub executions: u64,
     /// Rows that there would have been, at most.
     pub rows: u64,
     /// Pages.
@@ -310,6 +313,7 @@ impl Files {
             writes: read(REST + 4),
             bytes_read: read(REST + 5),
             bytes_written: read(REST + 6),
+            executions: read(EXECUTIONS),
             rows: read(REST + 7),
             pages: PageCounts {
                 filled: read(REST + 8),
@@ -369,7 +373,7 @@ fn wait_for_calls() {
     }
 }
 
-const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 312);
+const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 320);
 
 #[cfg(test)]
 mod tests;

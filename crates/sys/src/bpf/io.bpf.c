@@ -121,24 +121,32 @@ __attribute__((noinline)) int refresh(struct io_thread *thread)
 	return 0;
 }
 
+/* The place for what is known of the thread; nothing if its process belongs to no run. */
+static __always_inline struct io_thread *place_for(struct task_struct *task)
+{
+	struct io_thread *thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+	struct process_key *key;
+
+	if (thread)
+		return thread;
+	key = key_of(task);
+	if (!key)
+		return NULL;
+	thread = bpf_task_storage_get(&io_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (thread)
+		thread->process = *key;
+	return thread;
+}
+
 /* What is known of the thread; nothing if no run asks for its files. */
 static __always_inline struct io_thread *thread_of(struct task_struct *task)
 {
-	struct io_thread *thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+	struct io_thread *thread = place_for(task);
 	struct io_config *config;
-	struct process_key *key;
 	__u32 zero = 0;
 
-	if (!thread) {
-		key = key_of(task);
-		if (!key)
-			return NULL;
-		thread = bpf_task_storage_get(&io_threads, task, 0,
-					      BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (!thread)
-			return NULL;
-		thread->process = *key;
-	}
+	if (!thread)
+		return NULL;
 	config = bpf_map_lookup_elem(&io_config, &zero);
 	if (config && thread->generation != config->generation)
 		refresh(thread);
@@ -159,7 +167,9 @@ static __always_inline void take_file(struct io_thread *thread, struct io_slot *
 	slot->file = (__u64)file;
 	slot->dentry = (__u64)dentry;
 	slot->id.name = READ_MEMBER(dentry, dentry, d_name.hash_len);
-	describe(thread, slot, file, dentry);
+	describe(thread, slot, READ_MEMBER(file, file, f_inode), dentry,
+		 READ_MEMBER(file, file, f_path.mnt));
+	slot->row.flags |= opened_to(READ_MEMBER(file, file, f_mode));
 	slot->row.last_jiffies = bpf_jiffies64();
 }
 
@@ -183,6 +193,9 @@ static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 f
 	slot->row.last_jiffies = bpf_jiffies64();
 	return slot;
 }
+
+/* In front of the other programs: the one that some kernels refuse is loaded first. */
+#include "io_exec.h"
 
 static __always_inline void count_transfer(struct io_thread *thread, struct io_slot *slot,
 					   bool is_read, __s64 result)

@@ -9,6 +9,8 @@
 #define FOLDERS_MAX (1 << 14)
 #define SOCKETS_MAX (1 << 13)
 #define SOCKET_PATH_BYTES_MAX 108
+/* Scripts that one exec can go through: each names the next one as its interpreter. */
+#define SCRIPTS_MAX 5
 /* Powers of two of a transfer's size: 0, 1, 2..3, 4..7, ... 1 GiB and more. */
 #define SIZE_CLASSES 32
 /* Exact sizes that are counted at a time. */
@@ -70,6 +72,7 @@ struct row {
 	__u64 seeks;
 	__u64 failed;
 	__u64 time_ns; /* spent in calls, while somebody asks for it */
+	__u64 executions;
 	/* Pages of the page cache: filled by calls that read, made dirty by calls that write, and the
 	 * same by page faults on a mapping. */
 	__u32 pages_in;
@@ -167,7 +170,8 @@ struct io_run {
 	__u64 pages_mapped_in;
 	__u64 pages_mapped_dirtied;
 	__u64 names_lost; /* changes of names that could not be told */
-	__u64 unused[3];
+	__u64 executions; /* of what found no place in the table */
+	__u64 unused[2];
 };
 
 #define IO_RUN_TIMES 1u

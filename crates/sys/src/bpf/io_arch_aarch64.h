@@ -43,6 +43,7 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pt_regs {
 	__u64 regs[31];
+	__u64 pc;
 	__u64 orig_x0;
 	__s32 syscallno;
 };
@@ -63,6 +64,8 @@ struct task_struct___arch {
 #define CALL_ARG2(registers) ((registers)->regs[2])
 #define CALL_ARG3(registers) ((registers)->regs[3])
 #define CALL_ARG4(registers) ((registers)->regs[4])
+/* Where the program goes on. */
+#define NEXT_INSTRUCTION(registers) ((registers)->pc)
 /* Not in a page fault or an interrupt of the program. */
 #define IS_IN_CALL(registers) ((registers)->syscallno >= 0)
 /* A call by the 32 bit interface (TIF_32BIT). */

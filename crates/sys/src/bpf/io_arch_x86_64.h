@@ -53,6 +53,7 @@ struct pt_regs {
 	unsigned long si;
 	unsigned long di;
 	unsigned long orig_ax;
+	unsigned long ip;
 };
 
 struct thread_info {
@@ -70,6 +71,8 @@ struct task_struct___arch {
 #define CALL_ARG2(regs) ((regs)->dx)
 #define CALL_ARG3(regs) ((regs)->r10)
 #define CALL_ARG4(regs) ((regs)->r8)
+/* Where the program goes on. */
+#define NEXT_INSTRUCTION(regs) ((regs)->ip)
 /* Not in a page fault or an interrupt of the program. */
 #define IS_IN_CALL(regs) ((long)(regs)->orig_ax >= 0)
 /* A call by the 32 bit interface (TS_COMPAT). */

@@ -30,15 +30,18 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 	return file;
 }
 
-/* How large the file is now, and whether it has a name. */
-static __always_inline void look_at(struct row *row, struct file *file)
+/* How large the inode's file is now, and whether it has a name. */
+static __always_inline void look_at_inode(struct row *row, struct inode *inode)
 {
-	struct inode *inode = READ_MEMBER(file, file, f_inode);
-
 	row->size_last_bytes = READ_MEMBER(inode, inode, i_size);
 	row->flags &= ~ROW_UNLINKED;
 	if (!READ_MEMBER(inode, inode, i_nlink))
 		row->flags |= ROW_UNLINKED;
+}
+
+static __always_inline void look_at(struct row *row, struct file *file)
+{
+	look_at_inode(row, READ_MEMBER(file, file, f_inode));
 }
 
 static __always_inline struct mount *real_mount(struct vfsmount *mount)
@@ -171,14 +174,12 @@ static __always_inline __u32 opened_to(__u32 mode)
 
 /* Fills a slot's row with what is known of a file that is new to it. */
 static __always_inline void describe(struct io_thread *thread, struct io_slot *slot,
-				     struct file *file, struct dentry *dentry)
+				     struct inode *inode, struct dentry *dentry,
+				     struct vfsmount *mount)
 {
-	struct inode *inode = READ_MEMBER(file, file, f_inode);
-	struct vfsmount *mount = READ_MEMBER(file, file, f_path.mnt);
 	struct super_block *super = READ_MEMBER(inode, inode, i_sb);
 	struct dentry *folder = READ_MEMBER(dentry, dentry, d_parent);
 	struct row *row = &slot->row;
-	__u32 mode = READ_MEMBER(file, file, f_mode);
 
 	slot->id.inode = READ_MEMBER(inode, inode, i_ino);
 	slot->id.device = READ_MEMBER(super_block, super, s_dev);
@@ -188,7 +189,7 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 	row->size_last_bytes = row->size_first_bytes;
 	row->mode = READ_MEMBER(inode, inode, i_mode);
 	row->magic = READ_MEMBER(super_block, super, s_magic);
-	row->flags = opened_to(mode);
+	row->flags = 0;
 	/* As `slot->folder`: the pointer without its type. */
 	barrier();
 	if ((row->mode & S_IFMT) == S_IFSOCK)

@@ -162,10 +162,11 @@ static __always_inline void add_counts(struct row *sum, struct row *row)
 		sum->writes += row->writes;
 		sum->bytes_written += row->bytes_written;
 	}
-	if (row->seeks | row->failed | row->time_ns) {
+	if (row->seeks | row->failed | row->time_ns | row->executions) {
 		sum->seeks += row->seeks;
 		sum->failed += row->failed;
 		sum->time_ns += row->time_ns;
+		sum->executions += row->executions;
 	}
 	if (row->pages_in | row->pages_dirtied | row->pages_mapped_in | row->pages_mapped_dirtied) {
 		sum->pages_in += row->pages_in;
@@ -209,6 +210,7 @@ __attribute__((noinline)) int add_rest(struct io_run *run, struct row *row, __u3
 	__sync_fetch_and_add(&run->writes, row->writes);
 	__sync_fetch_and_add(&run->bytes_read, row->bytes_read);
 	__sync_fetch_and_add(&run->bytes_written, row->bytes_written);
+	__sync_fetch_and_add(&run->executions, row->executions);
 	__sync_fetch_and_add(&run->pages_in, row->pages_in);
 	__sync_fetch_and_add(&run->pages_dirtied, row->pages_dirtied);
 	__sync_fetch_and_add(&run->pages_mapped_in, row->pages_mapped_in);

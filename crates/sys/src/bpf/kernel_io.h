@@ -87,6 +87,11 @@ struct file {
 	struct path f_path;
 };
 
+/* The file below another one. */
+struct backing_file {
+	struct path user_path;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
@@ -177,6 +182,18 @@ struct io_uring_cqe {
 struct fs_struct {
 	struct path root;
 	struct path pwd;
+};
+
+/* What is mapped at an address. */
+struct vm_area_struct {
+	struct file *vm_file;
+};
+
+/* The files of an exec: `interp` is `filename` until a script names another one. */
+struct linux_binprm___io {
+	struct file *file;
+	const char *filename;
+	const char *interp;
 };
 
 /* The part of a task that concerns files. */

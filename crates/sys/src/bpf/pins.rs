@@ -35,6 +35,8 @@ pub(super) const FILES: Set = &[
     "on_uring_complete",
     "on_uring_complete_old",
     "on_connection",
+    "on_script",
+    "on_program",
     "on_page_in",
     "on_page_dirty",
     "on_sys_exit",

@@ -75,7 +75,7 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         name: "BPF fentry",
-        gives: "functions of the kernel, cheaper than kprobes (not used by run)",
+        gives: "which scripts were executed (level io), memory at an end before Linux 6.16",
         allow: "a kernel without lockdown, and CAP_BPF and CAP_PERFMON",
         needs: "Linux 5.5 with BTF and ftrace; on aarch64 6.4",
         attempt: |ground| typed(ground, probe::fentry),

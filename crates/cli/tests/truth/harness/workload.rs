@@ -31,6 +31,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "facts",
     "fat",
     "fill",
+    "gone",
     "hold",
     "hungfs",
     "jail",

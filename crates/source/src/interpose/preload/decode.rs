@@ -66,6 +66,8 @@ pub(super) fn row(table: &Table, bytes: &[u8]) -> Option<Raw> {
             bytes_written: Bytes(at(offset_of!(Row, bytes_written))),
             seeks: at(offset_of!(Row, seeks)),
             failed: at(offset_of!(Row, failed)),
+            // A program that a process becomes has rows of its own.
+            executions: u64::from(flags & flag::EXECUTED != 0),
         },
         received: at(offset_of!(Row, received)),
         sent: at(offset_of!(Row, sent)),

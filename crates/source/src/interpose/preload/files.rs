@@ -156,6 +156,7 @@ impl Files {
             written,
             seeks,
             failed,
+            executions,
         ] = others;
         FileRest {
             counts: FileCounts {
@@ -167,6 +168,7 @@ impl Files {
                 bytes_written: Bytes(written),
                 seeks,
                 failed,
+                executions,
             },
             rows,
             folders_lost: self.paths.folders_lost,

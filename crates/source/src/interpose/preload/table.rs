@@ -87,9 +87,10 @@ impl Table {
         })
     }
 
-    /// What had no room: rows, opens, closes, reads, writes, bytes read and written, seeks, failed.
-    pub(super) fn others(&self) -> io::Result<[u64; 9]> {
-        const { assert!(size_of::<Others>() == 9 * 8) };
+    /// What had no room: rows, opens, closes, reads, writes, bytes read and written, seeks, failed,
+    /// executions.
+    pub(super) fn others(&self) -> io::Result<[u64; 10]> {
+        const { assert!(size_of::<Others>() == 10 * 8) };
         let bytes = self.header()?;
         let start = offset_of!(Header, others);
         Ok(std::array::from_fn(|i| word(&bytes, start + 8 * i)))

@@ -59,14 +59,42 @@ impl Look {
 
     /// What a descriptor leads to, if that may be known.
     pub(super) fn behind(&mut self, tid: u32, fd: i32) -> Behind {
-        let Some(link) = self.link(tid, fd) else {
-            return Behind::Nothing;
-        };
-        match statx::follow(link) {
-            Ok(status) => Behind::File(status),
-            Err(error) if error.errno() == Some(ENOENT) => Behind::Nothing,
-            Err(_) => Behind::Hidden,
-        }
+        self.link(tid, fd).map_or(Behind::Nothing, behind)
+    }
+
+    /// What a process runs, if that may be known.
+    pub(super) fn program(&mut self, pid: u32) -> Behind {
+        let link = self.entry(pid, format_args!("exe"));
+        link.map_or(Behind::Nothing, behind)
+    }
+
+    /// The path of the program that a process runs, without the word that it is gone.
+    pub(super) fn program_path(&mut self, pid: u32, status: &Status) -> Option<Vec<u8>> {
+        let link = self.entry(pid, format_args!("exe"))?;
+        target(link, || status.links_total == 0)
+    }
+
+    /// What the file `name` of a process holds, up to `bytes_max`.
+    pub(super) fn read(&mut self, pid: u32, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
+        let path = self.entry(pid, format_args!("{name}"))?;
+        let file = File::open(OsStr::from_bytes(path.to_bytes())).ok()?;
+        let mut held = Vec::new();
+        file.take(bytes_max).read_to_end(&mut held).ok()?;
+        Some(held)
+    }
+
+    /// The file whose path the memory of `pid` holds at `address`, and its path without links if it
+    /// has one here.
+    pub(super) fn named(&mut self, pid: u32, address: u64) -> Option<(Status, Option<Vec<u8>>)> {
+        let path = text(pid, address)?;
+        self.path_of(pid, WORKING_FOLDER, &path)?;
+        let path = CStr::from_bytes_with_nul(&self.name).ok()?;
+        let status = statx::follow(path).ok()?;
+        let path = std::fs::canonicalize(OsStr::from_bytes(path.to_bytes())).ok();
+        Some((
+            status,
+            path.map(|it| it.into_os_string().into_encoded_bytes()),
+        ))
     }
 
     /// The status of what a descriptor leads to.
@@ -106,15 +134,7 @@ impl Look {
     /// folder `folder`; `None` if it cannot be told.
     pub(super) fn exists(&mut self, tid: u32, folder: i32, address: u64) -> Option<bool> {
         let path = text(tid, address)?;
-        let from = match path.first() {
-            Some(b'/') => self.file(tid, format_args!("root")),
-            _ if folder == WORKING_FOLDER => self.file(tid, format_args!("cwd/")),
-            _ => self.file(tid, format_args!("fd/{folder}/")),
-        };
-        from?;
-        self.name.pop();
-        self.name.extend_from_slice(&path);
-        self.name.push(0);
+        self.path_of(tid, folder, &path)?;
         match statx::follow(CStr::from_bytes_with_nul(&self.name).ok()?) {
             Ok(_) => Some(true),
             Err(error) if error.errno() == Some(ENOENT) => Some(false),
@@ -140,8 +160,26 @@ impl Look {
     }
 
     fn link(&mut self, tid: u32, fd: i32) -> Option<&CStr> {
-        self.file(tid, format_args!("fd/{fd}"))?;
+        self.entry(tid, format_args!("fd/{fd}"))
+    }
+
+    /// The name of a file of `tid`.
+    fn entry(&mut self, tid: u32, name: std::fmt::Arguments<'_>) -> Option<&CStr> {
+        self.file(tid, name)?;
         CStr::from_bytes_with_nul(&self.name).ok()
+    }
+
+    /// Makes the name of what `tid` finds at `path`, seen from its folder `folder`, with a NUL.
+    fn path_of(&mut self, tid: u32, folder: i32, path: &[u8]) -> Option<()> {
+        match path.first() {
+            Some(b'/') => self.file(tid, format_args!("root")),
+            _ if folder == WORKING_FOLDER => self.file(tid, format_args!("cwd/")),
+            _ => self.file(tid, format_args!("fd/{folder}/")),
+        }?;
+        self.name.pop();
+        self.name.extend_from_slice(path);
+        self.name.push(0);
+        Some(())
     }
 
     /// Makes the name of a file of `tid`, with a NUL.
@@ -154,6 +192,14 @@ impl Look {
 
 /// `ENOENT`, the same on every architecture.
 const ENOENT: i32 = 2;
+
+fn behind(link: &CStr) -> Behind {
+    match statx::follow(link) {
+        Ok(status) => Behind::File(status),
+        Err(error) if error.errno() == Some(ENOENT) => Behind::Nothing,
+        Err(_) => Behind::Hidden,
+    }
+}
 
 /// What a link of `/proc` leads to, without the word that it is gone.
 fn target(link: &CStr, is_gone: impl FnOnce() -> bool) -> Option<Vec<u8>> {

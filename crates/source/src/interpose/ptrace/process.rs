@@ -154,12 +154,25 @@ impl Process {
         at: Nanos,
     ) -> Slot {
         let path = look.path(tid, fd, status);
+        let slot = self.slot_of(rest, status, path, at);
+        self.remember(fd, slot);
+        slot
+    }
+
+    /// Where a file is counted that was found at `path`.
+    pub(super) fn slot_of(
+        &mut self,
+        rest: &mut Rest,
+        status: &Status,
+        path: Option<Vec<u8>>,
+        at: Nanos,
+    ) -> Slot {
         let key = (
             path.clone().unwrap_or_default(),
             status.inode,
             status.device,
         );
-        let slot = match self.known.get(&key) {
+        match self.known.get(&key) {
             Some(index) => Slot::Row(*index),
             None if self.rows.len() >= ROWS_MAX || rest.kept >= ROWS_MAX_TOTAL => {
                 rest.rows += 1;
@@ -172,9 +185,7 @@ impl Process {
                 rest.kept += 1;
                 Slot::Row(index)
             }
-        };
-        self.remember(fd, slot);
-        slot
+        }
     }
 
     /// The counts of a slot, used at `at` for so long.

@@ -371,12 +371,13 @@ impl Watch {
         }
     }
 
-    /// A process became another program; `former` is the thread that did it.
-    pub(crate) fn exec(&mut self, pid: u32, former: u32) {
+    /// A process became another program and is stopped; `former` is the thread that did it.
+    pub(crate) fn exec(&mut self, pid: u32, former: u32, at: Nanos) {
         self.counting = true;
         self.never_returns(pid);
         self.never_returns(former);
         self.processes.entry(pid).or_default().exec();
+        self.executed(pid, at);
     }
 
     /// A thread stopped before its end, `last` of its process: the files are still open.

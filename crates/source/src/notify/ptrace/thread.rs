@@ -268,7 +268,7 @@ impl Trace {
             ptrace::former(pid).unwrap_or(pid)
         };
         if let Some((mut watch, _)) = self.watch(pid) {
-            watch.exec(pid, former);
+            watch.exec(pid, former, at);
         }
         if former != pid {
             self.threads.remove(&former);

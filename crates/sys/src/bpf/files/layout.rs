@@ -5,7 +5,7 @@ use crate::bpf::layout::{RUNS_PER_PROCESS, Reader};
 /// `sizeof(struct row_key)`.
 pub(super) const KEY_BYTES: usize = 56;
 /// `sizeof(struct row)`.
-pub(super) const ROW_BYTES: usize = 312;
+pub(super) const ROW_BYTES: usize = 320;
 /// `sizeof(struct dumped)`.
 pub(super) const DUMPED_BYTES: usize = RUNS_PER_PROCESS * 8 + 40;
 /// Exact sizes that a row keeps.
@@ -109,6 +109,8 @@ pub struct FileRow {
     pub failed: u64,
     /// Time spent in calls but `close`, nanoseconds; nothing if it was not taken.
     pub time_ns: u64,
+    /// Times that an exec ran it.
+    pub executions: u64,
     /// Size of the file when it was first used, bytes.
     pub size_first_bytes: u64,
     /// Size after the last write or before the last close, bytes.
@@ -240,7 +242,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
     let [first, last, size_last, opens, closes, reads, bytes_read] = words(&mut reader)?;
     let (flags, mode) = (reader.u32()?, reader.u32()?);
     let sizes = decode_sizes(&mut reader)?;
-    let [writes, bytes_written, seeks, failed, time_ns] = words(&mut reader)?;
+    let [writes, bytes_written, seeks, failed, time_ns, executions] = words(&mut reader)?;
     let pages = PageCounts {
         filled: reader.u32()?.into(),
         dirtied: reader.u32()?.into(),
@@ -265,6 +267,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         bytes_written,
         failed,
         time_ns,
+        executions,
         size_first_bytes: size_first,
         size_last_bytes: size_last,
         folder,

@@ -135,10 +135,15 @@ pub(super) fn load(members: &Maps) -> Result<(FileMaps, Vec<Program>), Error> {
         }));
     }
     libbpf_rs::set_print(None);
+    // Without fentry (another architecture) scripts are not told.
+    load_with(members, true).or_else(|_| load_with(members, false))
+}
+
+fn load_with(members: &Maps, scripts: bool) -> Result<(FileMaps, Vec<Program>), Error> {
     let mut open = ObjectBuilder::default()
         .open_memory(&OBJECT.0)
         .map_err(|error| unavailable("open", &error))?;
-    choose(&mut open);
+    choose(&mut open, scripts);
     reuse(&mut open, members).map_err(|error| unavailable("prepare", &error))?;
     let object = open.load().map_err(|error| unavailable("load", &error))?;
     let maps = FileMaps::find(|name| crate::bpf::load::find_map(&object, name))?;
@@ -148,8 +153,8 @@ pub(super) fn load(members: &Maps) -> Result<(FileMaps, Vec<Program>), Error> {
 /// Arguments of the tracepoint `io_uring_complete` since it passes the completion as one.
 const URING_ARGUMENTS: usize = 3;
 
-/// Leaves out the programs that are for other kernels.
-fn choose(open: &mut OpenObject) {
+/// Leaves out the programs that are for other kernels; `scripts`: this one can tell of them.
+fn choose(open: &mut OpenObject, scripts: bool) {
     let [arguments, page_in, page_dirty] = types::arguments_of([
         "io_uring_complete",
         "mm_filemap_add_to_page_cache",
@@ -161,6 +166,7 @@ fn choose(open: &mut OpenObject) {
             b"on_uring_complete" => arguments == Some(URING_ARGUMENTS),
             b"on_uring_complete_old" => arguments.is_some_and(|count| count > URING_ARGUMENTS),
             b"on_page_in" | b"on_page_dirty" => page_in.is_some() && page_dirty.is_some(),
+            b"on_script" => scripts,
             _ => true,
         };
         program.set_autoload(wanted);
