@@ -159,6 +159,7 @@ impl Tree {
             }
             self.born(pid, None, at, at, true);
         }
+        self.lived_until = self.lived_until.max(at);
         self.end(at, pid, true, ending, own, peaks);
     }
 

@@ -51,7 +51,7 @@ pub const METRICS: &[Metric] = &[
         Cores,
         "cpu_time / wall_time",
         TOTAL,
-        "Cores kept busy, mean of the whole time.",
+        "Cores kept busy, mean of the time that the task and its descendants took.",
     ),
     gauge(
         "cores_peak",

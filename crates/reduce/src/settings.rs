@@ -107,6 +107,8 @@ pub struct KernelCounts {
 pub struct End {
     /// The end of the task: of its main process, or of the last descendant waited for.
     pub at: Nanos,
+    /// Until when descendants that outlived it were watched, if any did.
+    pub until: Nanos,
     /// How the main process ended, if it has.
     pub main: Option<MainEnd>,
     /// The wait chain after the last reap; none if the launcher was lost or still runs.

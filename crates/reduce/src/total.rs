@@ -229,32 +229,53 @@ impl<'a> Totals<'a> {
         }
     }
 
-    /// Cores kept busy, mean of `wall`.
-    pub(crate) fn cores_mean(&self, wall: Nanos) -> Field {
+    /// How long the task's CPU time was counted: to its end, or to that of descendants which
+    /// outlived it.
+    fn counted(&self, end: &End) -> Nanos {
+        let seen = self.tree.lived_until;
+        let told = self.tree.settings.mechanism.tells_tree();
+        let last = if seen > end.at && (self.survivors > 0 || !told) {
+            seen.max(end.until)
+        } else {
+            seen.max(end.at)
+        };
+        last.since(self.tree.start)
+    }
+
+    /// Cores kept busy, mean of the time that `cpu_time` was counted.
+    pub(crate) fn cores_mean(&self, end: &End) -> Field {
+        let span = self.counted(end);
+        let source = if span == end.at.since(self.tree.start) {
+            "cpu_time / wall_time"
+        } else {
+            "cpu_time / time to the end of the last descendant"
+        };
         match self.cpu() {
-            Some(cpu) if wall.0 > 0 => cores(
-                cpu.value.as_f64() / wall.0 as f64,
-                cpu.method,
-                "cpu_time / wall_time",
-            ),
+            Some(cpu) if span.0 > 0 => {
+                cores(cpu.value.as_f64() / span.0 as f64, cpu.method, source)
+            }
             Some(_) => Field::absent(Absent::NotApplicable),
             None => Field::absent(self.why("cpu_time")),
         }
     }
 
     /// Cores kept busy in the best second.
-    pub(crate) fn cores_peak(&self, wall: Nanos, end: &End) -> Field {
+    pub(crate) fn cores_peak(&self, end: &End) -> Field {
         let Some(cpu) = self.cpu() else {
             return Field::absent(self.why("cpu_time"));
         };
         let second = Nanos::from_secs(1);
-        if wall < second {
-            return self.cores_mean(wall);
+        let span = self.counted(end);
+        if span < second {
+            return self.cores_mean(end);
         }
-        let mean = cpu.value.as_f64() / wall.0 as f64;
+        let mean = cpu.value.as_f64() / span.0 as f64;
         let mut window = self.tree.window.clone();
         if let Number::Whole(total) = cpu.value {
-            window.push(end.at, Nanos(total));
+            window.push(
+                Nanos(self.tree.start.0.saturating_add(span.0)),
+                Nanos(total),
+            );
         }
         match window.best() {
             Some((best, at)) if best >= mean && self.tree.passes > 0 => {

@@ -56,6 +56,8 @@ pub struct Tree {
     /// The highest seen so far of every counter, for the state while it runs.
     pub(crate) seen: Counters,
     pub(crate) window: Window,
+    /// When somebody was seen alive last.
+    pub(crate) lived_until: Nanos,
     pub(crate) series: Series,
     pub(crate) group: Option<GroupSample>,
     /// Some processes of the task are in other groups.
@@ -109,6 +111,7 @@ impl Tree {
             passes: 0,
             seen: Counters::default(),
             window: Window::new(start, settings.cpus),
+            lived_until: start,
             series: Series::new(columns),
             group: None,
             group_left: false,
@@ -190,6 +193,9 @@ impl Tree {
         self.auto_reaped |= life.sigchld_ignored && life.children > 0;
         if sample.io_uring {
             self.io_unseen.get_or_insert_with(|| IO_URING.to_owned());
+        }
+        if !life.zombie {
+            self.lived_until = self.lived_until.max(at);
         }
         if !life.zombie && !borrows {
             let size = sample.memory.virtual_peak.max(sample.memory.virtual_size);

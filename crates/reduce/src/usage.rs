@@ -35,8 +35,8 @@ impl Tree {
         }
         match m.name {
             "wall_time" => whole(m, wall.0, Method::Exact, "CLOCK_BOOTTIME"),
-            "cores_mean" => totals.cores_mean(wall),
-            "cores_peak" => totals.cores_peak(wall, end),
+            "cores_mean" => totals.cores_mean(end),
+            "cores_peak" => totals.cores_peak(end),
             "rss_peak" => memory.rss(),
             "rss_peak_process" => memory.rss_process(),
             "memory_peak" => memory.memory(),

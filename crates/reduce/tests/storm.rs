@@ -304,7 +304,7 @@ proptest! {
             }
         }
         let waited = with_chain.then(|| chain(memory(1 << 30, 0)));
-        let end = End { at: now, main: None, waited, survivors: task.alive() };
+        let end = End { at: now, until: now, main: None, waited, survivors: task.alive() };
         sane(&task.usage(&end))?;
         let alive = task.alive().len();
         let summary = task.finish(&end);

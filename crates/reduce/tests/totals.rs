@@ -63,6 +63,31 @@ fn a_survivor_not_read_since_the_end_makes_a_lower_bound() {
 }
 
 #[test]
+fn cores_are_a_mean_of_the_time_that_descendants_took_too() {
+    let cores = |usage: &record::report::Usage| {
+        let field = usage.get("cores_mean").unwrap();
+        field.value().unwrap().value.as_f64()
+    };
+    let mut task = tree(Bpf);
+    spawn(&mut task, 5, 1, 2, "daemon");
+    exit(&mut task, 10, 1, cpu(5));
+    exit(&mut task, 205, 2, cpu(200));
+    let waited = task.usage(&end(10, Some(chain(cpu(205)))));
+    assert_eq!(whole(&waited, "wall_time"), 10_000_000);
+    assert!((cores(&waited) - 1.0).abs() < 1e-9, "{waited:?}");
+    // One that lives on was read later than it was seen to do anything.
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "daemon");
+    gone(&mut task, 10, 1);
+    task.sample(ms(400), &[sample(2, 5, cpu(300), cpu(300))]);
+    let mut ending = end(10, Some(chain(cpu(100))));
+    ending.until = ms(500);
+    ending.survivors = vec![2];
+    let usage = task.usage(&ending);
+    assert!((cores(&usage) - 0.8).abs() < 1e-9, "{usage:?}");
+}
+
+#[test]
 fn cpu_at_exit_is_corrected_by_the_last_switch() {
     let mut task = tree(Bpf);
     task.event(&Event::Exit {

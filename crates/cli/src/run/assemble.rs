@@ -32,6 +32,8 @@ const FILES_SHOWN: usize = 10;
 pub(crate) struct Outcome {
     /// The end of the main process.
     pub(crate) end: MainEnd,
+    /// When the last of the processes was looked at.
+    pub(crate) until: Nanos,
     /// The wait chain's totals.
     pub(crate) waited: Option<WaitTotals>,
     /// Processes that live on.
@@ -131,6 +133,7 @@ fn summarise(facts: &mut Facts, mut tree: Tree, hold: &Hold, outcome: &Outcome) 
     }
     tree.finish(&End {
         at: outcome.end.at,
+        until: outcome.until,
         main: Some(outcome.end),
         waited: outcome.waited,
         survivors: outcome.survivors.clone(),
@@ -277,6 +280,7 @@ pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold
         .collect();
     let end = End {
         at: now,
+        until: now,
         main: None,
         waited: None,
         survivors: Vec::new(),

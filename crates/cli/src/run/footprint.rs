@@ -304,6 +304,7 @@ mod tests {
         assert!(folders.note(None).unwrap().starts_with("old footprint"));
         let usage = tree.usage(&End {
             at: Nanos::from_millis(3),
+            until: Nanos(0),
             main: None,
             waited: None,
             survivors: Vec::new(),

@@ -424,6 +424,7 @@ impl<'a> Monitor<'a> {
         self.facts.launcher = self.task.launcher_usage();
         let outcome = Outcome {
             end,
+            until: now,
             waited,
             survivors,
             reason: self.ending.reason(),

@@ -177,6 +177,7 @@ pub(crate) fn chain(used: Used) -> WaitTotals {
 pub(crate) fn end(at: u64, waited: Option<WaitTotals>) -> End {
     End {
         at: ms(at),
+        until: ms(at),
         main: Some(MainEnd {
             at: ms(at),
             ending: Ending::Code(0),
