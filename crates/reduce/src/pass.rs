@@ -97,11 +97,11 @@ impl Pass {
         if let Some(last) = &life.last {
             counters::add(&mut self.own, &last.own);
             counters::add(&mut self.with_children, &last.with_children);
-            self.most_cpu
-                .raise(last.with_children.cpu.map(|n| n.0), life);
-            let (read, written) = (last.own.bytes_read, last.own.bytes_written);
-            self.most_read.raise(read.map(|b| b.0), life);
-            self.most_written.raise(written.map(|b| b.0), life);
+            let whole = &last.with_children;
+            self.most_cpu.raise(whole.cpu.map(|n| n.0), life);
+            self.most_read.raise(whole.bytes_read.map(|b| b.0), life);
+            self.most_written
+                .raise(whole.bytes_written.map(|b| b.0), life);
         }
         if life.zombie {
             return;
