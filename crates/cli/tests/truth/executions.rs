@@ -5,7 +5,7 @@ use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::is_root;
 use crate::harness::run::plimsoll;
 use crate::harness::workload::program;
-use crate::harness::{skip, words};
+use crate::harness::{each_io_mechanism, skip, words};
 use record::file::{FileFlags, FileKind, FileLine};
 use record::unit::Bytes;
 use std::ffi::OsString;
@@ -14,36 +14,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// One test of each function with a dynamic program and with a static one.
-macro_rules! dynamic_and_static {
-    ($($check:ident),* $(,)?) => { $(
-        mod $check {
-            use crate::harness::mechanism::{Mechanism, with};
-            #[test]
-            fn bpf() {
-                with(Mechanism::Bpf, |it| super::$check(it, ""));
-            }
-            #[test]
-            fn bpf_static() {
-                with(Mechanism::Bpf, |it| super::$check(it, ".static"));
-            }
-            #[test]
-            fn preload() {
-                with(Mechanism::Preload, |it| super::$check(it, ""));
-            }
-            #[test]
-            fn ptrace() {
-                with(Mechanism::Ptrace, |it| super::$check(it, ""));
-            }
-            #[test]
-            fn ptrace_static() {
-                with(Mechanism::Ptrace, |it| super::$check(it, ".static"));
-            }
-        }
-    )* };
-}
-
-dynamic_and_static!(seven_times, deleted, by_a_thread, scripts);
+each_io_mechanism!("": seven_times, deleted, by_a_thread, scripts);
 
 /// Runs a shell with these lines in a folder that has the program as `p`.
 fn watch(mechanism: Mechanism, workload: &str, lines: &str, prepare: fn(&Path)) -> Seen {

@@ -4,42 +4,13 @@ use crate::harness::expect::field;
 use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
-use crate::harness::{skip, words};
+use crate::harness::{each_io_mechanism, skip, words};
 use record::file::{FileKind, FileLine, OtherFiles};
 use record::report::Report;
 use record::value::{Field, Method};
 use std::path::{Path, PathBuf};
 
-/// One test of each function with a dynamic program and with a static one.
-macro_rules! dynamic_and_static {
-    ($($check:ident),* $(,)?) => { $(
-        mod $check {
-            use crate::harness::mechanism::{Mechanism, with};
-            #[test]
-            fn bpf() {
-                with(Mechanism::Bpf, |it| super::$check(it, "calls"));
-            }
-            #[test]
-            fn bpf_static() {
-                with(Mechanism::Bpf, |it| super::$check(it, "calls.static"));
-            }
-            #[test]
-            fn preload() {
-                with(Mechanism::Preload, |it| super::$check(it, "calls"));
-            }
-            #[test]
-            fn ptrace() {
-                with(Mechanism::Ptrace, |it| super::$check(it, "calls"));
-            }
-            #[test]
-            fn ptrace_static() {
-                with(Mechanism::Ptrace, |it| super::$check(it, "calls.static"));
-            }
-        }
-    )* };
-}
-
-dynamic_and_static!(
+each_io_mechanism!("calls":
     reads,
     writes,
     copies,

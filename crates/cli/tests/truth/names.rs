@@ -2,42 +2,13 @@
 
 use crate::files::{SKIP, Seen, watch_in};
 use crate::harness::mechanism::{Mechanism, with};
-use crate::harness::skip;
 use crate::harness::workload::program;
+use crate::harness::{each_io_mechanism, skip};
 use record::file::FileKind;
 use std::path::Path;
 use std::process::Command;
 
-/// One test of each function with a dynamic program and with a static one.
-macro_rules! dynamic_and_static {
-    ($($check:ident),* $(,)?) => { $(
-        mod $check {
-            use crate::harness::mechanism::{Mechanism, with};
-            #[test]
-            fn bpf() {
-                with(Mechanism::Bpf, |it| super::$check(it, "names"));
-            }
-            #[test]
-            fn bpf_static() {
-                with(Mechanism::Bpf, |it| super::$check(it, "names.static"));
-            }
-            #[test]
-            fn ptrace() {
-                with(Mechanism::Ptrace, |it| super::$check(it, "names"));
-            }
-            #[test]
-            fn ptrace_static() {
-                with(Mechanism::Ptrace, |it| super::$check(it, "names.static"));
-            }
-            #[test]
-            fn preload() {
-                with(Mechanism::Preload, |it| super::$check(it, "names"));
-            }
-        }
-    )* };
-}
-
-dynamic_and_static!(removed, renamed, truncated, crowd);
+each_io_mechanism!("names": removed, renamed, truncated, crowd);
 
 fn seen(mechanism: Mechanism, name: &str, part: &str) -> Seen {
     let make = |folder: &Path| {

@@ -55,3 +55,35 @@ macro_rules! each_mechanism {
     )* };
 }
 pub(crate) use each_mechanism;
+
+/// Makes tests of level io of functions that take a `Mechanism` and the name of a workload: of the
+/// dynamic program and of the static one.
+macro_rules! each_io_mechanism {
+    ($workload:literal: $($check:ident),* $(,)?) => { $(
+        mod $check {
+            use crate::harness::mechanism::{Mechanism, with};
+            const STATIC: &str = concat!($workload, ".static");
+            #[test]
+            fn bpf() {
+                with(Mechanism::Bpf, |it| super::$check(it, $workload));
+            }
+            #[test]
+            fn bpf_static() {
+                with(Mechanism::Bpf, |it| super::$check(it, STATIC));
+            }
+            #[test]
+            fn preload() {
+                with(Mechanism::Preload, |it| super::$check(it, $workload));
+            }
+            #[test]
+            fn ptrace() {
+                with(Mechanism::Ptrace, |it| super::$check(it, $workload));
+            }
+            #[test]
+            fn ptrace_static() {
+                with(Mechanism::Ptrace, |it| super::$check(it, STATIC));
+            }
+        }
+    )* };
+}
+pub(crate) use each_io_mechanism;
