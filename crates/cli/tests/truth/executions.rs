@@ -81,7 +81,8 @@ fn seven_times(mechanism: Mechanism, form: &str) {
     );
     assert_eq!(line.inode, Some(truth.ino()));
     assert_eq!(line.deleted, Some(false));
-    assert!(line.first_ns < line.last_ns, "{line:#?}");
+    // The kernel's clock of these ticks: seven may be in one.
+    assert!(line.first_ns <= line.last_ns, "{line:#?}");
     assert_eq!(seen.shells(), 1);
     let dynamic = if form.is_empty() { 7 } else { 0 };
     assert_eq!(seen.linkers(), 1 + dynamic);
