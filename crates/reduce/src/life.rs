@@ -65,7 +65,7 @@ pub(crate) struct Life {
     pub(crate) comm: Vec<u8>,
     pub(crate) earlier: Vec<Arc<[u8]>>,
     pub(crate) execs: u32,
-    pub(crate) last: Option<Reading>,
+    pub(crate) last: Option<Box<Reading>>,
     /// A `Final` that came before the exit.
     pub(crate) cpu_final: Option<Nanos>,
     pub(crate) rss_seen: Option<u64>,
@@ -244,7 +244,7 @@ impl Life {
                 all: all.0,
             });
         }
-        self.last = Some(Reading {
+        let reading = Reading {
             at,
             own,
             with_children,
@@ -253,7 +253,11 @@ impl Life {
             } else {
                 *memory
             },
-        });
+        };
+        match &mut self.last {
+            Some(last) => **last = reading,
+            None => self.last = Some(Box::new(reading)),
+        }
     }
 
     /// Whether what it holds at `at`, read for the first time, is likely its parent's: it was just
@@ -294,7 +298,7 @@ impl Life {
         if let Some(finals) = finals.as_mut().filter(|_| !self.finals_without) {
             self.leave_out(finals);
         }
-        let sampled = self.last.map(|l| l.own).unwrap_or_default();
+        let sampled = self.last.as_ref().map(|l| l.own).unwrap_or_default();
         let mut known = finals.unwrap_or_default();
         if let Some(cpu) = self.cpu_final {
             known.cpu = Some(cpu);

@@ -242,7 +242,7 @@ impl Tree {
     fn process_rows(&self, at: Nanos) -> Vec<Row> {
         let mut rows = Vec::new();
         for life in self.living.values() {
-            let Some(last) = life.last.filter(|last| last.at == at) else {
+            let Some(last) = life.last.as_ref().filter(|last| last.at == at) else {
                 continue;
             };
             let bytes = |b: Option<record::unit::Bytes>| b.map(|b| b.0 as f64);

@@ -86,7 +86,7 @@ impl<'a> MemoryPeak<'a> {
     pub(crate) fn new(tree: &'a Tree, end: &End) -> Self {
         let waited = end.waited.and_then(|w| w.rss_peak_process);
         let chain = waited.map(|b| b.0);
-        let read = |life: &Life| life.last.is_some_and(|last| last.at >= end.at);
+        let read = |life: &Life| life.last.as_ref().is_some_and(|last| last.at >= end.at);
         let survivors = tree.outliving(end);
         let living_read = survivors.values().all(|life| read(life));
         let all_told = survivors.len() == tree.living.len();
@@ -448,7 +448,7 @@ fn all(tree: &Tree, end: &End, get: fn(&Counters) -> Option<u64>) -> Option<u64>
     let outliving = tree.outliving(end);
     let living = outliving
         .values()
-        .map(|life| get(&life.last?.with_children));
+        .map(|life| get(&life.last.as_ref()?.with_children));
     living
         .chain([get(&waited.counters)])
         .try_fold(0u64, |sum, part| Some(sum.saturating_add(part?)))

@@ -51,12 +51,12 @@ impl<'a> Totals<'a> {
         let mut living_read = true;
         let outliving = tree.outliving(end);
         for life in outliving.values() {
-            living_read &= life.last.is_some_and(|last| last.at >= end.at);
-            let last = life.last.map(|last| last.with_children);
+            living_read &= life.last.as_ref().is_some_and(|last| last.at >= end.at);
+            let last = life.last.as_ref().map(|last| last.with_children);
             counters::add(&mut with_children, &last.unwrap_or_default());
         }
         for life in tree.living.values() {
-            let last = life.last.map(|last| last.own);
+            let last = life.last.as_ref().map(|last| last.own);
             counters::add(&mut own, &last.unwrap_or_default());
         }
         let chain = end.waited.map(|w| counters::with_cpu(&w.counters));

@@ -22,10 +22,14 @@ use record::identity::ProcessId;
 use record::sample::{Counters, GroupSample, ProcessSample, WaitTotals};
 use record::unit::Nanos;
 use record::value::Absent;
+use rustc_hash::FxBuildHasher;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Passes that may miss a process, when events were lost, before it counts as gone.
 const MISSED_MAX: u32 = 3;
+
+/// By process id. The kernel gives the ids, one after another: a plain hash spreads them well.
+pub(crate) type Pids<V> = HashMap<u32, V, FxBuildHasher>;
 
 /// What is said of a task that holds an io_uring.
 pub(crate) const IO_URING: &str = "io_uring";
@@ -36,10 +40,10 @@ pub struct Tree {
     pub(crate) settings: Settings,
     pub(crate) start: Nanos,
     pub(crate) root: u32,
-    pub(crate) living: HashMap<u32, Life>,
-    pub(crate) leaving: HashMap<u32, Life>,
+    pub(crate) living: Pids<Life>,
+    pub(crate) leaving: Pids<Life>,
     pub(crate) leaving_order: VecDeque<(u32, Nanos)>,
-    pub(crate) dead: HashMap<u32, Nanos>,
+    pub(crate) dead: Pids<Nanos>,
     pub(crate) dead_order: VecDeque<(u32, Nanos)>,
     pub(crate) ended: Spent,
     pub(crate) table: Table,
@@ -93,10 +97,10 @@ impl Tree {
             settings,
             start,
             root: root_pid,
-            living: HashMap::new(),
-            leaving: HashMap::new(),
+            living: Pids::default(),
+            leaving: Pids::default(),
             leaving_order: VecDeque::new(),
-            dead: HashMap::new(),
+            dead: Pids::default(),
             dead_order: VecDeque::new(),
             ended: Spent::default(),
             table: Table::new(settings.max_processes, root_pid),
@@ -244,7 +248,7 @@ impl Tree {
                 (true, true) => MISSED_MAX,
                 (true, false) => continue,
             };
-            if life.last.is_none_or(|last| last.at < at) && life.start < at {
+            if life.last.as_ref().is_none_or(|last| last.at < at) && life.start < at {
                 life.missed += 1;
                 if life.missed >= patience && life.last.is_some() {
                     gone.push(life.pid);
@@ -292,7 +296,7 @@ impl Tree {
     }
 
     /// Who lives on at `end`: those named, or everyone alive while the main process still runs.
-    pub(crate) fn outliving(&self, end: &End) -> HashMap<u32, &Life> {
+    pub(crate) fn outliving(&self, end: &End) -> Pids<&Life> {
         if end.main.is_none() {
             return self.living.iter().map(|(pid, life)| (*pid, life)).collect();
         }

@@ -27,8 +27,8 @@ const YOUNG: Nanos = Nanos::from_millis(300);
 /// Each pass that an event asked for and that finds no new height halves their share, so many times
 /// at most: in a storm of small processes they would only cost.
 const DULL_MAX: u32 = 5;
-/// Memory that came or went by less is no change, bytes.
-const CHANGE_MIN: u64 = 1 << 20;
+/// Memory that came or went by less is no change, bytes: a small program more or less.
+const CHANGE_MIN: u64 = 4 << 20;
 
 /// After events were read, the next are read this much later, and later still in an older task, up
 /// to the second: a wake-up costs more than an event.
