@@ -12,6 +12,7 @@
     reason = "a test that meets what it did not expect fails by panicking, and says what it skips"
 )]
 
+mod again;
 mod bad_places;
 mod bounds;
 mod cache;

@@ -21,6 +21,7 @@
 #include "io_row.h"
 #include "io_pages.h"
 #include "io_names.h"
+#include "io_thread.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -42,6 +43,7 @@ enum action {
 	RECEIVE_MESSAGES, /* flags are the fourth */
 	SEND_MESSAGES,
 	AIO,
+	MOVE, /* of folders, by mounting */
 };
 
 static const __u8 actions[NR_LIMIT] = {
@@ -61,102 +63,8 @@ static const __u8 actions[NR_LIMIT] = {
 	[NR_UNLINKAT] = NAME, [NR_RENAMEAT] = NAME, [NR_RENAMEAT2] = NAME, [NR_TRUNCATE] = NAME,
 	[NR_SENDFILE] = SEND, [NR_COPY_FILE_RANGE] = COPY, [NR_SPLICE] = COPY, [NR_TEE] = TEE,
 	[NR_IO_SUBMIT] = AIO,
+	[NR_MOUNT] = MOVE, [NR_PIVOT_ROOT] = MOVE, [NR_MOVE_MOUNT] = MOVE,
 };
-
-/* Which runs ask for the files of a process. Global: the verifier checks it once. */
-__attribute__((noinline)) int find_runs(struct io_thread *thread)
-{
-	struct process *process;
-	struct process_key key;
-	__u32 count = 0;
-
-	if (!thread)
-		return 0;
-	/* Older kernels take keys from the stack. */
-	key = thread->process;
-	process = bpf_map_lookup_elem(&processes, &key);
-	thread->times = 0;
-	thread->waits = 0;
-	thread->told = 0;
-	thread->runs[0] = 0;
-	if (!process)
-		return 0;
-	thread->process_start_ns = process->start_ns;
-	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
-		struct io_run *run = io_run_of(process->runs[i]);
-
-		if (!run)
-			continue;
-		/* The verifier does not keep the bound across the loop: mask it, unseen by clang. */
-		barrier_var(count);
-		thread->runs[count & (RUNS_PER_PROCESS - 1)] = process->runs[i];
-		if (run->flags & IO_RUN_TIMES)
-			thread->times = 1;
-		if (run->flags & IO_RUN_FROM_EXEC && key.by_run && !process->execs)
-			thread->waits = 1;
-		count++;
-	}
-	if (count < RUNS_PER_PROCESS)
-		thread->runs[count] = 0;
-	return 0;
-}
-
-/* Finds the runs of the thread's process anew. */
-__attribute__((noinline)) int refresh(struct io_thread *thread)
-{
-	struct io_config *config;
-	__u32 zero = 0;
-
-	config = bpf_map_lookup_elem(&io_config, &zero);
-	if (!thread || !config)
-		return 0;
-	/* What was counted so far is of the runs so far. */
-	for (__u32 index = 0; index < IO_SLOTS; index++)
-		put_down(thread, index);
-	put_pages(thread);
-	thread->generation = config->generation;
-	find_runs(thread);
-	config->jiffies = bpf_jiffies64();
-	config->boot_ns = bpf_ktime_get_boot_ns();
-	return 0;
-}
-
-/* The place for what is known of the thread; nothing if its process belongs to no run. */
-static __always_inline struct io_thread *place_for(struct task_struct *task)
-{
-	struct io_thread *thread = bpf_task_storage_get(&io_threads, task, 0, 0);
-	struct process_key *key;
-
-	if (thread)
-		return thread;
-	key = key_of(task);
-	if (!key)
-		return NULL;
-	thread = bpf_task_storage_get(&io_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (thread)
-		thread->process = *key;
-	return thread;
-}
-
-/* What is known of the thread; nothing if no run asks for its files. */
-static __always_inline struct io_thread *thread_of(struct task_struct *task)
-{
-	struct io_thread *thread = place_for(task);
-	struct io_config *config;
-	__u32 zero = 0;
-
-	if (!thread)
-		return NULL;
-	config = bpf_map_lookup_elem(&io_config, &zero);
-	if (config && thread->generation != config->generation)
-		refresh(thread);
-	if (thread->waits) {
-		find_runs(thread);
-		if (thread->waits)
-			return NULL;
-	}
-	return thread->runs[0] ? thread : NULL;
-}
 
 /* Puts a file that is new to a slot there. */
 static __always_inline void take_file(struct io_thread *thread, struct io_slot *slot,
@@ -166,11 +74,30 @@ static __always_inline void take_file(struct io_thread *thread, struct io_slot *
 
 	slot->file = (__u64)file;
 	slot->dentry = (__u64)dentry;
-	slot->id.name = READ_MEMBER(dentry, dentry, d_name.hash_len);
+	slot->name = READ_MEMBER(dentry, dentry, d_name.hash_len);
 	describe(thread, slot, READ_MEMBER(file, file, f_inode), dentry,
 		 READ_MEMBER(file, file, f_path.mnt));
 	slot->row.flags |= opened_to(READ_MEMBER(file, file, f_mode));
 	slot->row.last_jiffies = bpf_jiffies64();
+}
+
+/*
+ * Whether what the slot has is this open file. One that was closed elsewhere leaves its memory, and
+ * that of its dentry, to the next.
+ */
+static __always_inline bool is_of(struct io_slot *slot, struct file *file)
+{
+	struct dentry *dentry;
+	struct inode *inode;
+
+	if (slot->file != (__u64)file)
+		return false;
+	dentry = READ_MEMBER(file, file, f_path.dentry);
+	inode = READ_MEMBER(file, file, f_inode);
+	return slot->dentry == (__u64)dentry &&
+	       slot->name == READ_MEMBER(dentry, dentry, d_name.hash_len) &&
+	       slot->id.inode == READ_MEMBER(inode, inode, i_ino) &&
+	       slot->id.generation == READ_MEMBER(inode, inode, i_generation);
 }
 
 /* The slot for a descriptor, with its file in it. */
@@ -179,14 +106,10 @@ static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 f
 	struct file *file = file_of(bpf_get_current_task_btf(), fd);
 	__u32 index = fd & (IO_SLOTS - 1);
 	struct io_slot *slot = &thread->slots[index];
-	struct dentry *dentry;
-	__u64 name;
 
 	if (!file)
 		return NULL;
-	dentry = READ_MEMBER(file, file, f_path.dentry);
-	name = READ_MEMBER(dentry, dentry, d_name.hash_len);
-	if (slot->file != (__u64)file || slot->dentry != (__u64)dentry || slot->id.name != name) {
+	if (!is_of(slot, file)) {
 		put_down(thread, index);
 		take_file(thread, slot, file);
 	}
@@ -279,6 +202,9 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 
 	if (!thread)
 		return 0;
+	/* What was opened now is none that was there before. */
+	if (action == OPEN)
+		thread->slots[fd & (IO_SLOTS - 1)].file = 0;
 	slot = take_up(thread, fd);
 	if (!slot)
 		return 0;
@@ -301,6 +227,8 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		look_at(&slot->row, file);
 		if ((slot->row.mode & S_IFMT) == S_IFSOCK)
 			leave_socket(slot->file, slot->id.inode);
+		/* The next one may get its memory. */
+		slot->file = 0;
 		break;
 	case OPEN:
 		count_open(slot, thread->open_flags);
@@ -418,23 +346,40 @@ int on_sys_exit(__u64 *ctx)
 		return result >= 0 ? count_name(thread, regs, nr) : 0;
 	case AIO:
 		return count_unseen(thread, false);
+	case MOVE:
+		note_move();
+		return 0;
 	}
 	return 0;
 }
 
-/* (regs, number): what is closed is gone when the call returns. */
+/* Looks at a file before something is written. Global: the verifier checks it once. */
+__attribute__((noinline)) int meet(struct io_thread *thread, __u32 fd)
+{
+	return thread && take_up(thread, fd);
+}
+
+/* (regs, number): what is closed is gone when the call returns, and what is written has another
+ * size. */
 SEC("tp_btf/sys_enter")
 int on_sys_enter(__u64 *ctx)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct io_thread *thread;
+	__u64 nr = ctx[1];
+	__u32 action;
 
-	if (ctx[1] != NR_CLOSE)
+	if (nr >= NR_LIMIT)
+		return 0;
+	action = actions[nr];
+	if (action != CLOSE && action != WRITE && action != SEND && action != COPY && action != CUT)
 		return 0;
 	thread = thread_of(bpf_get_current_task_btf());
-	if (thread && !IS_COMPAT(bpf_get_current_task_btf()))
-		touch(thread, CALL_ARG0(regs), CLOSE);
-	return 0;
+	if (!thread || IS_COMPAT(bpf_get_current_task_btf()))
+		return 0;
+	if (action == CLOSE)
+		return touch(thread, CALL_ARG0(regs), CLOSE);
+	return meet(thread, action == COPY ? CALL_ARG2(regs) : CALL_ARG0(regs));
 }
 
 /* The same, attached while somebody asks for the time that calls take. */

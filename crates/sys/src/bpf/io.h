@@ -28,13 +28,16 @@
 /* In a row that has only pages: those of the inode, by whatever name. */
 #define ANY_NAME (~0ull)
 
+/* linux/magic.h: event counters, timers, epoll and the like. */
+#define ANON_INODE_FS_MAGIC 0x09041934u
+
 /* What tells files apart. */
 struct file_id {
 	__u64 inode;
-	/* dentry->d_name.hash_len: tells links and reused inodes apart; or ANY_NAME. */
+	/* Of its last component and its folder: tells links apart; or ANY_NAME. */
 	__u64 name;
 	__u32 device;
-	__u32 unused;
+	__u32 generation; /* tells the files apart that had this number one after another */
 };
 
 /* A file as one thread of one run uses it. */
@@ -144,6 +147,8 @@ struct io_config {
 	 * put into `io_classes` since. */
 	__u64 clean;
 	__u64 has_classes;
+	/* Counts what may have moved or removed a folder: any may have another path then. */
+	__u64 moves;
 };
 
 /* The part of a run that concerns files. The index is its slot. */

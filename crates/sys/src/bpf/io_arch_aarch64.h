@@ -33,6 +33,9 @@
 #define NR_COPY_FILE_RANGE 285
 #define NR_PREADV2 286
 #define NR_PWRITEV2 287
+#define NR_MOUNT 40
+#define NR_PIVOT_ROOT 41
+#define NR_MOVE_MOUNT 429
 #define NR_OPENAT2 437
 
 /* Flags of open (asm/fcntl.h). */

@@ -26,6 +26,8 @@
 #define NR_UNLINK 87
 #define NR_RECVMMSG 299
 #define NR_SENDMMSG 307
+#define NR_PIVOT_ROOT 155
+#define NR_MOUNT 165
 #define NR_IO_SUBMIT 209
 #define NR_OPENAT 257
 #define NR_UNLINKAT 263
@@ -38,6 +40,7 @@
 #define NR_COPY_FILE_RANGE 326
 #define NR_PREADV2 327
 #define NR_PWRITEV2 328
+#define NR_MOVE_MOUNT 429
 #define NR_OPENAT2 437
 
 /* Flags of open (asm/fcntl.h). */

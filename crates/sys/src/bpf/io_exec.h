@@ -21,7 +21,7 @@ __attribute__((noinline)) int count_execution(struct io_thread *thread, __u64 en
 	put_down(thread, IO_SLOTS - 1);
 	slot = &thread->slots[IO_SLOTS - 1];
 	inode = READ_MEMBER(dentry, dentry, d_inode);
-	slot->id.name = READ_MEMBER(dentry, dentry, d_name.hash_len);
+	slot->name = READ_MEMBER(dentry, dentry, d_name.hash_len);
 	describe(thread, slot, inode, dentry, (struct vfsmount *)mount);
 	look_at_inode(&slot->row, inode);
 	slot->row.last_jiffies = bpf_jiffies64();

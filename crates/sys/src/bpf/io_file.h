@@ -166,6 +166,84 @@ static __always_inline __u64 mix(__u64 a, __u64 b)
 	return a ^ a >> 29;
 }
 
+/* From now on folders may have other paths. */
+static __always_inline void note_move(void)
+{
+	struct io_config *config;
+	__u32 zero = 0;
+
+	config = bpf_map_lookup_elem(&io_config, &zero);
+	if (config)
+		__sync_fetch_and_add(&config->moves, 1);
+}
+
+struct climb {
+	struct dentry *dentry;
+	struct vfsmount *mount;
+	__u64 id;
+};
+
+/* Takes one component, or goes up a mount; 1 at the end. */
+static long climb_step(__u32 index, struct climb *climb)
+{
+	struct dentry *dentry = climb->dentry;
+	struct vfsmount *inner = climb->mount;
+
+	if (dentry == BPF_CORE_READ(inner, mnt_root)) {
+		struct mount *mount = real_mount(inner);
+		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
+
+		if (above == mount)
+			return 1;
+		climb->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		climb->mount = &above->mnt;
+		return 0;
+	}
+	/* Of the name, and of where the folder above lies in memory. */
+	climb->id = mix(climb->id, BPF_CORE_READ(dentry, d_name.hash_len));
+	climb->dentry = BPF_CORE_READ(dentry, d_parent);
+	return climb->dentry == dentry;
+}
+
+/*
+ * What a folder is called by: another when it, or one above it, has got another name. Found anew
+ * where the thread looked at another folder last, or where some folder may have been moved since.
+ */
+__attribute__((noinline)) __u64 folder_id(struct io_thread *thread, __u64 of, __u64 mount)
+{
+	struct dentry *dentry = (struct dentry *)of, *parent;
+	struct io_folder *last;
+	struct io_config *config;
+	struct climb climb;
+	__u64 name, parent_name;
+	__u32 zero = 0;
+
+	config = bpf_map_lookup_elem(&io_config, &zero);
+	if (!thread || !config || !dentry)
+		return 0;
+	last = &thread->folder;
+	parent = READ_MEMBER(dentry, dentry, d_parent);
+	name = READ_MEMBER(dentry, dentry, d_name.hash_len);
+	parent_name = READ_MEMBER(dentry, parent, d_name.hash_len);
+	if (last->dentry == of && last->mount == mount && last->moves == config->moves &&
+	    last->name == name && last->parent_name == parent_name)
+		return last->id;
+	climb.dentry = dentry;
+	climb.mount = (struct vfsmount *)mount;
+	climb.id = mix(mount, name);
+	bpf_loop(FOLDER_DEPTH_MAX, climb_step, &climb, 0);
+	/* 0 is no folder, and the highest a changed name. */
+	if (!climb.id || climb.id == EVENT_NAME)
+		climb.id = 1;
+	last->dentry = of;
+	last->mount = mount;
+	last->moves = config->moves;
+	last->name = name;
+	last->parent_name = parent_name;
+	last->id = climb.id;
+	return climb.id;
+}
+
 static __always_inline __u32 opened_to(__u32 mode)
 {
 	return (mode & FMODE_READ ? ROW_OPENED_TO_READ : 0) |
@@ -183,6 +261,7 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 
 	slot->id.inode = READ_MEMBER(inode, inode, i_ino);
 	slot->id.device = READ_MEMBER(super_block, super, s_dev);
+	slot->id.generation = READ_MEMBER(inode, inode, i_generation);
 	row->first_jiffies = bpf_jiffies64();
 	row->process_start_ns = thread->process_start_ns;
 	row->size_first_bytes = READ_MEMBER(inode, inode, i_size);
@@ -203,7 +282,7 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 		bpf_probe_read_kernel_str(row->leaf, sizeof(row->leaf),
 					  READ_MEMBER(dentry, dentry, d_name.name));
 		/* A longer name is told as a folder's is. */
-		if (slot->id.name >> 32 >= LEAF_BYTES_MAX) {
+		if (slot->name >> 32 >= LEAF_BYTES_MAX) {
 			row->flags |= ROW_WHOLE_NAME;
 			folder = dentry;
 		}
@@ -211,8 +290,15 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 	slot->folder = (__u64)folder;
 	slot->mount = (__u64)mount;
 	barrier();
-	row->folder = mix(mix(slot->folder, slot->mount),
-			  READ_MEMBER(dentry, folder, d_name.hash_len));
+	row->folder = folder_id(thread, slot->folder, slot->mount);
+	slot->id.name = 0;
+	/* All anonymous inodes are one, and their names have no hash: what they do tells them apart. */
+	if (row->magic == ANON_INODE_FS_MAGIC && slot->file)
+		slot->id.name = (__u64)READ_MEMBER(file, (struct file *)slot->file, f_op);
+	barrier();
+	slot->id.name = mix(mix(slot->id.name, slot->name), row->folder);
+	if (slot->id.name == ANY_NAME)
+		slot->id.name = 0;
 	tell_folder(thread, row->folder, slot->folder, slot->mount);
 }
 

@@ -7,6 +7,7 @@
 struct io_slot {
 	__u64 file; /* struct file *; 0: none */
 	__u64 dentry;
+	__u64 name; /* dentry->d_name.hash_len */
 	/* Of `row.folder`. Kept here, since pointers lose their type in a map: to the verifier no
 	 * arithmetic is allowed on one that has a type. */
 	__u64 folder;
@@ -37,6 +38,16 @@ struct name_call {
 	__u32 unused;
 };
 
+/* A folder, and what it is called by. */
+struct io_folder {
+	__u64 dentry;
+	__u64 mount;
+	__u64 name; /* hash_len, as the next */
+	__u64 parent_name;
+	__u64 moves; /* of `io_config`, when it was found */
+	__u64 id;
+};
+
 /* What a thread need not look up at each call. */
 struct io_thread {
 	__u64 generation; /* of `runs` */
@@ -56,6 +67,7 @@ struct io_thread {
 		__u64 dentry;
 		__u64 mount;
 	} base; /* from which a path leads that is told now */
+	struct io_folder folder; /* the one whose files it used last */
 	struct io_slot slots[IO_SLOTS];
 };
 

@@ -47,8 +47,7 @@ __attribute__((noinline)) __u64 find_base(struct io_thread *thread, __s32 fd, __
 		return 0;
 	thread->base.dentry = dentry;
 	thread->base.mount = mount;
-	/* As in `describe`. */
-	return mix(mix(dentry, mount), BPF_CORE_READ((struct dentry *)dentry, d_name.hash_len));
+	return folder_id(thread, dentry, mount);
 }
 
 /* Tells the thread's runs of that folder. */
@@ -115,6 +114,8 @@ __attribute__((noinline)) int tell_name(struct io_thread *thread)
 	event->jiffies = bpf_jiffies64();
 	event->tgid = thread->process.tgid;
 	event->change = thread->name.change;
+	if (event->change != NAME_REMOVED && event->change != NAME_TRUNCATED)
+		note_move();
 	whole = read_paths(thread, event, &thread->name);
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct io_run *run;

@@ -40,7 +40,7 @@ static __always_inline void fill_key(struct row_key *key, struct io_run *run,
 	key->file.inode = file->inode;
 	key->file.name = file->name;
 	key->file.device = file->device;
-	key->file.unused = 0;
+	key->file.generation = file->generation;
 	key->tgid = thread->process.tgid;
 	key->tid = tid;
 	key->epoch = run->epoch;

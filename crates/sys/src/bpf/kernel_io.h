@@ -55,6 +55,7 @@ struct inode {
 	unsigned long i_ino;
 	__u32 i_rdev;
 	unsigned int i_nlink;
+	__u32 i_generation;
 	long long i_size;
 };
 
@@ -83,6 +84,7 @@ struct file {
 	unsigned int f_mode;
 	unsigned int f_flags;
 	void *private_data;
+	const void *f_op;
 	struct inode *f_inode;
 	struct path f_path;
 };
