@@ -65,6 +65,21 @@ fn counters(mechanism: Mechanism, name: &str) {
     };
     assert_eq!(calls("anon_inode:[eventfd]"), [(5, 5)], "{:#?}", seen.lines);
     assert_eq!(calls("anon_inode:[timerfd]"), [(3, 0)]);
+    let closes = |path: &str| {
+        let lines = seen.lines.iter().filter(|line| line.path == path);
+        lines.map(|line| line.counts.closes).collect::<Vec<_>>()
+    };
+    assert_eq!(closes("anon_inode:[pidfd]"), [1], "{:#?}", seen.lines);
+    let unnamed = seen.folder.join("#");
+    let unnamed = unnamed.to_str().unwrap();
+    let unnamed = seen
+        .lines
+        .iter()
+        .filter(|line| line.path.starts_with(unnamed));
+    let unnamed: Vec<_> = unnamed
+        .map(|line| (line.flags.created, line.counts.writes))
+        .collect();
+    assert_eq!(unnamed, [(true, 1)], "{:#?}", seen.lines);
 }
 
 fn moved(mechanism: Mechanism, name: &str) {

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 
 static void check(const char *what, int result) {
@@ -62,7 +63,8 @@ static void pipes(void) {
     }
 }
 
-/* 5 reads of an event counter, 3 of a timer, both open at once. */
+/* 5 reads of an event counter, 3 of a timer, both open at once; a process as a descriptor, closed; a
+ * file without a name, one byte in it. */
 static void counters(void) {
     uint64_t count = 1;
     int event = eventfd(0, 0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
@@ -79,6 +81,15 @@ static void counters(void) {
     for (int i = 0; i < 3; i++)
         if (read(timer, &count, sizeof count) != sizeof count)
             die("read");
+    int process = syscall(SYS_pidfd_open, getpid(), 0);
+    if (process < 0)
+        die("pidfd_open");
+    close(process);
+    int unnamed = open(".", O_TMPFILE | O_RDWR, 0600);
+    if (unnamed < 0)
+        die("O_TMPFILE");
+    put(unnamed, "x", 1);
+    close(unnamed);
 }
 
 /* stage/deep/a is written, stage becomes final, final/deep/a is read and final/deep/b is written. */

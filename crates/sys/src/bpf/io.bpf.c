@@ -71,6 +71,7 @@ static __always_inline void take_file(struct io_thread *thread, struct io_slot *
 				      struct file *file)
 {
 	struct dentry *dentry = READ_MEMBER(file, file, f_path.dentry);
+	__u32 flags = READ_MEMBER(file, file, f_flags);
 
 	slot->file = (__u64)file;
 	slot->dentry = (__u64)dentry;
@@ -78,6 +79,10 @@ static __always_inline void take_file(struct io_thread *thread, struct io_slot *
 	describe(thread, slot, READ_MEMBER(file, file, f_inode), dentry,
 		 READ_MEMBER(file, file, f_path.mnt));
 	slot->row.flags |= opened_to(READ_MEMBER(file, file, f_mode));
+	if (flags & FLAG_APPEND)
+		slot->row.flags |= ROW_APPENDED;
+	if (flags & FLAG_DIRECT)
+		slot->row.flags |= ROW_DIRECT;
 	slot->row.last_jiffies = bpf_jiffies64();
 }
 
@@ -189,10 +194,8 @@ static __always_inline void count_open(struct io_slot *slot, __u64 asked)
 		slot->row.flags |= ROW_CREATED;
 	if (asked & FLAG_TRUNC)
 		slot->row.flags |= ROW_TRUNCATED;
-	if (flags & FLAG_APPEND)
-		slot->row.flags |= ROW_APPENDED;
-	if (flags & FLAG_DIRECT)
-		slot->row.flags |= ROW_DIRECT;
+	if (flags & FLAG_TMPFILE)
+		slot->row.flags |= ROW_CREATED;
 }
 
 __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 action)

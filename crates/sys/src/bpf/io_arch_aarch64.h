@@ -42,6 +42,7 @@
 #define FLAG_TRUNC 01000u
 #define FLAG_APPEND 02000u
 #define FLAG_DIRECT 0200000u
+#define FLAG_TMPFILE 020000000u
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pt_regs {

@@ -47,6 +47,7 @@
 #define FLAG_TRUNC 01000u
 #define FLAG_APPEND 02000u
 #define FLAG_DIRECT 040000u
+#define FLAG_TMPFILE 020000000u
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pt_regs {

@@ -1,7 +1,7 @@
 //! The files of one task, the kernel's rows turned into records.
 
 use super::NAME;
-use super::kind::{kind, split};
+use super::kind::{PIDFS, kind, split};
 use crate::error::Error;
 use crate::interpose::FileEvent;
 use crate::interpose::kind::is_socket;
@@ -197,7 +197,7 @@ fn ends(row: &FileRow) -> Option<Ends> {
     }
 }
 
-fn event(row: FileRow, with: With) -> FileEvent {
+fn event(mut row: FileRow, with: With) -> FileEvent {
     let page_cache = with.pages.map(|bytes| page_cache(row.pages, bytes));
     if row.file.name == sys::bpf::FileId::ANY_NAME {
         return FileEvent::Pages(PageUse {
@@ -205,6 +205,10 @@ fn event(row: FileRow, with: With) -> FileEvent {
             inode: row.file.inode,
             page_cache: page_cache.unwrap_or_default(),
         });
+    }
+    if row.magic == PIDFS {
+        // As `/proc/PID/fd` has it.
+        row.leaf = b"[pidfd]".to_vec();
     }
     let ends = ends(&row);
     let kind = kind(row.mode, row.magic, row.special_device, &row.leaf);

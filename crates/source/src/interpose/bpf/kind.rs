@@ -3,6 +3,8 @@
 use crate::interpose::kind::Nature;
 use record::file::FileKind;
 
+/// Processes that have a descriptor, since 6.9; before, these were anonymous inodes.
+pub(super) const PIDFS: u32 = 0x5049_4446;
 const PIPEFS: u32 = 0x5049_5045;
 const TMPFS: u32 = 0x0102_1994;
 const HUGETLBFS: u32 = 0x9584_58f6;
@@ -32,6 +34,9 @@ const MEMORY_NAMES: [&[u8]; 3] = [b"memfd:", b"SYSV", b"dev/zero"];
 
 /// What it is, by `i_mode`, `s_magic` and `i_rdev`; `leaf` is its last component.
 pub(super) fn kind(mode: u32, magic: u32, special: u32, leaf: &[u8]) -> FileKind {
+    if magic == PIDFS {
+        return FileKind::Anonymous;
+    }
     let unnamed = MEMORY_NAMES.iter().any(|name| leaf.starts_with(name));
     let nature = Nature {
         mode,
@@ -54,6 +59,7 @@ mod tests {
         assert_eq!(of(0o100_444, 0x9fa0, 0, "stat"), FileKind::Kernel);
         assert_eq!(of(0o100_777, TMPFS, 0, "memfd:x"), FileKind::Memory);
         assert_eq!(of(0o100_777, TMPFS, 0, "x"), FileKind::File);
+        assert_eq!(of(0o100_700, PIDFS, 0, ""), FileKind::Anonymous);
         assert_eq!(of(0o010_600, PIPEFS, 0, ""), FileKind::Pipe);
         assert_eq!(of(0o010_600, 0xef53, 0, "f"), FileKind::Fifo);
         assert_eq!(of(0o020_620, 0x1cd1, 136 << 20, "0"), FileKind::Terminal);
