@@ -66,14 +66,25 @@ static const __u8 actions[NR_LIMIT] = {
 	[NR_MOUNT] = MOVE, [NR_PIVOT_ROOT] = MOVE, [NR_MOVE_MOUNT] = MOVE,
 };
 
-/* Puts a file that is new to a slot there. */
-static __always_inline void take_file(struct io_thread *thread, struct io_slot *slot,
-				      struct file *file)
+/*
+ * Finds out about the file that was put into a slot. A function of its own: its callers' stack is
+ * short.
+ */
+__attribute__((noinline)) int take_file(struct io_thread *thread, __u32 index)
 {
-	struct dentry *dentry = READ_MEMBER(file, file, f_path.dentry);
-	__u32 flags = READ_MEMBER(file, file, f_flags);
+	struct dentry *dentry;
+	struct io_slot *slot;
+	struct file *file;
+	__u32 flags;
 
-	slot->file = (__u64)file;
+	if (!thread || index >= IO_SLOTS)
+		return 0;
+	slot = &thread->slots[index];
+	file = (struct file *)slot->file;
+	if (!file)
+		return 0;
+	dentry = READ_MEMBER(file, file, f_path.dentry);
+	flags = READ_MEMBER(file, file, f_flags);
 	slot->dentry = (__u64)dentry;
 	slot->name = READ_MEMBER(dentry, dentry, d_name.hash_len);
 	describe(thread, slot, READ_MEMBER(file, file, f_inode), dentry,
@@ -84,6 +95,7 @@ static __always_inline void take_file(struct io_thread *thread, struct io_slot *
 	if (flags & FLAG_DIRECT)
 		slot->row.flags |= ROW_DIRECT;
 	slot->row.last_jiffies = bpf_jiffies64();
+	return 0;
 }
 
 /*
@@ -116,7 +128,8 @@ static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 f
 		return NULL;
 	if (!is_of(slot, file)) {
 		put_down(thread, index);
-		take_file(thread, slot, file);
+		slot->file = (__u64)file;
+		take_file(thread, index);
 	}
 	slot->row.last_jiffies = bpf_jiffies64();
 	return slot;

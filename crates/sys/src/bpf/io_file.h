@@ -257,6 +257,7 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 {
 	struct super_block *super = READ_MEMBER(inode, inode, i_sb);
 	struct dentry *folder = READ_MEMBER(dentry, dentry, d_parent);
+	struct file *opened = (struct file *)slot->file;
 	struct row *row = &slot->row;
 
 	slot->id.inode = READ_MEMBER(inode, inode, i_ino);
@@ -293,8 +294,8 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 	row->folder = folder_id(thread, slot->folder, slot->mount);
 	slot->id.name = 0;
 	/* All anonymous inodes are one, and their names have no hash: what they do tells them apart. */
-	if (row->magic == ANON_INODE_FS_MAGIC && slot->file)
-		slot->id.name = (__u64)READ_MEMBER(file, (struct file *)slot->file, f_op);
+	if (row->magic == ANON_INODE_FS_MAGIC && opened)
+		slot->id.name = (__u64)READ_MEMBER(file, opened, f_op);
 	barrier();
 	slot->id.name = mix(mix(slot->id.name, slot->name), row->folder);
 	if (slot->id.name == ANY_NAME)

@@ -51,7 +51,7 @@ __attribute__((noinline)) int count_request(struct io_thread *thread, __u32 acti
 	if (!thread)
 		return 0;
 	slot = &thread->slots[0];
-	take_file(thread, slot, (struct file *)slot->file);
+	take_file(thread, 0);
 	if (action == OPEN)
 		count_open(slot, thread->open_flags);
 	else
