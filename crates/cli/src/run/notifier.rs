@@ -24,6 +24,8 @@ use std::thread::JoinHandle;
 const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without privilege setuid \
     programs run without theirs, and debuggers, strace and leak checkers do not work \
     within the task";
+const PTRACE_STOPS: &str = "the stops of the traced threads are left out of switches_voluntary; \
+    where the task waits longer because of them it may switch more often";
 
 /// The mechanism of one run.
 pub(crate) enum Notifier {
@@ -143,6 +145,7 @@ impl Notifier {
             bail!("{why}");
         }
         facts.note(PTRACE_CHANGES);
+        facts.note(PTRACE_STOPS);
         let options = ptrace::Options {
             watch: files.watch(),
             ..ptrace::Options::default()
@@ -219,6 +222,8 @@ impl Notifier {
             Notifier::Ptrace(tracer) => Some(KernelCounts {
                 io_uring_tasks: Some(tracer.io_uring_tasks()),
                 untraced: tracer.has_untraced(),
+                stops: tracer.stops().0,
+                stops_living: tracer.stops().1,
                 ..kernel_counts(&tracer.counts())
             }),
         }
@@ -262,6 +267,8 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         threads_peak: Some(counts.threads_peak),
         io_uring_tasks: None,
         untraced: false,
+        stops: 0,
+        stops_living: 0,
         events_lost: 0,
         values_lost: 0,
         exact: counts.exact,

@@ -39,6 +39,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "many",
     "mmapread",
     "names",
+    "naps",
     "nothing",
     "pages",
     "reader",
