@@ -5,6 +5,7 @@ use super::ending::Reason;
 use super::eyes::Eyes;
 use super::facts::{Facts, in_unit};
 use super::hold::{Broken, Hold};
+use super::unended::Unended;
 use crate::cmd::Status;
 use crate::cmd::run::RunOptions;
 use crate::cmd::statuses::{Compat, cctools};
@@ -40,6 +41,8 @@ pub(crate) struct Outcome {
     pub(crate) survivors: Vec<u32>,
     /// Why the tree was ended, if it was.
     pub(crate) reason: Option<Reason>,
+    /// Who could not be.
+    pub(crate) unended: Unended,
 }
 
 /// A report and what the screen and the files show beside it.
@@ -255,11 +258,14 @@ fn extra(
         pid: one.pid,
         command: one.command.clone(),
     });
+    let refused = |pid: &u32| outcome.unended.has(*pid);
     let ended = outcome.reason.is_some() || options.stops_calls();
     screen::Extra {
         top: top.collect(),
         survivors: survivors.collect(),
-        fate: if ended {
+        fate: if outcome.survivors.iter().any(refused) {
+            screen::Fate::Refused
+        } else if ended {
             screen::Fate::Ended
         } else {
             screen::Fate::Left

@@ -50,8 +50,10 @@ pub(super) fn exit(
     let starved = starved(facts, hold, outcome.end.ending);
     evidence.extend(starved.as_ref().map(Starved::evidence));
     evidence.extend(throttled(hold));
+    evidence.extend(outcome.unended.evidence());
     let cause = enforced
         .map(limit_cause)
+        .or_else(|| not_ended(hold, outcome))
         .or_else(|| reason_cause(outcome, signal, starved.as_ref()));
     Exit {
         kind,
@@ -97,8 +99,18 @@ fn limit_cause(broken: &Broken) -> String {
     )
 }
 
+/// A limit for which the command could not be ended.
+fn not_ended(hold: &Hold, outcome: &Outcome) -> Option<String> {
+    let who = outcome.unended.words()?;
+    let broken = hold.broken.first()?;
+    let cause = limit_cause(broken);
+    Some(format!(
+        "{cause}; {who} is another user's and could not be ended"
+    ))
+}
+
 /// A command line for a sentence: on one line, and not for ever.
-fn short(command: &str) -> String {
+pub(super) fn short(command: &str) -> String {
     let words: Vec<_> = command.split_whitespace().collect();
     style::cut(&words.join(" "), COMMAND_WIDTH)
 }

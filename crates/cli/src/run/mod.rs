@@ -33,6 +33,7 @@ mod start;
 mod stray;
 mod surroundings;
 mod task;
+mod unended;
 mod untraced;
 mod words;
 

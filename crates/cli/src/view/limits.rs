@@ -1,7 +1,7 @@
 //! Rows about what was asked for and given, the used share of each limit, and broken limits.
 
 use super::amount::{Marks, number, percent};
-use super::headline::overshoot;
+use super::headline::{not_ended, overshoot};
 use super::report::shorten;
 use super::rows::Row;
 use super::style::{cut, printable};
@@ -38,7 +38,7 @@ pub fn rows(report: &Report, marks: &mut Marks) -> Vec<Row> {
         .iter()
         .map(|one| match first {
             Some(told) if std::ptr::eq(one, told) => ended_for(one),
-            _ => exceeded(one),
+            _ => exceeded(one, not_ended(&report.exit).is_some()),
         })
         .collect();
     rows.extend(Row::pieces("limits", used(report, marks)));
@@ -86,13 +86,14 @@ fn ended_for(one: &Exceeded) -> Row {
     Row::text("exceeded", format!("{name}{when}{who}, seen by {seen}"))
 }
 
-fn exceeded(one: &Exceeded) -> Row {
+/// `unended`: somebody could not be ended.
+fn exceeded(one: &Exceeded, unended: bool) -> Row {
     let limit = number(one.limit.as_f64(), one.unit);
     let (when, who) = (when(one), who(one));
-    let fate = if one.enforced {
-        "the task was ended"
-    } else {
-        "nothing was ended"
+    let fate = match (one.enforced, unended) {
+        (true, _) => "the task was ended",
+        (false, true) => "the task could not be ended",
+        (false, false) => "nothing was ended",
     };
     let over = overshoot(one).map_or("reached".to_owned(), |over| format!("exceeded by {over}"));
     Row::text(

@@ -42,4 +42,5 @@ mod terminal;
 mod traced;
 mod transparency;
 mod tree;
+mod unended;
 mod unwritable;
