@@ -54,7 +54,8 @@ pub(super) fn exit(
     let cause = enforced
         .map(limit_cause)
         .or_else(|| not_ended(hold, outcome))
-        .or_else(|| reason_cause(outcome, signal, starved.as_ref()));
+        .or_else(|| reason_cause(outcome, signal, starved.as_ref()))
+        .or_else(|| starved.as_ref().map(Starved::words));
     Exit {
         kind,
         code,
@@ -133,7 +134,7 @@ fn reason_cause(
             let killed = format!("killed by signal {signal} ({})", name(signal));
             Some(match starved {
                 Some(why) if signal == SIGKILL && reason.is_none() => {
-                    format!("{killed} {}", why.words())
+                    format!("{killed} while {}", why.words())
                 }
                 _ => killed,
             })
@@ -180,8 +181,8 @@ impl Starved {
         }
     }
 
-    /// What the kernel did, after the words that somebody was killed. No more is claimed than what
-    /// is known: whether it was the same process is not told.
+    /// What the kernel did. No more is claimed than what is known: where somebody was killed,
+    /// whether it was the same process is not told.
     fn words(&self) -> String {
         let killed = &self.killed;
         let many = match killed.count {
@@ -197,7 +198,7 @@ impl Starved {
         let limit = limit.map_or_else(String::new, |dir| {
             format!(", at the limit of {}", dir.display())
         });
-        format!("while the kernel ended {many} {whose} for want of memory{limit}")
+        format!("the kernel ended {many} {whose} for want of memory{limit}")
     }
 }
 
