@@ -16,7 +16,7 @@ use record::limit::Resource;
 use record::report::{Exceeded, Exit, ExitType, Report};
 use record::sample::{MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos, Unit};
-use record::value::{Absent, Number};
+use record::value::{Absent, Field, Method, Number};
 use reduce::calls::CallSummary;
 use reduce::files::FileSummary;
 use reduce::live::{Basis, Live, LiveMemory, Reading};
@@ -85,6 +85,9 @@ pub(crate) fn assemble(
     if let Some(saw) = facts.library_saw {
         facts.note(super::files::share_seen(&saw, &summary.usage));
     }
+    if facts.launcher_ended {
+        facts.note(without_launcher(&summary));
+    }
     let mut report = facts.report.clone();
     report.end = facts.real(outcome.end.at);
     report.exceeded = hold
@@ -141,6 +144,20 @@ fn summarise(facts: &mut Facts, mut tree: Tree, hold: &Hold, outcome: &Outcome) 
         waited: outcome.waited,
         survivors: outcome.survivors.clone(),
     })
+}
+
+/// How the totals are known where what the launcher had waited for is lost with it.
+fn without_launcher(summary: &Summary) -> String {
+    let lower = |name: &&str| {
+        let value = summary.usage.get(name).and_then(Field::value);
+        value.is_some_and(|value| matches!(value.method, Method::LowerBound { .. }))
+    };
+    let totals = if ["cpu_time", "faults_minor", "bytes_read"].iter().any(lower) {
+        "totals are lower bounds"
+    } else {
+        "totals are sums of what each process used"
+    };
+    format!("the launcher was ended from outside: {totals}")
 }
 
 fn exceeded(broken: &Broken, start: Nanos) -> Exceeded {
@@ -309,10 +326,9 @@ pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assemble
         ..super::facts::running()
     };
     for metric in reduce::METRICS {
-        report.usage.set(
-            metric.name,
-            record::value::Field::absent(Absent::NotApplicable),
-        );
+        report
+            .usage
+            .set(metric.name, Field::absent(Absent::NotApplicable));
     }
     Assembled {
         report,

@@ -217,8 +217,7 @@ impl<'a> Monitor<'a> {
                     break;
                 }
                 Happened::Adopted => {
-                    self.facts
-                        .note("the launcher was ended from outside: totals are lower bounds");
+                    self.facts.launcher_ended = true;
                     self.eyes.adopted();
                     self.hear_children();
                 }
