@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::files::Files;
 use super::task::Task;
 use crate::cmd::run::{Level, Mechanism, RunOptions};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use record::event::Event;
 use record::unit::Nanos;
 use reduce::settings::KernelCounts;
@@ -115,7 +115,10 @@ impl Notifier {
     /// Programs in the kernel where they may be loaded, else process events.
     fn best(task: &Task, opening: Opening) -> Result<Self> {
         // Tried, not guessed from the user: capabilities suffice. Without them nothing is loaded.
-        Self::bpf(task, opening).or_else(|_| Self::connector(task))
+        Self::bpf(task, opening).or_else(|bpf| {
+            let both = |connector| anyhow!("{}; {}", super::chain(&bpf), super::chain(&connector));
+            Self::connector(task).map_err(both)
+        })
     }
 
     #[cfg(feature = "bpf")]
