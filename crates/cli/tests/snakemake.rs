@@ -1,6 +1,7 @@
 //! The workflow of `examples/snakemake`, run by Snakemake itself.
 #![allow(
     missing_docs,
+    clippy::disallowed_macros,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,

@@ -23,12 +23,24 @@ impl fmt::Display for BadQuantity {
         };
         match read(&self.text, self.unit) {
             Some(0.0) => write!(f, "`{}` must be above 0: {forms}", self.text),
+            Some(value) if value >= TOO_LARGE => {
+                let largest = match self.unit {
+                    Unit::Bytes => "8000000TiB",
+                    Unit::Nanoseconds => "100000d",
+                    Unit::Count => "9000000000000000000",
+                    Unit::Ratio | Unit::Cores => "9000000000000000",
+                };
+                write!(f, "`{}` is too large: at most {largest}", self.text)
+            }
             _ => write!(f, "`{}` is not {forms}", self.text),
         }
     }
 }
 
 impl std::error::Error for BadQuantity {}
+
+/// Values in base units are below this.
+const TOO_LARGE: f64 = 9.2e18;
 
 const SIZES: &[(&str, f64)] = &[
     ("", 1.0),
@@ -67,7 +79,7 @@ pub fn parse(text: &str, unit: Unit) -> Result<u64, BadQuantity> {
         unit,
     };
     let value = read(text, unit)
-        .filter(|x| x.is_finite() && *x >= 1.0 && *x < 9.2e18)
+        .filter(|x| x.is_finite() && *x >= 1.0 && *x < TOO_LARGE)
         .ok_or_else(bad)?;
     Ok(value.round() as u64)
 }
@@ -78,7 +90,10 @@ fn read(text: &str, unit: Unit) -> Option<f64> {
     match unit {
         Unit::Bytes => one_term(&trimmed, SIZES),
         Unit::Nanoseconds => terms(&trimmed),
-        Unit::Count => trimmed.parse::<u64>().ok().map(|n| n as f64),
+        Unit::Count => {
+            let whole = trimmed.bytes().all(|byte| byte.is_ascii_digit());
+            trimmed.parse().ok().filter(|_| whole)
+        }
         Unit::Ratio | Unit::Cores => one_term(&trimmed, &[("", 1000.0)]),
     }
 }
@@ -201,6 +216,21 @@ mod tests {
             assert_eq!(parse(text, Unit::Nanoseconds), Ok(ms * 1_000_000), "{text}");
         }
         assert_eq!(parse("1.5", Unit::Cores), Ok(1500));
+    }
+
+    #[test]
+    fn what_is_too_large_is_told_the_largest() {
+        let said = |text, unit| parse(text, unit).unwrap_err().to_string();
+        for (text, unit, largest) in [
+            ("99999999999h", Unit::Nanoseconds, "100000d"),
+            ("99999999999TiB", Unit::Bytes, "8000000TiB"),
+            ("99999999999999999999", Unit::Count, "9000000000000000000"),
+            ("99999999999999999", Unit::Cores, "9000000000000000"),
+        ] {
+            let why = format!("`{text}` is too large: at most {largest}");
+            assert_eq!(said(text, unit), why);
+            assert!(parse(largest, unit).is_ok(), "{largest}");
+        }
     }
 
     #[test]

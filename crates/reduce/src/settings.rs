@@ -98,6 +98,11 @@ pub struct KernelCounts {
     pub values_lost: u64,
     /// Whether a process was found to have waited for a child that was not traced.
     pub untraced: bool,
+    /// How often a thread stopped for its tracer: voluntary switches that are not the task's own.
+    /// The final values of processes are without them.
+    pub stops: u64,
+    /// Those of processes that have not ended.
+    pub stops_living: u64,
     /// Whether the counts missed nothing, lost events or not.
     pub exact: bool,
 }

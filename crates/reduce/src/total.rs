@@ -28,6 +28,9 @@ const UNTRACED_FAULTS: u64 = 16;
 /// And by so many bytes written for each process: its record in the system's process accounting.
 const ACCOUNTED: u64 = 128;
 
+/// What a stop for a tracer counts as.
+const SWITCHES: &str = "switches_voluntary";
+
 const LOWER: Method = Method::LowerBound { upper: None };
 
 /// Everything the totals are made of, gathered once.
@@ -41,6 +44,9 @@ pub(crate) struct Totals<'a> {
     /// Whether every survivor was read after the end.
     living_read: bool,
     survivors: usize,
+    /// Voluntary switches that were stops for a tracer: the wait chain and what is read of the
+    /// living with their children have them.
+    stops: u64,
     chain: Option<Counters>,
 }
 
@@ -60,6 +66,10 @@ impl<'a> Totals<'a> {
             counters::add(&mut own, &last.unwrap_or_default());
         }
         let chain = end.waited.map(|w| counters::with_cpu(&w.counters));
+        let stops = tree.counts.map_or(0, |counts| counts.stops);
+        let stops_living = tree.counts.map_or(0, |counts| counts.stops_living);
+        let own_switches = |all: u64| all.saturating_sub(stops_living);
+        own.switches_voluntary = own.switches_voluntary.map(own_switches);
         Self {
             tree,
             ended: tree.ended_so_far(),
@@ -67,6 +77,7 @@ impl<'a> Totals<'a> {
             with_children,
             living_read,
             survivors: outliving.len(),
+            stops,
             chain,
         }
     }
@@ -148,6 +159,9 @@ impl<'a> Totals<'a> {
     fn by_chain(&self, field: &CounterField, chain: u64, finals: Option<u64>) -> Field {
         let living = (field.get)(&self.with_children);
         let mut total = chain.saturating_add(living.unwrap_or(0));
+        if field.metric == SWITCHES {
+            total = total.saturating_sub(self.stops);
+        }
         let mut slack = 0;
         if field.unit == Unit::Nanoseconds {
             let whole = total..=total.saturating_add(RUSAGE_CUT);
@@ -206,7 +220,12 @@ impl<'a> Totals<'a> {
     fn sampled(&self) -> Counters {
         let mut sum = self.ended.own;
         counters::add(&mut sum, &self.own);
+        let switches = sum.switches_voluntary;
         counters::raise(&mut sum, &self.tree.seen);
+        if self.stops > 0 {
+            // What was seen has the stops of processes that ended since.
+            sum.switches_voluntary = switches;
+        }
         sum
     }
 

@@ -211,6 +211,22 @@ pub fn write_file(
     })
 }
 
+/// In the place of a monitor that died: removes the running state of the report `prefix` if there
+/// is nothing in it.
+pub fn remove_empty_state(prefix: &Path) {
+    if let Ok(prefix) = strip(prefix) {
+        remove_if_empty(&running_name(&with_extension(&prefix, "json")));
+    }
+}
+
+/// If it cannot be removed it is only an empty file.
+pub(crate) fn remove_if_empty(path: &Path) {
+    let empty = |data: fs::Metadata| data.is_file() && data.len() == 0;
+    if fs::symlink_metadata(path).is_ok_and(empty) {
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// The prefix without a final `.json`.
 fn strip(prefix: &Path) -> Result<PathBuf, Error> {
     let no_name = || Error::NoName {

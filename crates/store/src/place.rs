@@ -2,7 +2,7 @@
 //! descriptor. Each is opened before the task starts, and written once after its end.
 
 use crate::Error;
-use crate::file::{Append, create_new, identity, running_name};
+use crate::file::{Append, create_new, identity, remove_if_empty, running_name};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -126,6 +126,13 @@ impl Drop for Place {
         if let Some(Kind::Beside { running, .. }) = &self.kind {
             remove(running);
         }
+    }
+}
+
+/// In the place of a monitor that died: removes the empty file that was to replace `path`.
+pub fn remove_empty(path: &Path) {
+    if let Ok(path) = target(path) {
+        remove_if_empty(&running_name(&path));
     }
 }
 

@@ -5,6 +5,7 @@ use super::ending::Reason;
 use super::eyes::Eyes;
 use super::facts::{Facts, in_unit};
 use super::hold::{Broken, Hold};
+use super::unended::Unended;
 use crate::cmd::Status;
 use crate::cmd::run::RunOptions;
 use crate::cmd::statuses::{Compat, cctools};
@@ -15,7 +16,7 @@ use record::limit::Resource;
 use record::report::{Exceeded, Exit, ExitType, Report};
 use record::sample::{MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos, Unit};
-use record::value::{Absent, Number};
+use record::value::{Absent, Field, Method, Number};
 use reduce::calls::CallSummary;
 use reduce::files::FileSummary;
 use reduce::live::{Basis, Live, LiveMemory, Reading};
@@ -40,6 +41,8 @@ pub(crate) struct Outcome {
     pub(crate) survivors: Vec<u32>,
     /// Why the tree was ended, if it was.
     pub(crate) reason: Option<Reason>,
+    /// Who could not be.
+    pub(crate) unended: Unended,
 }
 
 /// A report and what the screen and the files show beside it.
@@ -81,6 +84,9 @@ pub(crate) fn assemble(
     let summary = summarise(&mut facts, tree, hold, &outcome);
     if let Some(saw) = facts.library_saw {
         facts.note(super::files::share_seen(&saw, &summary.usage));
+    }
+    if facts.launcher_ended {
+        facts.note(without_launcher(&summary));
     }
     let mut report = facts.report.clone();
     report.end = facts.real(outcome.end.at);
@@ -138,6 +144,20 @@ fn summarise(facts: &mut Facts, mut tree: Tree, hold: &Hold, outcome: &Outcome) 
         waited: outcome.waited,
         survivors: outcome.survivors.clone(),
     })
+}
+
+/// How the totals are known where what the launcher had waited for is lost with it.
+fn without_launcher(summary: &Summary) -> String {
+    let lower = |name: &&str| {
+        let value = summary.usage.get(name).and_then(Field::value);
+        value.is_some_and(|value| matches!(value.method, Method::LowerBound { .. }))
+    };
+    let totals = if ["cpu_time", "faults_minor", "bytes_read"].iter().any(lower) {
+        "totals are lower bounds"
+    } else {
+        "totals are sums of what each process used"
+    };
+    format!("the launcher was ended from outside: {totals}")
 }
 
 fn exceeded(broken: &Broken, start: Nanos) -> Exceeded {
@@ -255,11 +275,14 @@ fn extra(
         pid: one.pid,
         command: one.command.clone(),
     });
+    let refused = |pid: &u32| outcome.unended.has(*pid);
     let ended = outcome.reason.is_some() || options.stops_calls();
     screen::Extra {
         top: top.collect(),
         survivors: survivors.collect(),
-        fate: if ended {
+        fate: if outcome.survivors.iter().any(refused) {
+            screen::Fate::Refused
+        } else if ended {
             screen::Fate::Ended
         } else {
             screen::Fate::Left
@@ -303,10 +326,9 @@ pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assemble
         ..super::facts::running()
     };
     for metric in reduce::METRICS {
-        report.usage.set(
-            metric.name,
-            record::value::Field::absent(Absent::NotApplicable),
-        );
+        report
+            .usage
+            .set(metric.name, Field::absent(Absent::NotApplicable));
     }
     Assembled {
         report,

@@ -50,9 +50,12 @@ pub(super) fn exit(
     let starved = starved(facts, hold, outcome.end.ending);
     evidence.extend(starved.as_ref().map(Starved::evidence));
     evidence.extend(throttled(hold));
+    evidence.extend(outcome.unended.evidence());
     let cause = enforced
         .map(limit_cause)
-        .or_else(|| reason_cause(outcome, signal, starved.as_ref()));
+        .or_else(|| not_ended(hold, outcome))
+        .or_else(|| reason_cause(outcome, signal, starved.as_ref()))
+        .or_else(|| starved.as_ref().map(Starved::words));
     Exit {
         kind,
         code,
@@ -97,8 +100,18 @@ fn limit_cause(broken: &Broken) -> String {
     )
 }
 
+/// A limit for which the command could not be ended.
+fn not_ended(hold: &Hold, outcome: &Outcome) -> Option<String> {
+    let who = outcome.unended.words()?;
+    let broken = hold.broken.first()?;
+    let cause = limit_cause(broken);
+    Some(format!(
+        "{cause}; {who} is another user's and could not be ended"
+    ))
+}
+
 /// A command line for a sentence: on one line, and not for ever.
-fn short(command: &str) -> String {
+pub(super) fn short(command: &str) -> String {
     let words: Vec<_> = command.split_whitespace().collect();
     style::cut(&words.join(" "), COMMAND_WIDTH)
 }
@@ -121,7 +134,7 @@ fn reason_cause(
             let killed = format!("killed by signal {signal} ({})", name(signal));
             Some(match starved {
                 Some(why) if signal == SIGKILL && reason.is_none() => {
-                    format!("{killed} {}", why.words())
+                    format!("{killed} while {}", why.words())
                 }
                 _ => killed,
             })
@@ -168,8 +181,8 @@ impl Starved {
         }
     }
 
-    /// What the kernel did, after the words that somebody was killed. No more is claimed than what
-    /// is known: whether it was the same process is not told.
+    /// What the kernel did. No more is claimed than what is known: where somebody was killed,
+    /// whether it was the same process is not told.
     fn words(&self) -> String {
         let killed = &self.killed;
         let many = match killed.count {
@@ -185,7 +198,7 @@ impl Starved {
         let limit = limit.map_or_else(String::new, |dir| {
             format!(", at the limit of {}", dir.display())
         });
-        format!("while the kernel ended {many} {whose} for want of memory{limit}")
+        format!("the kernel ended {many} {whose} for want of memory{limit}")
     }
 }
 

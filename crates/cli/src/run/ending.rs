@@ -37,12 +37,16 @@ enum Phase {
 /// Time between two rounds of SIGKILL.
 const KILL_ROUND: Nanos = Nanos::from_millis(5);
 
+/// The same where the kernel refused every one: they may become ours again.
+const KILL_ROUND_HINDERED: Nanos = Nanos::from_millis(200);
+
 /// The state of an ending.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ending {
     phase: Phase,
     reason: Option<Reason>,
     grace: Nanos,
+    kill_round: Nanos,
 }
 
 impl Ending {
@@ -52,7 +56,17 @@ impl Ending {
             phase: Phase::Running,
             reason: None,
             grace: Nanos(0),
+            kill_round: KILL_ROUND,
         }
+    }
+
+    /// Whether all that is left may not be killed by us.
+    pub(crate) fn hindered(&mut self, hindered: bool) {
+        self.kill_round = if hindered {
+            KILL_ROUND_HINDERED
+        } else {
+            KILL_ROUND
+        };
     }
 
     /// Why the tree is being ended, if it is.
@@ -107,7 +121,7 @@ impl Ending {
         match self.phase {
             Phase::Running => None,
             Phase::Passed(until) | Phase::Terminating(until) => Some(until),
-            Phase::Killing => Some(now.plus(KILL_ROUND)),
+            Phase::Killing => Some(now.plus(self.kill_round)),
         }
     }
 
@@ -146,6 +160,17 @@ mod tests {
         assert_eq!(ending.tick(T(6)), Some(Action::Terminate));
         assert_eq!(ending.tick(T(11)), Some(Action::Kill));
         assert_eq!(ending.reason(), Some(Reason::Signal(2)));
+    }
+
+    #[test]
+    fn who_may_not_be_killed_is_tried_less_often() {
+        let mut ending = Ending::new();
+        ending.end(Reason::Limit, T(2), T(0));
+        assert_eq!(ending.next(T(2)), Some(T(2).plus(Nanos::from_millis(5))));
+        ending.hindered(true);
+        assert_eq!(ending.next(T(2)), Some(T(2).plus(Nanos::from_millis(200))));
+        ending.hindered(false);
+        assert_eq!(ending.next(T(2)), Some(T(2).plus(Nanos::from_millis(5))));
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(crate) struct Facts {
     pub(crate) clients: Vec<Client>,
     /// Why there is no control group of our own with memory.
     pub(crate) group_absent: Option<Absent>,
+    /// The launcher was ended from outside.
+    pub(crate) launcher_ended: bool,
     /// Why the working directory's footprint is not measured.
     pub(crate) footprint_absent: Option<String>,
     /// Processes that the kernel ended for want of memory around here.
@@ -127,6 +129,7 @@ impl Facts {
             departures: Vec::new(),
             clients: Vec::new(),
             group_absent: None,
+            launcher_ended: false,
             footprint_absent: None,
             oom: surroundings.oom,
             launcher: Usage::default(),

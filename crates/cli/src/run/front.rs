@@ -4,8 +4,9 @@
 //! the monitor decides. If the monitor dies it adopts what is left and takes the status from the
 //! launcher.
 
-use super::live;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
+use super::{live, paper};
+use crate::cmd::run::RunOptions;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use sys::descriptor::{self, Received, Waiting};
 use sys::process;
@@ -33,8 +34,14 @@ pub(crate) enum Served {
     Bare,
 }
 
-/// Serves as the front until the end. `inherited` are the descriptors we were started with.
-pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> Served {
+/// Serves as the front until the end. `inherited` are the descriptors we were started with;
+/// `options` say what a monitor that dies leaves.
+pub(crate) fn serve(
+    monitor: OwnedFd,
+    monitor_pid: u32,
+    inherited: &[RawFd],
+    options: &RunOptions,
+) -> Served {
     // Without this an orphan is adopted by init when the monitor dies; nothing else is lost.
     drop(process::become_subreaper());
     signal::set_default(SIGCHLD);
@@ -48,7 +55,7 @@ pub(crate) fn serve(monitor: OwnedFd, monitor_pid: u32, inherited: &[RawFd]) -> 
     let Ok(signals) = Signals::open(caught) else {
         return Served::Status(wait_for(monitor_pid));
     };
-    match listen_until_end(&monitor, monitor_pid, &signals, inherited) {
+    match listen_until_end(&monitor, monitor_pid, &signals, inherited, options) {
         Served::Bare => {
             drop((monitor, signals));
             // The monitor, and a launcher that came too late: the command has no children at its
@@ -66,6 +73,7 @@ fn listen_until_end(
     monitor_pid: u32,
     signals: &Signals,
     inherited: &[RawFd],
+    options: &RunOptions,
 ) -> Served {
     let mut before = Before::Nothing;
     let mut row_taken = false;
@@ -97,8 +105,17 @@ fn listen_until_end(
             }
         }
         let waiting = before != Before::Started;
-        if let Some(served) = listen(monitor, monitor_pid, &mut before, &mut row_taken) {
-            return served;
+        if let Some(heard) = listen(monitor, &mut before, &mut row_taken) {
+            return match heard {
+                Heard::Last(served) => served,
+                Heard::End => {
+                    if row_taken {
+                        live::give_back_for_another();
+                    }
+                    paper::clear_after_death(options);
+                    Served::Status(wait_for(monitor_pid))
+                }
+            };
         }
         if waiting && before == Before::Started {
             // A reader of our caller's pipe must see its end when the command closes it.
@@ -151,31 +168,31 @@ fn give_up(before: Before, monitor_pid: u32) -> u8 {
     crate::cmd::run::STATUS_OWN_FAILURE
 }
 
-/// Hears what the monitor says; the exit status if all is over.
-fn listen(
-    monitor: &OwnedFd,
-    monitor_pid: u32,
-    before: &mut Before,
-    row_taken: &mut bool,
-) -> Option<Served> {
+/// What the monitor says last.
+enum Heard {
+    /// All is over.
+    Last(Served),
+    /// Nothing: it is gone.
+    End,
+}
+
+/// Hears what the monitor says; what it said last.
+fn listen(monitor: &OwnedFd, before: &mut Before, row_taken: &mut bool) -> Option<Heard> {
     let mut bytes = [0; MESSAGE_BYTES];
     loop {
         match descriptor::receive(monitor.as_fd(), &mut bytes, false) {
             Ok(Received::Nothing) => return None,
             Ok(Received::Bytes(count)) => match bytes.get(..count).and_then(ToFront::decode) {
                 Some(ToFront::Started) => *before = Before::Started,
-                Some(ToFront::Done(status)) => return Some(Served::Status(status)),
-                Some(ToFront::Bare) => return Some(Served::Bare),
+                Some(ToFront::Done(status)) => {
+                    return Some(Heard::Last(Served::Status(status)));
+                }
+                Some(ToFront::Bare) => return Some(Heard::Last(Served::Bare)),
                 Some(ToFront::Stopped(signal)) => stop_with(signal),
                 Some(ToFront::Row(taken)) => *row_taken = taken,
                 None => {}
             },
-            Ok(Received::End) | Err(_) => {
-                if *row_taken {
-                    live::give_back_for_another();
-                }
-                return Some(Served::Status(wait_for(monitor_pid)));
-            }
+            Ok(Received::End) | Err(_) => return Some(Heard::End),
         }
     }
 }

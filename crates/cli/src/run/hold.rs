@@ -349,6 +349,13 @@ impl Hold {
         self.limits.list().iter().filter(kept).copied().collect()
     }
 
+    /// The command could not be ended: what was exceeded is only told.
+    pub(crate) fn not_enforced(&mut self) {
+        for broken in &mut self.broken {
+            broken.enforced = false;
+        }
+    }
+
     /// SIGKILL to everything in the group.
     pub(crate) fn kill_group(&mut self) {
         if let Some(group) = &self.group {

@@ -33,25 +33,22 @@ mod start;
 mod stray;
 mod surroundings;
 mod task;
+mod unended;
 mod untraced;
 mod words;
 
+use crate::view::stderr;
 pub(crate) use person::{lingers, name};
 pub(crate) use start::run;
 
 /// Tells a person, on stderr, what the report cannot.
-#[allow(clippy::print_stderr, reason = "for failures that no report can carry")]
 pub(crate) fn warn(text: &str) {
-    eprintln!("plimsoll: warning: {text}");
+    stderr::line(&format!("plimsoll: warning: {text}"));
 }
 
-/// Tells the user why the task was not started.
-#[allow(
-    clippy::print_stderr,
-    reason = "a refusal before the task started goes to the user"
-)]
+/// Tells the user why what was asked for is not done.
 pub(crate) fn refuse(error: &anyhow::Error) {
-    eprintln!("plimsoll: {}", chain(error));
+    stderr::line(&format!("plimsoll: {}", chain(error)));
 }
 
 /// An error and its causes as one line. Some errors of ours have their cause in their own words

@@ -8,6 +8,7 @@ use super::hold::Hold;
 use super::named;
 use super::paper::Paper;
 use super::task::{Happened, Task};
+use super::unended::Unended;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use crate::cmd::run::{Descendants, MonitorDeath, RunOptions};
 use record::identity::Ending as HowEnded;
@@ -58,6 +59,9 @@ pub(crate) struct Monitor<'a> {
     /// The front stopped with the command, and nobody was seen to continue it.
     front_stopped: bool,
     kill_rounds: u32,
+    unended: Unended,
+    /// All who are left are another user's, whom we may not kill.
+    beyond_us: bool,
     /// Whether the front was told last that the status line has its row.
     front_told_row: bool,
 }
@@ -101,6 +105,8 @@ impl<'a> Monitor<'a> {
             stopped: false,
             front_stopped: false,
             kill_rounds: 0,
+            unended: Unended::default(),
+            beyond_us: false,
             front_told_row: false,
         }
     }
@@ -143,7 +149,7 @@ impl<'a> Monitor<'a> {
         if self.main_end.is_none() {
             return false;
         }
-        if self.empty || self.kill_rounds >= KILL_ROUNDS_MAX {
+        if self.empty || self.beyond_us || self.kill_rounds >= KILL_ROUNDS_MAX {
             return true;
         }
         self.lingers_until()
@@ -211,8 +217,7 @@ impl<'a> Monitor<'a> {
                     break;
                 }
                 Happened::Adopted => {
-                    self.facts
-                        .note("the launcher was ended from outside: totals are lower bounds");
+                    self.facts.launcher_ended = true;
                     self.eyes.adopted();
                     self.hear_children();
                 }
@@ -372,12 +377,14 @@ impl<'a> Monitor<'a> {
         };
         if action == Action::Kill {
             self.kill_rounds += 1;
+            // The group may end whom a signal of ours does not.
+            self.unended.forget(&self.hold.pids());
             self.hold.kill_group();
         }
-        for pid in self.eyes.everyone(&self.hold) {
-            // Gone meanwhile is what we want.
-            drop(sys::process::kill(pid, signal));
-        }
+        let everyone = self.eyes.everyone(&self.hold);
+        let refused = self.unended.signal(&everyone, signal, &self.eyes.tree);
+        self.beyond_us = refused && action == Action::Kill;
+        self.ending.hindered(self.beyond_us);
     }
 
     /// What was waited for, and who lives on with what: each process in one of the two. One that
@@ -422,7 +429,15 @@ impl<'a> Monitor<'a> {
         self.hold.last_look(now, &mut self.eyes, self.options);
         named::last_look(&mut self.facts);
         self.facts.launcher = self.task.launcher_usage();
+        if self.unended.has(self.task.pid()) {
+            self.hold.not_enforced();
+        }
+        if let Some(who) = self.unended.words() {
+            let why = "could not be ended, another user's process";
+            self.facts.note(format!("{who}: {why}"));
+        }
         let outcome = Outcome {
+            unended: self.unended,
             end,
             until: now,
             waited,

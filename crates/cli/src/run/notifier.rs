@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::files::Files;
 use super::task::Task;
 use crate::cmd::run::{Level, Mechanism, RunOptions};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use record::event::Event;
 use record::unit::Nanos;
 use reduce::settings::KernelCounts;
@@ -24,6 +24,8 @@ use std::thread::JoinHandle;
 const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without privilege setuid \
     programs run without theirs, and debuggers, strace and leak checkers do not work \
     within the task";
+const PTRACE_STOPS: &str = "the stops of the traced threads are left out of switches_voluntary; \
+    where the task waits longer because of them it may switch more often";
 
 /// The mechanism of one run.
 pub(crate) enum Notifier {
@@ -113,7 +115,10 @@ impl Notifier {
     /// Programs in the kernel where they may be loaded, else process events.
     fn best(task: &Task, opening: Opening) -> Result<Self> {
         // Tried, not guessed from the user: capabilities suffice. Without them nothing is loaded.
-        Self::bpf(task, opening).or_else(|_| Self::connector(task))
+        Self::bpf(task, opening).or_else(|bpf| {
+            let both = |connector| anyhow!("{}; {}", super::chain(&bpf), super::chain(&connector));
+            Self::connector(task).map_err(both)
+        })
     }
 
     #[cfg(feature = "bpf")]
@@ -143,6 +148,7 @@ impl Notifier {
             bail!("{why}");
         }
         facts.note(PTRACE_CHANGES);
+        facts.note(PTRACE_STOPS);
         let options = ptrace::Options {
             watch: files.watch(),
             ..ptrace::Options::default()
@@ -219,6 +225,8 @@ impl Notifier {
             Notifier::Ptrace(tracer) => Some(KernelCounts {
                 io_uring_tasks: Some(tracer.io_uring_tasks()),
                 untraced: tracer.has_untraced(),
+                stops: tracer.stops().0,
+                stops_living: tracer.stops().1,
                 ..kernel_counts(&tracer.counts())
             }),
         }
@@ -262,6 +270,8 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         threads_peak: Some(counts.threads_peak),
         io_uring_tasks: None,
         untraced: false,
+        stops: 0,
+        stops_living: 0,
         events_lost: 0,
         values_lost: 0,
         exact: counts.exact,

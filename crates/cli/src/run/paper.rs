@@ -7,7 +7,7 @@ use super::facts::Facts;
 use super::hold::Hold;
 use super::live::Live;
 use super::printed::{Printed, Texts};
-use crate::cmd::formats::Kind;
+use crate::cmd::formats::{Destination, Kind};
 use crate::cmd::run::RunOptions;
 use crate::view::status;
 use crate::view::style::{Style, environment_allows_color};
@@ -152,6 +152,19 @@ impl Paper {
 /// A path that stays the same when the working directory is left.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The monitor died: removes what it made for its reports, as far as there is nothing in it. A
+/// running state stays.
+pub(crate) fn clear_after_death(options: &RunOptions) {
+    if let Some(prefix) = &options.output {
+        store::file::remove_empty_state(prefix);
+    }
+    for asked in &options.formats {
+        if let Destination::Replaced(path) = &asked.to {
+            store::place::remove_empty(path);
+        }
+    }
 }
 
 fn finish(output: Output, report: &Report) -> Result<()> {

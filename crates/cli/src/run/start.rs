@@ -21,6 +21,7 @@ use anyhow::{Context, Result};
 use source::query::proc_pid_schedstat;
 use source::root::Root;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use sys::descriptor;
@@ -45,7 +46,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Status> {
     match process::fork() {
         Ok(Fork::Parent(monitor)) => {
             drop(theirs);
-            match front::serve(ours, monitor, &inherited) {
+            match front::serve(ours, monitor, &inherited, options) {
                 Served::Status(status) => Ok(status),
                 Served::Bare => become_command(options),
             }
@@ -253,5 +254,12 @@ fn refuse(facts: Facts, paper: Paper, options: &RunOptions, status: Status, caus
     };
     let assembled = assemble::not_started(facts, status, cause);
     paper.write(&assembled, options);
+    // A refusal is no report: it is said where no report says it.
+    if options
+        .on_stderr(std::io::stderr().is_terminal())
+        .is_empty()
+    {
+        super::refuse(&anyhow::anyhow!("{cause}"));
+    }
     status
 }

@@ -4,6 +4,7 @@ use super::amount::{Marks, cores, number, percent};
 use super::containers;
 use super::style::{cut, printable};
 use record::quantity;
+use record::report::serde_free::Scalar;
 use record::report::{Exceeded, Exit, ExitType, Report};
 use record::unit::Unit;
 use record::value::{Field, Number};
@@ -90,12 +91,10 @@ fn ending(report: &Report, detail: Detail) -> String {
         });
     match exit.kind {
         ExitType::Normal => {
-            format!(
-                "exit {}{after}",
-                exit.code.map_or("?".to_owned(), |code| code.to_string())
-            )
+            let code = exit.code.map_or("?".to_owned(), |code| code.to_string());
+            format!("exit {code}{after}{}", unended(report))
         }
-        ExitType::Signal => format!("{}{after}", killed(exit.signal)),
+        ExitType::Signal => format!("{}{after}{}", killed(exit.signal), unended(report)),
         ExitType::Limit => limit(report, &after, detail),
         ExitType::NotStarted => not_started(exit),
         ExitType::Running => after.replacen(" after", "running for", 1),
@@ -110,11 +109,39 @@ fn killed(signal: Option<i32>) -> String {
     )
 }
 
+/// The processes of another user that could not be ended.
+pub(super) fn not_ended(exit: &Exit) -> Option<String> {
+    const WIDTH: usize = 48;
+    let mut of_others = exit.evidence.iter().filter(|one| one.kind == "not_ended");
+    let Scalar::Text(first) = &of_others.next()?.value else {
+        return None;
+    };
+    let first = cut(&printable(first), WIDTH);
+    Some(match of_others.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    })
+}
+
+/// A limit that was exceeded by a command that could not be ended.
+fn unended(report: &Report) -> String {
+    let Some(who) = not_ended(&report.exit) else {
+        return String::new();
+    };
+    let over = report.exceeded.first().map_or(String::new(), |broken| {
+        let limit = number(broken.limit.as_f64(), broken.unit);
+        format!(": limit {} {limit} exceeded", printable(&broken.resource))
+    });
+    let and = if over.is_empty() { ":" } else { "," };
+    format!("{over}{and} {who} is another user's and could not be ended")
+}
+
 /// What was asked for, how far past it the task went, when, and by which process.
 fn limit(report: &Report, after: &str, detail: Detail) -> String {
-    let ended = match detail {
-        Detail::Full => ": ended by Plimsoll",
-        _ => "",
+    let ended = match (not_ended(&report.exit), detail) {
+        (Some(who), _) => format!(": ended by Plimsoll but for {who}"),
+        (None, Detail::Full) => ": ended by Plimsoll".to_owned(),
+        (None, _) => String::new(),
     };
     let Some(broken) = report.exceeded.iter().find(|one| one.enforced) else {
         return format!("limit exceeded{after}{ended}");

@@ -1,7 +1,7 @@
 //! Rows about what was asked for and given, the used share of each limit, and broken limits.
 
 use super::amount::{Marks, number, percent};
-use super::headline::overshoot;
+use super::headline::{not_ended, overshoot};
 use super::report::shorten;
 use super::rows::Row;
 use super::style::{cut, printable};
@@ -38,7 +38,7 @@ pub fn rows(report: &Report, marks: &mut Marks) -> Vec<Row> {
         .iter()
         .map(|one| match first {
             Some(told) if std::ptr::eq(one, told) => ended_for(one),
-            _ => exceeded(one),
+            _ => exceeded(one, not_ended(&report.exit).is_some()),
         })
         .collect();
     rows.extend(Row::pieces("limits", used(report, marks)));
@@ -78,29 +78,37 @@ fn who(one: &Exceeded) -> String {
     }
 }
 
+/// How it was noticed.
+fn seen(one: &Exceeded) -> String {
+    match one.source.strip_prefix("found at the end: ") {
+        Some(source) => format!("found at the end ({})", printable(source)),
+        None => format!("seen by {}", printable(&one.source)),
+    }
+}
+
 /// What the first line does not say of the limit for which the task was ended.
 fn ended_for(one: &Exceeded) -> Row {
     let name = printable(&one.resource);
-    let seen = printable(&one.source);
-    let (when, who) = (when(one), who(one));
-    Row::text("exceeded", format!("{name}{when}{who}, seen by {seen}"))
+    let (when, who, seen) = (when(one), who(one), seen(one));
+    Row::text("exceeded", format!("{name}{when}{who}, {seen}"))
 }
 
-fn exceeded(one: &Exceeded) -> Row {
+/// `unended`: somebody could not be ended.
+fn exceeded(one: &Exceeded, unended: bool) -> Row {
     let limit = number(one.limit.as_f64(), one.unit);
     let (when, who) = (when(one), who(one));
-    let fate = if one.enforced {
-        "the task was ended"
-    } else {
-        "nothing was ended"
+    let fate = match (one.enforced, unended) {
+        (true, _) => "the task was ended",
+        (false, true) => "the task could not be ended",
+        (false, false) => "nothing was ended",
     };
     let over = overshoot(one).map_or("reached".to_owned(), |over| format!("exceeded by {over}"));
     Row::text(
         "exceeded",
         format!(
-            "{} {limit} {over}{when}{who}, seen by {}: {fate}",
+            "{} {limit} {over}{when}{who}, {}: {fate}",
             printable(&one.resource),
-            printable(&one.source)
+            seen(one)
         ),
     )
 }
@@ -157,5 +165,26 @@ mod tests {
         assert_eq!(short("/proc/meminfo MemTotal"), "MemTotal");
         assert_eq!(short("memory.max of /a b"), "memory.max of /a b");
         assert_eq!(short("/proc/x"), "/proc/x");
+    }
+
+    #[test]
+    fn how_a_limit_was_seen_is_a_sentence() {
+        let one = |source: &str| Exceeded {
+            resource: "rss".to_owned(),
+            limit: record::value::Number::Whole(1 << 20),
+            value: record::value::Number::Whole(3 << 20),
+            unit: record::unit::Unit::Bytes,
+            at_ns: None,
+            pid: None,
+            process: None,
+            enforced: false,
+            source: source.to_owned(),
+        };
+        let late = one("found at the end: largest high-water mark");
+        assert_eq!(seen(&late), "found at the end (largest high-water mark)");
+        assert_eq!(
+            seen(&one("samples of the tree")),
+            "seen by samples of the tree"
+        );
     }
 }

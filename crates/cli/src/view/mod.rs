@@ -17,5 +17,6 @@ pub mod rows;
 mod sample;
 mod space;
 pub mod status;
+pub mod stderr;
 pub mod stdout;
 pub mod style;

@@ -58,6 +58,8 @@ pub enum Fate {
     Left,
     /// Plimsoll ended them.
     Ended,
+    /// Plimsoll may not end them: they are another user's.
+    Refused,
 }
 
 /// What the screen shows beside the report.
@@ -311,6 +313,7 @@ fn survivors(extra: &Extra) -> Option<Row> {
         last.push_str(match extra.fate {
             Fate::Left => ": left running",
             Fate::Ended => ": ended by Plimsoll",
+            Fate::Refused => ": another user's, could not be ended",
         });
     }
     Row::pieces("survivors", pieces)

@@ -272,6 +272,16 @@ fn root_in_other_name_spaces() {
         ] {
             runs_in_if_allowed(&format!("exec unshare {what} -- \"$@\""));
         }
+        // Whoever expects programs in the kernel learns why there are none.
+        let script = "exec unshare -p -f --mount-proc -- \"$@\"";
+        let within = |run: Run| run.wrapped(words!["/bin/sh", "-c", script, "sh"]).finish();
+        if within(Run::bare(words!["/bin/true"])).status != 0 {
+            skip!("no pid namespace can be made here");
+        }
+        let done = within(Run::watched(Mechanism::Default, words!["/bin/true"]));
+        let notes = &done.report().monitor.notes;
+        let told = notes.iter().find(|note| note.contains("no process events"));
+        assert!(told.is_some_and(|note| note.contains("bpf")), "{notes:?}");
     }
 }
 

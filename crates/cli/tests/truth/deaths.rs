@@ -7,6 +7,7 @@ use crate::harness::run::{Run, Running};
 use crate::harness::workload::program;
 use crate::harness::{each_mechanism, words};
 use record::report::{ExitType, Report};
+use record::value::{Field, Method};
 use std::fs;
 
 each_mechanism!(
@@ -75,6 +76,17 @@ fn nothing_is_orphaned_by_the_launcher(mechanism: Mechanism) {
         "{}",
         done.context()
     );
+    // It says that totals are lower bounds where one is.
+    let usage = &done.report().usage;
+    let lower = ["cpu_time", "faults_minor", "bytes_read"]
+        .iter()
+        .any(|name| {
+            let value = usage.get(name).and_then(Field::value);
+            value.is_some_and(|value| matches!(value.method, Method::LowerBound { .. }))
+        });
+    let notes = done.report().monitor.notes.join("\n");
+    assert!(notes.contains("the launcher was ended"), "{notes}");
+    assert_eq!(notes.contains("totals are lower bounds"), lower, "{notes}");
 }
 
 fn the_tree_is_left_when_asked(mechanism: Mechanism) {
@@ -100,6 +112,32 @@ fn the_tree_is_left_when_asked(mechanism: Mechanism) {
         process::wait_until_dead(&[task]);
         process::wait_until_dead(&ours);
     }
+}
+
+/// Before the first running state there is nothing to keep.
+#[test]
+fn a_killed_monitor_leaves_no_empty_file() {
+    let run = Run::watched(Mechanism::Default, Vec::new());
+    let (file, other) = (run.path("pid"), run.path("other"));
+    let format = format!("--format=nextflow-trace={}", other.display());
+    let mut running = run
+        .options([format])
+        .command(words![program("hold"), file])
+        .start();
+    let task = running.wait_for_pids(&file)[0];
+    let ours = process::between(running.pid(), task);
+    let _cleanup = Cleanup(ours.iter().copied().chain([task]).collect());
+    let files = |folder: &std::path::Path| {
+        let entries = fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".running")).count()
+    };
+    assert_eq!(files(running.folder()), 2);
+    process::send(ours[0], Signal::KILL);
+    process::wait_until_dead(&[task]);
+    let folder = running.folder().to_owned();
+    process::wait_until("both are gone", || files(&folder) == 0);
+    running.finish();
 }
 
 /// The first running state is written after ten seconds; a killed monitor leaves it there.

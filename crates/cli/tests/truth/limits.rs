@@ -424,4 +424,16 @@ fn a_memory_limit_above_ours() {
         let cause = report.exit.cause.as_deref().unwrap();
         assert!(cause.contains("for want of memory"), "{cause}");
     }
+    // The command itself ends well, and a process of it was ended all the same.
+    let script = "\"$0\" 150 exit; echo on";
+    let task = words!["/bin/sh", "-c", script, program("fill.static")];
+    let done = Run::watched(Mechanism::Default, task)
+        .wrapped(above())
+        .finish();
+    done.expect_status(0);
+    let exit = &done.report().exit;
+    let cause = exit.cause.as_deref().unwrap_or_default();
+    let told = cause.contains("the kernel ended 1 process of the task");
+    assert_eq!(told, !exit.evidence.is_empty(), "{}", done.context());
+    assert!(told || !process::is_root(), "{}", done.context());
 }

@@ -4,6 +4,7 @@
 //! who starts it and takes its expectations from that; what cannot be done prints `skipped: why`.
 
 #![allow(
+    clippy::disallowed_macros,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
@@ -42,3 +43,5 @@ mod terminal;
 mod traced;
 mod transparency;
 mod tree;
+mod unended;
+mod unwritable;

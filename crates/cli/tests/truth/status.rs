@@ -59,6 +59,11 @@ fn not_started(mechanism: Mechanism, status: i32, command: Vec<OsString>) {
     let plain = Run::plain(mechanism.options(), command.clone()).finish();
     plain.expect_status(status);
     assert!(plain.stderr.contains(&name), "who? {}", plain.context());
+    for quiet in [&["-q"][..], &["-q", "--append", "/dev/null"]] {
+        let done = Run::plain(quiet, command.clone()).finish();
+        done.expect_status(status);
+        assert_eq!(done.stderr.matches(&name).count(), 1, "{}", done.context());
+    }
     let done = Run::watched(mechanism, command).finish();
     done.expect_status(status);
     let exit = &done.report().exit;
@@ -98,6 +103,11 @@ fn nonsense_is_refused_before_the_task_starts() {
         (&["--limit", "memory=4X"], "4GiB"),
         (&["--limit", "wall=soon"], "90s"),
         (&["--limit", "memory=0"], "memory"),
+        (
+            &["--limit", "wall=99999999999h"],
+            "too large: at most 100000d",
+        ),
+        (&["--limit", "memory=99999999999TiB"], "at most 8000000TiB"),
         (&["--limit", "processes=1.5"], "whole number"),
         (&["--limit", "speed=3"], "speed"),
         (&["--limit", "wall"], "NAME=VALUE"),

@@ -8,6 +8,7 @@ use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
 use record::file::FileLine;
+use record::report::Process;
 use record::socket::SocketLine;
 use record::value::{Absent, Field, Method};
 use std::path::Path;
@@ -89,6 +90,36 @@ fn ptrace_the_task_ends_with_a_killed_monitor() {
         let done = running.finish();
         assert_ne!(done.status, 0);
         assert!(!wrong.exists(), "a call failed without its tracer");
+    });
+}
+
+/// What stops a thread for its tracer is no switch of the task, in all and by process.
+#[test]
+fn ptrace_its_stops_are_not_the_tasks_switches() {
+    with(Mechanism::Ptrace, |_| {
+        let (children, naps) = (100, 5);
+        for level in ["events", "io"] {
+            let options = ["--level", level, "--with", "processes"];
+            let run = Run::watched(Mechanism::Ptrace, Vec::new()).options(options);
+            let command = words![program("naps"), "100", "5", "10"];
+            let done = run.command(command).finish();
+            done.expect_status(0);
+            // Each nap, each wait, each end; what a busy machine adds.
+            let (least, most) = (children * naps, children * (naps + 2) + 60);
+            let truth = Truth::between(least, most);
+            holds(&done, "switches_voluntary", truth, Rigour::Near);
+            let text = std::fs::read_to_string(done.path("r.processes.jsonl")).unwrap();
+            let of_each = text.lines().map(|line| {
+                let process: Process = serde_json::from_str(line).unwrap();
+                let switches = process.usage.get("switches_voluntary").unwrap().whole();
+                switches.unwrap() * process.folded
+            });
+            let sum: u64 = of_each.sum();
+            assert!((least..=most).contains(&sum), "{level}: {sum}\n{text}");
+            let told = |note: &String| note.contains("switches_voluntary");
+            let notes = &done.report().monitor.notes;
+            assert!(notes.iter().any(told), "{notes:#?}");
+        }
     });
 }
 

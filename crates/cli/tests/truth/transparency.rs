@@ -3,7 +3,7 @@
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::{Done, Run, plimsoll};
-use crate::harness::workload::{SETUID_OWNER, leak, program, setuid_facts};
+use crate::harness::workload::{SETUID_OWNER, leak, program, setuid};
 use crate::harness::{each_mechanism, skip, words};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -172,7 +172,7 @@ fn a_setuid_program_keeps_its_effective_user(mechanism: Mechanism) {
         skip!("ptrace without privilege takes setuid away; it says so");
     }
     let mut tried = 0;
-    if let Some(copy) = setuid_facts() {
+    if let Some(copy) = setuid("facts") {
         let bare = same_as_bare(mechanism, as_nobody(words![copy, "ids"]));
         tried += usize::from(
             bare.stdout

@@ -75,13 +75,17 @@ struct Queue {
     failure: Option<sys::Error>,
 }
 
-/// What was found of processes at their end.
+/// What was found of processes, most of it at their end.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     /// How many held an `io_uring`.
     io_uring_tasks: u64,
     /// Some had waited for a child that was not traced.
     untraced: bool,
+    /// How often a thread stopped for us, each a voluntary switch.
+    stops: u64,
+    /// Those of processes that have not ended.
+    stops_living: u64,
 }
 
 impl Shared {
@@ -197,6 +201,14 @@ impl Tracer {
     /// process that has other children that is not found.
     pub fn has_untraced(&self) -> bool {
         self.shared.queue().found.untraced
+    }
+
+    /// How often a thread of the task stopped for us: as many of its voluntary switches are not its
+    /// own. The second number is those of processes that have not ended; the final values of those
+    /// that have are without theirs.
+    pub fn stops(&self) -> (u64, u64) {
+        let found = self.shared.queue().found;
+        (found.stops, found.stops_living)
     }
 
     /// Whether every traced process has ended, all events being read or waiting to be.

@@ -40,7 +40,9 @@ const SOURCES: &[(&str, &str)] = sources![
     "many",
     "mmapread",
     "names",
+    "naps",
     "nothing",
+    "owned",
     "pages",
     "reader",
     "share",
@@ -59,7 +61,7 @@ const SOURCES: &[(&str, &str)] = sources![
 /// A stand-in for the library of a GPU's driver.
 const DRIVER: &str = include_str!("../../../../source/tests/programs/nvml.c");
 
-/// The owner of the setuid copy of `facts`: a user that every Linux has and that is not root.
+/// The owner of the setuid copies: a user that every Linux has and that is not root.
 pub(crate) const SETUID_OWNER: u32 = 1;
 
 /// The program `name` (`fill`), or its statically linked twin (`fill.static`).
@@ -78,9 +80,9 @@ pub(crate) fn leak() -> Option<PathBuf> {
     Some(folder().join("leak")).filter(|path| path.exists())
 }
 
-/// `facts` owned by another user and setuid; only root could make it.
-pub(crate) fn setuid_facts() -> Option<PathBuf> {
-    Some(folder().join("facts.setuid")).filter(|path| path.exists())
+/// `facts` or `owned`, owned by another user and setuid; only root could make it.
+pub(crate) fn setuid(name: &str) -> Option<PathBuf> {
+    Some(folder().join(format!("{name}.setuid"))).filter(|path| path.exists())
 }
 
 fn folder() -> &'static Path {
@@ -150,16 +152,19 @@ fn compile(folder: &Path, source: &str, target: &str, options: &[&str]) {
     }
 }
 
-/// As root: a setuid copy of `facts`. Elsewhere there is none, and who needs it skips.
+/// As root: setuid copies of `facts` and `owned`. Elsewhere there are none, and who needs them
+/// skips.
 fn make_setuid(folder: &Path) {
-    let path = folder.join("facts.setuid");
-    let owner = Some(SETUID_OWNER);
-    let made = process::is_root()
-        && fs::copy(folder.join("facts.static"), &path).is_ok()
-        && std::os::unix::fs::chown(&path, owner, owner).is_ok()
-        && fs::set_permissions(&path, Permissions::from_mode(0o4755)).is_ok();
-    if !made && path.exists() {
-        fs::remove_file(&path).expect("a copy that we just made");
+    for name in ["facts", "owned"] {
+        let path = folder.join(format!("{name}.setuid"));
+        let owner = Some(SETUID_OWNER);
+        let made = process::is_root()
+            && fs::copy(folder.join(format!("{name}.static")), &path).is_ok()
+            && std::os::unix::fs::chown(&path, owner, owner).is_ok()
+            && fs::set_permissions(&path, Permissions::from_mode(0o4755)).is_ok();
+        if !made && path.exists() {
+            fs::remove_file(&path).expect("a copy that we just made");
+        }
     }
 }
 

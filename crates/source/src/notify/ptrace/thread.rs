@@ -34,6 +34,8 @@ struct Process {
     /// It had another thread or a child: what the kernel sums up by process is not all its own.
     shared: bool,
     peaks: Option<MemoryPeaks>,
+    /// How often its threads stopped for us.
+    stops: u64,
 }
 
 /// A thread that stopped before its end.
@@ -135,6 +137,10 @@ impl Trace {
         let at = Nanos(sys::clock::boot());
         let mut signal = 0;
         let known = self.threads.contains_key(&tid);
+        // A task that nobody traces stops with its group too, and is gone without a stop.
+        if known && !matches!(stop, Stop::Group | Stop::Gone { .. }) {
+            self.stopped(tid);
+        }
         match stop {
             Stop::Fork(child) => self.fork(at, tid, child),
             // The kernel reports the youngest first: run on, it would keep its parent waiting.
@@ -157,6 +163,16 @@ impl Trace {
         }
         // As above.
         let _ = ptrace::resume(tid, signal);
+    }
+
+    /// The kernel counts each stop of a thread as a voluntary switch.
+    fn stopped(&mut self, tid: u32) {
+        self.found.stops += 1;
+        let process = self.threads.get(&tid);
+        if let Some(process) = process.and_then(|pid| self.processes.get_mut(pid)) {
+            process.stops += 1;
+            self.found.stops_living += 1;
+        }
     }
 
     /// What counts calls on files, with the process of a thread.
@@ -199,6 +215,7 @@ impl Trace {
         }
         if let Some(index) = self.held.iter().position(|held| *held == child) {
             self.held.swap_remove(index);
+            self.stopped(child);
             // It fails only for a tracee that was killed meanwhile; its end comes next.
             let _ = ptrace::resume(child, 0);
         }
@@ -209,6 +226,7 @@ impl Trace {
     fn release(&mut self, at: Nanos) {
         for tid in std::mem::take(&mut self.held) {
             self.adopt(at, tid);
+            self.stopped(tid);
             // As above.
             let _ = ptrace::resume(tid, 0);
         }
@@ -390,7 +408,11 @@ impl Trace {
             watch.process_gone(pid);
         }
         let process = self.processes.remove(&pid).unwrap_or_default();
-        let own = process.ended.filter(|_| !process.incomplete);
+        self.found.stops_living -= process.stops;
+        let mut own = process.ended.filter(|_| !process.incomplete);
+        if let Some(switches) = own.as_mut().and_then(|own| own.switches_voluntary.as_mut()) {
+            *switches = switches.saturating_sub(process.stops);
+        }
         self.events.push(Event::Exit {
             at,
             pid,
