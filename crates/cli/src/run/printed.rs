@@ -146,7 +146,10 @@ fn open_descriptor(fd: RawFd, inherited: &[RawFd]) -> Result<Place> {
 
 /// The file at `path`, or standard error where the path leads there (`/dev/stderr`), which may be a
 /// file that others write too.
-fn open_file(path: &Path, open: fn(&Path) -> Result<Place, store::Error>) -> Result<Place> {
+pub(super) fn open_file(
+    path: &Path,
+    open: fn(&Path) -> Result<Place, store::Error>,
+) -> Result<Place> {
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let leads_to =
         |terminal: bool, own: &File| is_same_file(path, own) && (terminal || !is_device(own));
