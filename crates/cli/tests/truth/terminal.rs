@@ -463,6 +463,50 @@ fn the_status_line_follows_the_terminals_size() {
     terminal.expect_status(0);
 }
 
+/// The screen that a pager brings back at its end has the line of before.
+#[test]
+fn the_status_line_is_gone_after_a_pager() {
+    let mut terminal = terminal_for_line!(20);
+    let script = "read x; printf \"\\033[?1049h\"; stty -icanon -echo; read x; \
+                  printf \"\\033[?1049l\"; stty icanon echo; echo by\"\"e";
+    terminal.plimsoll("-q --live", &format!("sh -c '{script}'"));
+    terminal.expect(TAKEN);
+    terminal.keys("\n");
+    terminal.expect("\x1b[?1049h");
+    terminal.expect(GIVEN_BACK);
+    terminal.keys("\n");
+    terminal.expect("\x1b[?1049l");
+    terminal.expect("bye");
+    terminal.expect("\x1b[20;1H\x1b[K");
+    terminal.expect_status(0);
+}
+
+#[test]
+fn a_resized_terminal_is_no_evidence_and_a_repeated_key_is_once() {
+    let mut terminal = terminal!();
+    terminal.plimsoll("", &counter());
+    terminal.expect("ready");
+    let size = |columns| rustix::termios::Winsize {
+        ws_row: 20,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    for columns in 60..70 {
+        rustix::termios::tcsetwinsize(&terminal.keys, size(columns)).unwrap();
+    }
+    for times in 1..=3 {
+        terminal.keys("\x03");
+        terminal.expect(&format!("got INT {times}"));
+    }
+    terminal.keys("\n");
+    terminal.expect(" after ");
+    terminal.keys("echo o''ver\n");
+    let report = terminal.expect("over");
+    assert_eq!(report.matches("SIGINT").count(), 1, "{report}");
+    assert!(!report.contains("SIGWINCH"), "{report}");
+}
+
 /// Whoever outlives the monitor gives the row back.
 #[test]
 fn the_row_of_a_dead_monitors_status_line_is_given_back() {
