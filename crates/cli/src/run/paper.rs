@@ -124,6 +124,7 @@ impl Paper {
 
     /// Writes the end everywhere. What fails is a warning: the task is over and its status stands.
     pub(crate) fn write(self, done: &Assembled, options: &RunOptions) {
+        self.printed.take_stderr();
         let extras = self
             .prefix
             .as_deref()
