@@ -70,8 +70,8 @@ fn unusable(refusal: Refusal) -> Unusable {
         Refusal::Failed(error) => (
             Absent::NoKernelSupport,
             format!(
-                "{error}: the kernel needs CONFIG_PROC_EVENTS, and gives process events only in the \
-                 first network namespace"
+                "{error}: the kernel needs CONFIG_PROC_EVENTS, and gives process events in the \
+                 first network namespace only"
             ),
         ),
         Refusal::Silent => (
