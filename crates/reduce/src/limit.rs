@@ -1,6 +1,7 @@
 //! Limits against the state of a task: what is broken, what only looks so.
 
 use crate::live::{Basis, Live};
+use crate::window::SECOND;
 use record::limit::{Limit, Resource};
 use record::report::Usage;
 use record::unit::Nanos;
@@ -133,6 +134,12 @@ fn memory(limit: &Limit, live: &Live) -> Option<Verdict> {
     })
 }
 
+/// Cores are limited over a second: a shorter task has kept none busy for so long.
+fn lasted_a_second(usage: &Usage) -> bool {
+    let wall = usage.get("wall_time").and_then(|field| field.value());
+    wall.is_none_or(|wall| wall.value.as_f64() >= SECOND.0 as f64)
+}
+
 /// The limit in the unit of the readings.
 fn threshold(limit: &Limit) -> f64 {
     match limit.resource {
@@ -162,6 +169,9 @@ pub fn metric_of(resource: Resource) -> &'static str {
 
 fn late(limit: &Limit, usage: &Usage) -> Option<LateFinding> {
     let value = usage.get(metric_of(limit.resource))?.value()?;
+    if limit.resource == Resource::Cores && !lasted_a_second(usage) {
+        return None;
+    }
     let number = match value.value {
         Number::Whole(n) => n as f64,
         Number::Real(x) => x,

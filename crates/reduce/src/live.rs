@@ -137,7 +137,7 @@ impl Tree {
                 value,
                 holder: holder(&pass.most_cpu),
             }),
-            cores_settled: wall >= Nanos::from_secs(1),
+            cores_settled: wall >= crate::window::SECOND,
             memory: self.live_memory(),
             largest: holder(&pass.most_rss),
             rss: reading(pass.rss, Some(&pass.most_rss)),

@@ -434,7 +434,9 @@ impl<'a> MemoryPeak<'a> {
     /// Why a metric is absent.
     pub(crate) fn why(&self, metric: &str) -> Absent {
         let told = self.tree.reasons.get(metric).copied();
-        told.unwrap_or(if self.tree.read_any {
+        // A process that is about to end has given its memory back: it tells nothing of it.
+        let met = self.tree.peaks.rss.value > Some(0);
+        told.unwrap_or(if met {
             Absent::NoKernelSupport
         } else {
             Absent::Gone

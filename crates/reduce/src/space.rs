@@ -1,6 +1,7 @@
 //! What walks of the measured folders found on each file system.
 
 use crate::pass::Peak;
+use crate::settings::End;
 use crate::tree::Tree;
 use record::report::{FootprintLine, Usage};
 use record::unit::{Bytes, Nanos};
@@ -78,8 +79,8 @@ impl Tree {
         }
     }
 
-    /// A line for each file system, the largest first, the others last.
-    pub fn footprint_lines(&self) -> Vec<FootprintLine> {
+    /// A line for each file system as of `end`, the largest first, the others last.
+    pub fn footprint_lines(&self, end: &End) -> Vec<FootprintLine> {
         let mut systems: Vec<&System> = self.spaces.known.iter().collect();
         systems.sort_by_key(|system| std::cmp::Reverse(system.bytes.value));
         systems.extend(&self.spaces.others);
@@ -91,7 +92,7 @@ impl Tree {
                     "files_peak" => system.files,
                     _ => continue,
                 };
-                usage.set(m.name, self.walked(m, peak));
+                usage.set(m.name, self.walked(m, peak, end));
             }
             FootprintLine {
                 device: system.device.clone(),

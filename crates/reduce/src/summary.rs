@@ -62,7 +62,7 @@ impl Tree {
         Summary {
             usage,
             gpus: self.gpu_reports(end.at.since(self.start)),
-            footprint: self.footprint_lines(),
+            footprint: self.footprint_lines(end),
             folded: processes.folded(),
             processes,
             notes,

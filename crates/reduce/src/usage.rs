@@ -47,8 +47,8 @@ impl Tree {
             "processes_total" => self.processes_total(m),
             "processes_peak" => self.processes_peak(m, memory),
             "threads_peak" => self.threads_peak(m, memory),
-            "footprint_peak" => self.walked(m, self.footprint.bytes),
-            "files_peak" => self.walked(m, self.footprint.files),
+            "footprint_peak" => self.walked(m, self.footprint.bytes, end),
+            "files_peak" => self.walked(m, self.footprint.files, end),
             "files_opened" | "opens" => self.opened(m),
             "network_sent" | "network_received" => self.network(m),
             "network_loopback_sent" | "network_loopback_received" => self.network(m),
@@ -176,7 +176,7 @@ impl Tree {
         }
     }
 
-    pub(crate) fn walked(&self, m: &Metric, peak: Peak) -> Field {
+    pub(crate) fn walked(&self, m: &Metric, peak: Peak, end: &End) -> Field {
         let Some(value) = peak.value else {
             let reason = self.reasons.get(m.name).copied();
             return Field::absent(reason.unwrap_or(Absent::Off));
@@ -189,7 +189,8 @@ impl Tree {
             },
             _ => LOWER,
         };
-        let at = peak.at.map(|at| at.since(self.start));
+        // The last walk may end after the task, and saw what it left.
+        let at = peak.at.map(|at| at.min(end.at).since(self.start));
         at_instant(whole(m, value, method, "walk of the directories"), at)
     }
 

@@ -3,7 +3,8 @@
 use record::unit::Nanos;
 use std::collections::VecDeque;
 
-const SECOND: Nanos = Nanos(1_000_000_000);
+/// What cores are kept busy over.
+pub(crate) const SECOND: Nanos = Nanos(1_000_000_000);
 
 /// Points kept; with more passes a second than that, the oldest go and the window shortens.
 const POINTS_MAX: usize = 2048;

@@ -162,6 +162,18 @@ fn a_peak_found_at_the_end_is_reported_and_a_mere_upper_bound_is_not() {
     assert_eq!(limits(Resource::Rss, 64 * MIB).check_final(&usage).len(), 1);
 }
 
+/// Cores are limited over a second.
+#[test]
+fn no_cores_are_too_many_in_less_than_a_second() {
+    for (wall, found) in [(50, 0), (1500, 1)] {
+        let mut task = tree(Bpf);
+        exit(&mut task, wall, 1, cpu(wall));
+        let usage = task.finish(&end(wall, Some(chain(cpu(wall))))).usage;
+        let late = limits(Resource::Cores, 500).check_final(&usage);
+        assert_eq!(late.len(), found, "{wall} ms");
+    }
+}
+
 #[test]
 fn who_forked_is_known_in_the_pass_that_first_sees_the_children() {
     let limits = limits(Resource::Processes, 5);

@@ -128,6 +128,28 @@ fn a_large_process_that_was_seen_small_is_not_reported_small() {
     }
 }
 
+/// It was about to end, and had given its memory back: the kernel would have told.
+#[test]
+fn a_sample_without_memory_came_too_late_for_it() {
+    let mut task = tree(Procfs);
+    let mut late = sample(1, 0, memory(0, 0), memory(0, 0));
+    late.memory = record::sample::Memory {
+        rss: Some(Bytes(0)),
+        virtual_size: Some(Bytes(0)),
+        ..record::sample::Memory::default()
+    };
+    task.sample(ms(1), &[late]);
+    let usage = task.finish(&end(2, Some(chain(memory(MIB, 0))))).usage;
+    for part in [
+        "rss_peak_anon",
+        "rss_peak_file",
+        "rss_peak_shmem",
+        "swap_peak",
+    ] {
+        assert_eq!(absent(&usage, part), Some(Absent::Gone), "{part}");
+    }
+}
+
 #[test]
 fn of_a_process_that_nobody_saw_no_memory_is_claimed() {
     // All that the chain tells of may be pages of files, which can be had again.

@@ -395,6 +395,28 @@ fn folders_carry_their_own_provenance() {
     );
 }
 
+/// The last walk begins at the end.
+#[test]
+fn no_folder_is_fullest_after_the_end() {
+    let mut task = tree(Bpf);
+    let space = Space {
+        device: "8:1".to_owned(),
+        bytes: Bytes(500),
+        files: 5,
+        ..Space::default()
+    };
+    task.footprint(ms(9), Bytes(500), 5, true);
+    task.footprint_by_system(ms(9), &[space]);
+    let summary = task.finish(&end(4, None));
+    let lines = summary.footprint.iter().map(|line| &line.usage);
+    for usage in lines.chain([&summary.usage]) {
+        for name in ["footprint_peak", "files_peak"] {
+            let value = usage.get(name).and_then(|field| field.value()).unwrap();
+            assert_eq!(value.at_ns, Some(Nanos::from_millis(4)), "{name}");
+        }
+    }
+}
+
 #[test]
 fn each_file_system_has_its_own_peaks() {
     let mut task = tree(Bpf);

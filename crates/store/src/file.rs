@@ -42,11 +42,7 @@ impl Output {
         if path.is_dir() {
             return Err(Error::IsDirectory { path });
         }
-        let running = running_name(&path);
-        let file = create_new(&running).map_err(|source| Error::Open {
-            path: path.clone(),
-            source,
-        })?;
+        let (file, running) = create_beside(&path)?;
         let state = State {
             file,
             path: running.clone(),
@@ -249,6 +245,54 @@ fn with_extension(prefix: &Path, extension: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
+/// Makes the file that will be renamed to `path`, and makes sure that it can be; its name too.
+///
+/// # Errors
+/// If it cannot be made, or what is there under `path` cannot be replaced.
+pub(crate) fn create_beside(path: &Path) -> Result<(File, PathBuf), Error> {
+    let failed = |source| Error::Open {
+        path: path.to_owned(),
+        source,
+    };
+    let running = running_name(path);
+    let file = create_new(&running).map_err(failed)?;
+    match replaceable(path, &file) {
+        Ok(()) => Ok((file, running)),
+        Err(source) => {
+            // An empty file: if it cannot be removed it is only that.
+            let _ = fs::remove_file(&running);
+            Err(failed(source))
+        }
+    }
+}
+
+/// In a folder with the sticky bit a file is replaced by its owner and the folder's alone, and by
+/// who has the right to (`CAP_FOWNER`): that is tried only where `ours` says no.
+fn replaceable(path: &Path, ours: &File) -> io::Result<()> {
+    const S_ISVTX: u32 = 0o1000;
+    let target = match fs::symlink_metadata(path) {
+        Ok(target) => target,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let folder = fs::metadata(path.parent().unwrap_or(Path::new("/")))?;
+    let own = ours.metadata()?.uid();
+    if folder.mode() & S_ISVTX == 0 || [target.uid(), folder.uid()].contains(&own) {
+        return Ok(());
+    }
+    // No file takes the place of a folder: the kernel first asks whether it may go from where it
+    // is (rename(2), EPERM), then says so (EISDIR).
+    let mut name = running_name(path).into_os_string();
+    name.push(".trial");
+    fs::create_dir(&name)?;
+    let tried = fs::rename(path, &name);
+    fs::remove_dir(&name)?;
+    match tried {
+        Err(error) if error.kind() != ErrorKind::IsADirectory => Err(error),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn running_name(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -263,7 +307,7 @@ pub(crate) fn identity(file: &File) -> io::Result<(u64, u64)> {
 
 /// Makes a file that was not there; what a monitor that died left under that name goes. Never
 /// follows a link that someone else put there.
-pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+fn create_new(path: &Path) -> io::Result<File> {
     let make = || OpenOptions::new().write(true).create_new(true).open(path);
     match make() {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -277,6 +321,7 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn names(dir: &Path) -> Vec<String> {
         let entries = fs::read_dir(dir).unwrap();
@@ -368,6 +413,25 @@ mod tests {
         let long = |out: &mut dyn Write| out.write_all(&[b'x'; 200_000]);
         let error = write_file(Path::new("/dev/full"), long).unwrap_err();
         assert!(matches!(error, Error::Write { .. }));
+    }
+
+    /// Where it may be replaced, by root here or by the owner of the folder, the trial leaves
+    /// nothing; where it may not is for the truth tests, which can be another user.
+    #[test]
+    fn a_file_in_a_sticky_folder_is_left_alone_until_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let sticky = fs::Permissions::from_mode(0o1777);
+        fs::set_permissions(dir.path(), sticky).unwrap();
+        let path = dir.path().join("r.json");
+        fs::write(&path, "old").unwrap();
+        // To nobody, if we may.
+        let _ = std::os::unix::fs::chown(dir.path(), Some(65534), None);
+        let _ = std::os::unix::fs::chown(&path, Some(65534), None);
+        let output = Output::check(&dir.path().join("r")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        output.finish(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! descriptor. Each is opened before the task starts, and written once after its end.
 
 use crate::Error;
-use crate::file::{Append, create_new, identity, remove_if_empty, running_name};
+use crate::file::{Append, create_beside, identity, remove_if_empty, running_name};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -41,8 +41,7 @@ impl Place {
         if let Some(file) = open_special(&path).map_err(failed)? {
             return Ok(Self::new(path, Kind::Direct(file)));
         }
-        let running = running_name(&path);
-        let file = create_new(&running).map_err(failed)?;
+        let (file, running) = create_beside(&path)?;
         Ok(Self::new(path, Kind::Beside { file, running }))
     }
 
@@ -159,7 +158,9 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// A device, pipe or terminal that is there already; renaming would put a file in its place.
+/// A device, pipe or terminal that is there already; renaming would put a file in its place. A
+/// named pipe whose reader is not there yet is as good; one that has none when it is written is an
+/// error then.
 fn open_special(path: &Path) -> io::Result<Option<File>> {
     let data = match fs::metadata(path) {
         Ok(data) if data.is_file() => return Ok(None),
@@ -167,9 +168,13 @@ fn open_special(path: &Path) -> io::Result<Option<File>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    // A named pipe is opened for both, or the task would wait for a reader.
+    // Opened for both ends a named pipe does not wait for a reader. Only until it is open for
+    // writing alone: what nobody but ourselves could read would be lost without an error.
     let pipe = data.file_type().is_fifo();
-    let file = OpenOptions::new().read(pipe).write(true).open(path)?;
+    let both = pipe.then(|| OpenOptions::new().read(true).write(true).open(path));
+    let both = both.transpose()?;
+    let file = OpenOptions::new().write(true).open(path)?;
+    drop(both);
     Ok(Some(file))
 }
 
@@ -241,6 +246,23 @@ mod tests {
             .unwrap();
         let kept = fs::metadata("/dev/null").unwrap().file_type();
         assert!(kept.is_char_device());
+    }
+
+    /// It never waits for a reader, and what no reader had is not written.
+    #[test]
+    fn a_named_pipe_is_written_to_its_reader_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        for open in [Place::replacing, Place::appending] {
+            let lost = open(&path).unwrap().write(b"x");
+            assert!(matches!(lost, Err(Error::Write { .. })), "{lost:?}");
+            let place = open(&path).unwrap();
+            let mut reader = File::open(&path).unwrap();
+            place.write(b"text").unwrap();
+            assert_eq!(io::read_to_string(&mut reader).unwrap(), "text");
+        }
     }
 
     #[test]

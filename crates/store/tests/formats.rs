@@ -146,6 +146,67 @@ fn no_command_breaks_a_line() {
     }
 }
 
+/// A label is a member of its own or none: each name is there once and means what it always does.
+#[test]
+fn no_label_pretends_to_be_a_member_of_a_summary() {
+    let members: Vec<String> = cases()
+        .into_iter()
+        .flat_map(|mut case| {
+            case.report.task.labels.clear();
+            let of_top = |line: &str| {
+                let (name, _) = line.strip_prefix("  \"")?.split_once('"')?;
+                Some(name.to_owned())
+            };
+            let text = case.plain("cctools");
+            text.lines().filter_map(of_top).collect::<Vec<_>>()
+        })
+        .collect();
+    let known = [
+        "limits_exceeded",
+        "peak_times",
+        "signal",
+        "memory",
+        "executable_type",
+    ];
+    for name in known {
+        assert!(members.iter().any(|member| member == name), "{name}");
+    }
+    for mut case in cases() {
+        let taken = members
+            .iter()
+            .map(|name| (name.clone(), "pretended".to_owned()));
+        case.report.task.labels.extend(taken);
+        assert!(
+            !case.plain("cctools").contains("pretended"),
+            "{}",
+            case.name()
+        );
+    }
+}
+
+/// YAML takes no longer keys, and each once.
+#[test]
+fn a_long_name_of_an_environment_is_a_short_key() {
+    let case = Case::called("normal");
+    let name = "n".repeat(1024);
+    let value = |text: &str| (name.clone(), text.to_owned());
+    let details = Details {
+        environment: Some(vec![value("one"), value("two")]),
+        ..details()
+    };
+    let text = case.text(format("kickstart").unwrap(), &details);
+    let keys: Vec<_> = text
+        .lines()
+        .filter_map(|line| {
+            line.trim()
+                .strip_suffix(": \"one\"")
+                .or(line.trim().strip_suffix(": \"two\""))
+        })
+        .collect();
+    assert_eq!(keys.len(), 2, "{text}");
+    assert!(keys[0].len() <= 1024 && keys[0] != keys[1], "{keys:?}");
+}
+
 /// What was not measured is nowhere a number.
 #[test]
 fn what_is_absent_stays_absent() {
@@ -208,7 +269,7 @@ fn a_format_string_is_that_of_time() {
         case.text(store::export::format("time").unwrap(), &details)
     };
     let exit = expand("%x|%Z|%W|%%|\\t|\\n|\\\\|\\q|%q|%");
-    assert_eq!(exit, "0|4096|0|%|\t|\n|\\|?\\q|?q|?\n");
+    assert_eq!(exit, "0|4096|0|%|\t|\n|\\|?\\q|?q|?");
     assert_eq!(
         expand("%C"),
         format!("{}\n", case.report.task.command.join(" "))

@@ -118,6 +118,13 @@ pub fn parent() -> u32 {
     (unsafe { libc::getppid() }) as u32
 }
 
+/// The process group of the process `pid` (`getpgid(2)`); `None` if it is gone.
+pub fn group(pid: u32) -> Option<u32> {
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0)?;
+    // SAFETY: integers only.
+    u32::try_from(unsafe { libc::getpgid(pid) }).ok()
+}
+
 /// Our effective user id.
 pub fn effective_uid() -> u32 {
     // SAFETY: no arguments, never fails.
@@ -304,6 +311,12 @@ mod tests {
             (usage.rss_peak_bytes, usage.switches_involuntary_total),
             (7168, 9)
         );
+    }
+
+    #[test]
+    fn a_process_has_a_group_and_nobody_has_none() {
+        assert!(group(std::process::id()).is_some_and(|group| group > 0));
+        assert_eq!((group(0), group(u32::MAX)), (None, None));
     }
 
     #[test]

@@ -3,6 +3,19 @@
 
 use anyhow::{Context, Result, bail};
 
+/// Units of sizes there, and ours: MB is 2^20 bytes.
+const SIZES: &[(&str, &str)] = &[
+    ("B", "B"),
+    ("kB", "KiB"),
+    ("MB", "MiB"),
+    ("GB", "GiB"),
+    ("TB", "TiB"),
+];
+/// Units of times there and here.
+const TIMES: &[&str] = &["s", "us", "ms", "m", "h", "d"];
+/// What is counted there; numbers need no unit here.
+const COUNTS: &[&str] = &["cores", "procs", "files"];
+
 /// Its name of a resource, ours, and the unit of its numbers.
 const NAMES: &[(&str, &str, &str)] = &[
     ("wall_time", "wall", "s"),
@@ -42,9 +55,10 @@ pub fn entries(text: &str) -> Option<Result<Vec<(String, String)>>> {
             .iter()
             .filter_map(|(name, value)| Some((name.as_str(), value.as_array()?)))
             .collect();
-        let limits = resources
-            .iter()
-            .map(|(name, value)| limit(name, value.first().and_then(serde_json::Value::as_f64)));
+        let limits = resources.iter().map(|(name, value)| {
+            let number = value.first().and_then(serde_json::Value::as_f64);
+            limit(name, number, value.get(1))
+        });
         return (!resources.is_empty()).then(|| collect(limits));
     }
     let lines: Vec<_> = text
@@ -70,7 +84,7 @@ pub fn pair(text: &str) -> Result<Option<(String, String)>> {
         .with_context(|| format!("`{text}` is not `name: value`"))?;
     let (name, value) = (name.trim(), value.trim());
     match value.parse() {
-        Ok(number) => limit(name, Some(number)),
+        Ok(number) => limit(name, Some(number), None),
         Err(_) => Ok(Some(
             named(name).map(|(ours, _)| (ours.into(), value.into()))?,
         )),
@@ -83,14 +97,52 @@ fn collect(
     limits.filter_map(Result::transpose).collect()
 }
 
-/// A limit, unless it is negative, which means none there.
-fn limit(name: &str, value: Option<f64>) -> Result<Option<(String, String)>> {
+/// A limit, in `unit` if it is told, unless it is negative, which means none there.
+fn limit(
+    name: &str,
+    value: Option<f64>,
+    unit: Option<&serde_json::Value>,
+) -> Result<Option<(String, String)>> {
     let value = value.with_context(|| format!("limit {name} must be a number"))?;
     if value < 0.0 || NO_LIMITS.contains(&name) {
         return Ok(None);
     }
-    let (ours, unit) = named(name)?;
+    let (ours, usual) = named(name)?;
+    let unit = match unit {
+        None => usual,
+        Some(unit) => {
+            let word = unit.as_str().unwrap_or_default();
+            in_unit(word, usual)
+                .with_context(|| format!("limit {name} has the unit {unit}; {}", units(usual)))?
+        }
+    };
     Ok(Some((ours.to_owned(), format!("{value}{unit}"))))
+}
+
+/// Our word for its `unit` of what usually is in `usual`.
+fn in_unit<'a>(unit: &'a str, usual: &str) -> Option<&'a str> {
+    match usual {
+        "MiB" => {
+            let of = |(theirs, ours): &&(&str, &str)| {
+                theirs.eq_ignore_ascii_case(unit) || ours.eq_ignore_ascii_case(unit)
+            };
+            SIZES.iter().find(of).map(|(_, ours)| *ours)
+        }
+        "s" => TIMES.contains(&unit).then_some(unit),
+        _ => COUNTS.contains(&unit).then_some(""),
+    }
+}
+
+/// The units that there are of what usually is in `usual`.
+fn units(usual: &str) -> String {
+    match usual {
+        "MiB" => {
+            let names: Vec<_> = SIZES.iter().map(|(theirs, _)| *theirs).collect();
+            format!("sizes are in {} (MB is 2^20 bytes)", names.join(", "))
+        }
+        "s" => format!("times are in {}", TIMES.join(", ")),
+        _ => format!("counts are of {}", COUNTS.join(", ")),
+    }
 }
 
 fn named(name: &str) -> Result<(&'static str, &'static str)> {

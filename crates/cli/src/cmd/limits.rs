@@ -258,6 +258,31 @@ mod tests {
     }
 
     #[test]
+    fn the_units_of_cctools_are_read() {
+        for (text, value) in [
+            (r#"{"memory": [1, "GB"]}"#, 1 << 30),
+            (r#"{"memory": [1.5, "MiB"]}"#, 3 << 19),
+            (r#"{"disk": [7, "kB"]}"#, 7 << 10),
+            (r#"{"memory": [7]}"#, 7 << 20),
+            (r#"{"wall_time": [1, "h"]}"#, 3_600_000_000_000),
+            (r#"{"cpu_time": [1500000, "us"]}"#, 1_500_000_000),
+            (r#"{"cores": [2, "cores"]}"#, 2000),
+            (r#"{"max_concurrent_processes": [3, "procs"]}"#, 3),
+        ] {
+            assert_eq!(file(text).unwrap()[0].limit.value, value, "{text}");
+        }
+        for (text, part) in [
+            (r#"{"wall_time": [1, "furlong"]}"#, "times are in s, us"),
+            (r#"{"memory": [1, "s"]}"#, "sizes are in B, kB"),
+            (r#"{"memory": [1, 2]}"#, "has the unit 2"),
+            (r#"{"cores": [1, "MB"]}"#, "counts are of cores"),
+        ] {
+            let got = message(file(text));
+            assert!(got.contains(part), "{text}: {got}");
+        }
+    }
+
+    #[test]
     fn a_limit_given_by_option_and_file_is_two_values() {
         let mut limits = tempfile::NamedTempFile::new().unwrap();
         limits.write_all(b"wall = 3").unwrap();

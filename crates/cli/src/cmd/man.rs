@@ -32,6 +32,15 @@ const FILES: &[(&str, &str)] = &[
         "the time series, units in its header (--with series)",
     ),
     (
+        "PREFIX.files.jsonl",
+        "one line a file, script and mapping (--level io)",
+    ),
+    ("PREFIX.sockets.jsonl", "one line a socket (--level io)"),
+    (
+        "PREFIX.syscalls.jsonl",
+        "system calls by kind, one line a process (--syscalls)",
+    ),
+    (
         "PREFIX.EXT",
         "other formats, each with its own end (--format NAME)",
     ),
@@ -69,7 +78,11 @@ fn page() -> std::io::Result<Vec<u8>> {
     let mut root = super::command();
     root.build();
     let man = Man::new(root.clone());
-    man.render_title(&mut text)?;
+    // An empty date is quoted, or the version would stand in its place.
+    let version = root.render_version();
+    Roff::new()
+        .control("TH", ["plimsoll", "1", "\"\"", version.trim()])
+        .to_writer(&mut text)?;
     man.render_name_section(&mut text)?;
     man.render_synopsis_section(&mut text)?;
     man.render_description_section(&mut text)?;
@@ -96,8 +109,21 @@ fn verb_section(verb: &Command, text: &mut Vec<u8>) -> std::io::Result<()> {
         .map(ToString::to_string)
         .unwrap_or_default();
     Roff::new().text([roman(about)]).to_writer(text)?;
-    man.render_synopsis_section(text)?;
-    man.render_options_section(text)?;
+    let mut own = Vec::new();
+    man.render_synopsis_section(&mut own)?;
+    man.render_options_section(&mut own)?;
+    // Parts of this section, not sections of the page beside it.
+    let own = String::from_utf8_lossy(&own).replace("\n.SH ", "\n.SS ");
+    text.extend(own.as_bytes());
+    let inner = verb.get_subcommands().filter(|inner| !inner.is_hide_set());
+    let inner = inner.map(|inner| {
+        let about = inner.get_about().map(ToString::to_string);
+        (inner.get_name().to_owned(), about.unwrap_or_default())
+    });
+    let inner: Vec<_> = inner.collect();
+    if !inner.is_empty() {
+        headed("SS", "TOOLS", &inner, text)?;
+    }
     if let Some(after) = verb.get_after_help() {
         verbatim(&after.to_string(), text)?;
     }
@@ -130,8 +156,18 @@ fn owned(rows: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn table(title: &str, rows: &[(String, String)], text: &mut Vec<u8>) -> std::io::Result<()> {
+    headed("SH", title, rows, text)
+}
+
+/// A table below a heading of this kind.
+fn headed(
+    kind: &str,
+    title: &str,
+    rows: &[(String, String)],
+    text: &mut Vec<u8>,
+) -> std::io::Result<()> {
     let mut roff = Roff::new();
-    roff.control("SH", [title]);
+    roff.control(kind, [title]);
     for (left, right) in rows {
         roff.control("TP", [])
             .text([bold(left.as_str())])
@@ -153,9 +189,13 @@ mod tests {
             "152",
             "PREFIX.json",
             "make \\-j8",
+            "PREFIX.syscalls.jsonl",
+            "resource_monitor\\fR\nCCTools",
+            "\n.TH plimsoll 1 \"\" \"plimsoll ",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(!text.contains("__man"));
+        assert_eq!(text.matches(".SH SYNOPSIS").count(), 1);
     }
 }

@@ -13,6 +13,7 @@ use record::limit::Resource;
 use record::unit::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 use store::export::{Details, Wants, files, json, processes, series, sockets, syscalls};
 
@@ -123,6 +124,8 @@ pub struct RunOptions {
     pub format_details: Details,
     /// The outputs of the task that a record shows.
     pub captures: Vec<Capture>,
+    /// An open descriptor for our own messages where standard error is the task's alone.
+    pub messages: Option<RawFd>,
     /// Whose exit statuses are used.
     pub compat: Option<Compat>,
     /// No report on stderr.
@@ -272,6 +275,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
             ..Details::default()
         },
         captures: Vec::new(),
+        messages: None,
         compat: args.report.compat.map(compat),
         quiet: args.report.quiet,
         live: args.report.live,

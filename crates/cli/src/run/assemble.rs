@@ -310,7 +310,7 @@ pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold
     };
     report.usage = eyes.tree.usage(&end);
     report.gpus = eyes.tree.gpu_reports(now.since(facts.start));
-    report.footprint = eyes.tree.footprint_lines();
+    report.footprint = eyes.tree.footprint_lines(&end);
     report.monitor.events_lost = eyes.tree.events_lost();
     report
 }
@@ -354,7 +354,8 @@ pub(crate) fn status_now(live: &Live, hold: &Hold, start: Nanos) -> Now {
     Now {
         elapsed: live.at.since(start),
         cores: live.cores.as_ref().map(|reading| reading.value),
-        memory: live.memory.map(memory_shown),
+        // No process is without: it is too early to tell.
+        memory: live.memory.map(memory_shown).filter(|used| used.0 > 0),
         memory_limit: hold
             .limits
             .get(Resource::Memory)

@@ -21,6 +21,9 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Looks for `word`: as it is if it holds a slash, else in the folders of `search` (`PATH`).
 pub(crate) fn find(word: &OsStr, search: Option<&OsStr>) -> Found {
+    if word.is_empty() {
+        return Found::Missing;
+    }
     if word.as_bytes().contains(&b'/') {
         return look_at(Path::new(word));
     }

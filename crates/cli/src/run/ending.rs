@@ -2,6 +2,12 @@
 
 use record::unit::Nanos;
 
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGQUIT: i32 = 3;
+const SIGTERM: i32 = 15;
+const SIGCONT: i32 = 18;
+
 /// Why the tree is being ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
@@ -22,6 +28,57 @@ pub(crate) enum Action {
     Terminate,
     /// SIGKILL to every process of the tree; again at each tick until none is left.
     Kill,
+}
+
+/// How a signal came to the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Came {
+    /// Its number.
+    pub(crate) signal: i32,
+    /// The kernel sent it, not a process.
+    pub(crate) from_kernel: bool,
+    /// It came to the whole process group of the front.
+    pub(crate) to_group: bool,
+    /// The main process is in that group.
+    pub(crate) main_in_group: bool,
+    /// The main process ignores it, as `nohup` makes it do.
+    pub(crate) main_ignores: bool,
+    /// The task is stopped.
+    pub(crate) stopped: bool,
+}
+
+/// What follows from a signal that came to the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Passing {
+    /// The main process gets it too.
+    pub(crate) forward: bool,
+    /// The tree shall end with the main process, or after the grace.
+    pub(crate) ends: bool,
+}
+
+impl Came {
+    /// What is done with it.
+    ///
+    /// What the terminal's keys send is for its foreground group: the task has it, or would not
+    /// have it bare either. What is sent when the terminal hangs up is for the leader of its
+    /// session alone, which the front may be in the task's place: it is passed on, unless it came
+    /// to the whole group, as when the leader is another that died. What a process sends to the
+    /// whole group has reached the task too.
+    pub(crate) fn passing(self) -> Passing {
+        let hang_up = self.signal == SIGHUP || self.signal == SIGCONT;
+        if self.from_kernel && !hang_up {
+            return Passing::default();
+        }
+        let reached = self.to_group && (self.main_in_group || !self.from_kernel);
+        let moot = self.signal == SIGCONT && !self.stopped;
+        // One whose terminal went away, and who was told not to mind.
+        let unmoved =
+            self.signal == SIGHUP && (self.from_kernel || self.to_group) && self.main_ignores;
+        Passing {
+            forward: !reached && !moot,
+            ends: [SIGINT, SIGQUIT, SIGTERM, SIGHUP].contains(&self.signal) && !unmoved,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,6 +217,112 @@ mod tests {
         assert_eq!(ending.tick(T(6)), Some(Action::Terminate));
         assert_eq!(ending.tick(T(11)), Some(Action::Kill));
         assert_eq!(ending.reason(), Some(Reason::Signal(2)));
+    }
+
+    const PASSED_ON: Passing = Passing {
+        forward: true,
+        ends: true,
+    };
+    const NOT_FORWARDED: Passing = Passing {
+        forward: false,
+        ends: true,
+    };
+
+    /// From a process to the front alone.
+    fn sent(signal: i32) -> Came {
+        Came {
+            signal,
+            from_kernel: false,
+            to_group: false,
+            main_in_group: true,
+            main_ignores: false,
+            stopped: false,
+        }
+    }
+
+    /// From the kernel to the group of the front and the task.
+    fn of_group(signal: i32) -> Came {
+        Came {
+            from_kernel: true,
+            to_group: true,
+            ..sent(signal)
+        }
+    }
+
+    #[test]
+    fn what_keys_send_is_the_tasks_already() {
+        for signal in [SIGINT, SIGQUIT, 20, 28] {
+            assert_eq!(of_group(signal).passing(), Passing::default());
+        }
+    }
+
+    #[test]
+    fn what_processes_send_is_passed_on_once() {
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
+            assert_eq!(sent(signal).passing(), PASSED_ON);
+            let to_group = Came {
+                to_group: true,
+                ..sent(signal)
+            };
+            assert_eq!(to_group.passing(), NOT_FORWARDED);
+        }
+        let usr1 = Passing {
+            forward: true,
+            ends: false,
+        };
+        assert_eq!(sent(10).passing(), usr1);
+    }
+
+    /// The kernel tells the leader of a session alone, the group only when the leader is gone.
+    #[test]
+    fn a_hang_up_reaches_the_task_once() {
+        let of_leader = Came {
+            to_group: false,
+            ..of_group(SIGHUP)
+        };
+        assert_eq!(of_leader.passing(), PASSED_ON);
+        assert_eq!(of_group(SIGHUP).passing(), NOT_FORWARDED);
+        let elsewhere = Came {
+            main_in_group: false,
+            ..of_group(SIGHUP)
+        };
+        assert_eq!(elsewhere.passing(), PASSED_ON);
+    }
+
+    /// The kernel sends SIGCONT with it, so that a stopped task can end.
+    #[test]
+    fn a_stopped_task_is_continued_when_its_terminal_hangs_up() {
+        let of_leader = Came {
+            to_group: false,
+            ..of_group(SIGCONT)
+        };
+        assert_eq!(of_leader.passing(), Passing::default());
+        let stopped = Came {
+            stopped: true,
+            ..of_leader
+        };
+        let continued = Passing {
+            forward: true,
+            ends: false,
+        };
+        assert_eq!(stopped.passing(), continued);
+    }
+
+    #[test]
+    fn who_ignores_hang_ups_outlives_his_terminal_but_not_a_signal_to_us() {
+        for came in [of_group(SIGHUP), sent(SIGHUP)] {
+            let deaf = Came {
+                main_ignores: true,
+                ..came
+            };
+            assert_eq!(deaf.passing().ends, !came.from_kernel);
+        }
+        let by_shell = Came {
+            main_ignores: true,
+            to_group: true,
+            ..sent(SIGHUP)
+        };
+        assert_eq!(by_shell.passing(), Passing::default());
     }
 
     #[test]

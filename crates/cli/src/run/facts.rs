@@ -24,6 +24,8 @@ use sys::signal::Arrived;
 const NOTES_MAX: usize = 64;
 /// Most signals that are kept as evidence.
 const SIGNALS_MAX: usize = 16;
+/// SIGCHLD, SIGCONT, SIGURG and SIGWINCH: a terminal that is resized sends the last many times.
+const ENDS_NOTHING: &[i32] = &[17, 18, 23, 28];
 /// Most clients of container daemons whose containers are looked for.
 const CLIENTS_MAX: usize = 64;
 /// Programs whose containers may run on this machine.
@@ -197,8 +199,12 @@ impl Facts {
         self.footprint_absent = Some(why);
     }
 
-    /// A signal reached the front: evidence of who sent it.
+    /// A signal reached the front: evidence of who sent it, unless it is none that ends anything
+    /// where nobody minds it. One of the same sender is no further evidence.
     pub(crate) fn signal(&mut self, arrived: &Arrived) {
+        if ENDS_NOTHING.contains(&arrived.signal) {
+            return;
+        }
         let name = crate::view::headline::signal_name(arrived.signal);
         let sender = if arrived.from_kernel() {
             "the terminal or the kernel".to_owned()
@@ -206,13 +212,13 @@ impl Facts {
             format!("pid {} of uid {}", arrived.pid, arrived.uid)
         };
         let evidence = &mut self.report.exit.evidence;
-        if evidence.len() < SIGNALS_MAX {
-            let value = Scalar::Text(format!("{name} from {sender}"));
-            evidence.push(Evidence {
-                kind: "signal_sender".to_owned(),
-                value,
-                source: "siginfo".to_owned(),
-            });
+        let one = Evidence {
+            kind: "signal_sender".to_owned(),
+            value: Scalar::Text(format!("{name} from {sender}")),
+            source: "siginfo".to_owned(),
+        };
+        if evidence.len() < SIGNALS_MAX && !evidence.contains(&one) {
+            evidence.push(one);
         }
     }
 

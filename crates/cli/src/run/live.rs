@@ -178,6 +178,7 @@ fn released(row: &mut BottomRow, seen: Option<Seen>) -> String {
     let draws_itself = !seen.modes.lines && !seen.modes.signals;
     match row {
         _ if draws_itself => row.leave(),
+        BottomRow::Ours(_) if !seen.modes.lines => row.lend(seen.size),
         BottomRow::Ours(_) => row.give_back(seen.size),
         BottomRow::Left if seen.free().is_some() => row.give_back(seen.size),
         BottomRow::Left | BottomRow::Free => String::new(),
@@ -252,6 +253,13 @@ mod tests {
             released(&mut row, Some(seen(keys))),
             BottomRow::Ours(SIZE).give_back(SIZE)
         );
+        assert_eq!(row, BottomRow::Left);
+        let password = Modes {
+            echo: false,
+            ..LINES
+        };
+        let mut row = BottomRow::Ours(SIZE);
+        released(&mut row, Some(seen(password)));
         assert_eq!(row, BottomRow::Free);
     }
 }

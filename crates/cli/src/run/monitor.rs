@@ -1,7 +1,7 @@
 //! The monitor: reads, reduces, enforces, writes the report; decides the exit status.
 
 use super::assemble::{Outcome, Seen, assemble};
-use super::ending::{Action, Ending, Reason};
+use super::ending::{Action, Came, Ending, Reason};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
@@ -19,10 +19,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use sys::descriptor::{self, Received, Waiting};
 use sys::signal::{Arrived, Signals};
 
-const SIGINT: i32 = 2;
-const SIGQUIT: i32 = 3;
 const SIGTERM: i32 = 15;
-const SIGHUP: i32 = 1;
 const SIGCONT: i32 = 18;
 const SIGKILL: i32 = 9;
 
@@ -307,20 +304,29 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// A signal reached the front. What the terminal sends has reached the task already, and so has
-    /// what was sent to the whole process group, which we see because it reached us too.
+    /// A signal reached the front. Whether it came to the whole process group we see because it
+    /// reached us too.
     fn pass_on(&mut self, arrived: Arrived) {
-        let from_terminal = arrived.from_kernel();
-        let to_group = !from_terminal && self.reached_us(&arrived);
+        let to_group = self.reached_us(&arrived);
         self.facts.signal(&arrived);
-        if from_terminal || self.main_end.is_some() {
+        if self.main_end.is_some() {
             return;
         }
-        if !to_group && (arrived.signal != SIGCONT || self.stopped) {
+        let main = self.task.pid();
+        let came = Came {
+            signal: arrived.signal,
+            from_kernel: arrived.from_kernel(),
+            to_group,
+            main_in_group: sys::process::group(main) == sys::process::group(std::process::id()),
+            main_ignores: sys::signal::is_ignored_by(main, arrived.signal),
+            stopped: self.stopped,
+        };
+        let passing = came.passing();
+        if passing.forward {
             // The command may have ended in this moment: then there is nobody to tell.
-            drop(sys::process::kill(self.task.pid(), arrived.signal));
+            drop(sys::process::kill(main, arrived.signal));
         }
-        if [SIGINT, SIGQUIT, SIGTERM, SIGHUP].contains(&arrived.signal) {
+        if passing.ends {
             let now = Nanos(sys::clock::boot());
             self.ending
                 .signal_passed(arrived.signal, now, self.options.grace(None));

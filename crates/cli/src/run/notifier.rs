@@ -101,7 +101,8 @@ impl Notifier {
             (_, Some(Mechanism::Ptrace)) => {
                 Self::ptrace(facts, task, files).context("--mechanism ptrace")
             }
-            (Some(Level::Events), None) => Self::best(task, opening).context("--level events"),
+            (Some(Level::Events), None) => Self::best(task, opening)
+                .context("--level events (--mechanism ptrace may do here, but changes the task)"),
             (None | Some(Level::Io), None) | (_, Some(Mechanism::Preload)) => {
                 Ok(Self::best(task, opening).unwrap_or_else(|error| {
                     let why = super::chain(&error);

@@ -6,7 +6,7 @@ use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
 use super::live::Live;
-use super::printed::{Printed, Texts};
+use super::printed::{Printed, Texts, open_file};
 use crate::cmd::formats::{Destination, Kind};
 use crate::cmd::run::RunOptions;
 use crate::view::status;
@@ -18,7 +18,8 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use store::export::{self, json, jsonl};
-use store::file::{Append, Output, write_file};
+use store::file::{Output, write_file};
+use store::place::Place;
 
 /// The running state is first written at this age, and then at most this often.
 const RUNNING_PERIOD: Nanos = Nanos::from_secs(10);
@@ -27,7 +28,7 @@ const RUNNING_PERIOD: Nanos = Nanos::from_secs(10);
 pub(crate) struct Paper {
     prefix: Option<PathBuf>,
     output: Option<Output>,
-    append: Option<Append>,
+    append: Option<Place>,
     printed: Printed,
     next_running: Nanos,
     live: Option<Live>,
@@ -39,8 +40,9 @@ impl Paper {
     pub(crate) fn check(options: &RunOptions, inherited: &[RawFd]) -> Result<Self> {
         let prefix = options.output.as_deref().map(absolute).transpose()?;
         let output = prefix.as_deref().map(Output::check).transpose()?;
-        let append = options.append.as_deref().map(absolute).transpose()?;
-        let append = append.as_deref().map(Append::check).transpose()?;
+        let append = options.append.as_deref();
+        let append = append.map(|path| open_file(path, Place::appending));
+        let append = append.transpose()?;
         Ok(Self {
             prefix,
             output,
@@ -54,7 +56,7 @@ impl Paper {
     /// Device and inode of the files that are ours, not the task's.
     pub(crate) fn own_files(&self) -> Vec<(u64, u64)> {
         let output = self.output.as_ref().map(Output::identity);
-        let append = self.append.as_ref().map(Append::identity);
+        let append = self.append.as_ref().map(Place::identity);
         // One that its file system does not tell of counts as the task's.
         output
             .into_iter()
@@ -122,6 +124,7 @@ impl Paper {
 
     /// Writes the end everywhere. What fails is a warning: the task is over and its status stands.
     pub(crate) fn write(self, done: &Assembled, options: &RunOptions) {
+        self.printed.take_stderr();
         let extras = self
             .prefix
             .as_deref()
@@ -172,7 +175,7 @@ fn finish(output: Output, report: &Report) -> Result<()> {
     Ok(output.finish(&text)?)
 }
 
-fn add_line(append: Append, report: &Report) -> Result<()> {
+fn add_line(append: Place, report: &Report) -> Result<()> {
     let line = jsonl::encode(report)?;
     Ok(append.write(&line)?)
 }

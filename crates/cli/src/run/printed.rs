@@ -13,7 +13,7 @@ use record::report::Process;
 use reduce::series::Series;
 use std::fs::File;
 use std::io::IsTerminal;
-use std::os::fd::{AsFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 use store::export::{Details, Record, TaskOutput, Wants};
@@ -29,6 +29,8 @@ pub(crate) struct Printed {
     places: Vec<(Kind, Place)>,
     /// Files without a name, by the name of the output.
     captured: Vec<(&'static str, File)>,
+    /// Where our own messages go, if not to what the task has as standard error.
+    messages: Option<OwnedFd>,
     /// What kind of file the command's program is, while it can be found.
     executable: Option<&'static str>,
 }
@@ -57,11 +59,22 @@ impl Printed {
                 captured.push((capture.name, File::from(file)));
             }
         }
+        let messages = options.messages.map(descriptor::take_for_writing);
         Ok(Self {
             places,
             captured,
+            messages: messages.transpose()?,
             executable: executable_of(options),
         })
+    }
+
+    /// The task is over: standard error is ours alone.
+    pub(crate) fn take_stderr(&self) {
+        if let Some(messages) = &self.messages
+            && let Err(error) = descriptor::redirect(2, messages.as_fd())
+        {
+            super::warn(&format!("messages stay in the task's stderr: {error}"));
+        }
     }
 
     /// Device and inode of the files that are ours.
@@ -146,7 +159,10 @@ fn open_descriptor(fd: RawFd, inherited: &[RawFd]) -> Result<Place> {
 
 /// The file at `path`, or standard error where the path leads there (`/dev/stderr`), which may be a
 /// file that others write too.
-fn open_file(path: &Path, open: fn(&Path) -> Result<Place, store::Error>) -> Result<Place> {
+pub(super) fn open_file(
+    path: &Path,
+    open: fn(&Path) -> Result<Place, store::Error>,
+) -> Result<Place> {
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let leads_to =
         |terminal: bool, own: &File| is_same_file(path, own) && (terminal || !is_device(own));

@@ -44,11 +44,14 @@ impl Marks {
         } else {
             ""
         };
-        format!(
-            "{}{}{told}",
-            self.mark(value.method),
-            number(value.value.as_f64(), value.unit)
-        )
+        let mark = self.mark(value.method);
+        let number = number(value.value.as_f64(), value.unit);
+        match (number.starts_with('<'), value.method) {
+            // Too little to be told: two marks would say nothing.
+            (true, Method::LowerBound { .. }) => "> 0".to_owned(),
+            (true, _) => number,
+            (false, _) => format!("{mark}{number}{told}"),
+        }
     }
 
     /// [`Marks::show`] of a field, if it is there.
@@ -180,5 +183,10 @@ mod tests {
         assert_eq!(marks.show(&value(Method::UpperBound)), "<= 1 GiB");
         assert_eq!(marks.show(&value(Method::Claimed)), "1 GiB (told)");
         assert!(marks.legend().unwrap().starts_with("~ sampled"));
+        let little = |method| Value::new(Number::Real(1e-5), Unit::Cores, method, "x");
+        let mut marks = Marks::default();
+        let lower = Method::LowerBound { upper: None };
+        assert_eq!(marks.show(&little(lower)), "> 0");
+        assert_eq!(marks.show(&little(sampled)), "<0.001");
     }
 }

@@ -20,6 +20,9 @@ const WHOLE: &str = "\x1b[r";
 const PLAIN: &str = "\x1b[m";
 /// Erased from the cursor to the end of its row.
 const ERASE: &str = "\x1b[K";
+/// Erased behind the cursor, without colours: a task that wrote on into our row stands before the
+/// rest of our text.
+const ERASE_REST: &str = "\x1b[m\x1b[K";
 /// Erased: all rows below the cursor's.
 const ERASE_BELOW: &str = "\x1b[B\r\x1b[J";
 
@@ -52,6 +55,7 @@ impl BottomRow {
         // character.
         let shown = format!("\x1b[{};1H{PLAIN}{ERASE}{text}{RESTORE}", size.rows);
         let taken = *self == BottomRow::Ours(size);
+        let left = *self == BottomRow::Left;
         let moved = match *self {
             BottomRow::Ours(_) if !taken => self.give_back(size),
             _ => String::new(),
@@ -60,9 +64,10 @@ impl BottomRow {
         if taken {
             return format!("{SAVE}{shown}");
         }
+        let rest = if left { ERASE_REST } else { "" };
         // In this order the cursor is never in the row that we take.
         let region = format!("\x1b[1;{}r", size.rows.saturating_sub(1));
-        format!("{moved}{ROOM_BELOW}{SAVE}{region}{shown}")
+        format!("{moved}{ROOM_BELOW}{SAVE}{rest}{region}{shown}")
     }
 
     /// Gives the row back, empty, in a terminal that now has this size.
@@ -76,8 +81,16 @@ impl BottomRow {
                 format!("{SAVE}{WHOLE}{RESTORE}{ROOM_BELOW}{SAVE}{PLAIN}{ERASE_BELOW}{RESTORE}")
             }
             // What the task may have written there meanwhile scrolls up.
-            BottomRow::Left => format!("{ROOM_BELOW}{SAVE}{erased}"),
+            BottomRow::Left => format!("{ROOM_BELOW}{SAVE}{ERASE_REST}{erased}"),
         }
+    }
+
+    /// Gives the row back, empty, to a program that may show a screen of its own: when it ends it
+    /// brings back the one before, our text with it.
+    pub fn lend(&mut self, size: Size) -> String {
+        let given = self.give_back(size);
+        *self = BottomRow::Left;
+        given
     }
 
     /// Gives the row back as it is: a program may have drawn there.
@@ -139,11 +152,19 @@ mod tests {
         let mut again = row;
         assert_eq!(
             row.give_back(SIZE),
-            "\x1bD\x1b[A\x1b7\x1b[m\x1b[24;1H\x1b[K\x1b8"
+            "\x1bD\x1b[A\x1b7\x1b[m\x1b[K\x1b[m\x1b[24;1H\x1b[K\x1b8"
         );
         assert_eq!(
             again.show(SIZE, "one"),
-            "\x1bD\x1b[A\x1b7\x1b[1;23r\x1b[24;1H\x1b[m\x1b[Kone\x1b8"
+            "\x1bD\x1b[A\x1b7\x1b[m\x1b[K\x1b[1;23r\x1b[24;1H\x1b[m\x1b[Kone\x1b8"
         );
+    }
+
+    /// A pager saves the screen with our text, gives its own back empty, and restores ours.
+    #[test]
+    fn a_row_that_was_lent_is_empty_now_and_erased_again_later() {
+        let mut row = BottomRow::Ours(SIZE);
+        assert_eq!(row.lend(SIZE), BottomRow::Ours(SIZE).give_back(SIZE));
+        assert_eq!(row, BottomRow::Left);
     }
 }

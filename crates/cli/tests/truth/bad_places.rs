@@ -7,6 +7,7 @@ use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
 
 /// `script` starts `"$@"` in a bad place; the task must end as it would anywhere.
 #[track_caller]
@@ -211,6 +212,35 @@ fn a_place_that_cannot_be_written_is_told_before_the_task_starts() {
             "{options:?}: {}",
             done.stderr
         );
+    }
+}
+
+/// A folder with the sticky bit takes new files, and keeps those of others.
+#[test]
+fn root_a_file_of_another_in_a_sticky_folder_is_told_before_the_task_starts() {
+    if !root() {
+        return;
+    }
+    let user = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    for option in ["--output=st/x", "--format=json=st/x.json"] {
+        let run = Run::plain(&["-q", option], words!["/bin/echo", "ran"]);
+        let folder = run.path("cwd/st");
+        let open = std::fs::Permissions::from_mode(0o1777);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, open.clone()).unwrap();
+        std::fs::set_permissions(run.folder(), open).unwrap();
+        std::fs::write(folder.join("x.json"), "old").unwrap();
+        let done = run.wrapped(user.map(OsString::from).to_vec()).finish();
+        done.expect_status(125);
+        assert_eq!(done.stdout, "", "{option}: the task ran");
+        assert!(done.stderr.contains("x.json"), "{option}: {}", done.stderr);
+        let left: Vec<_> = std::fs::read_dir(done.path("cwd/st")).unwrap().collect();
+        assert_eq!(left.len(), 1, "{option}: {left:?}");
     }
 }
 

@@ -92,6 +92,53 @@ fn time_writes_its_file_and_exits_as_the_command() {
     }
 }
 
+/// Where the record cannot be written, kickstart's own stderr says so: the task's is in the record.
+#[test]
+fn kickstart_says_that_its_record_is_lost() {
+    let script = "ls /proc/self/fd | wc -l >fds; echo err >&2; exit 3";
+    let bare = folder();
+    let shell = Command::new("/bin/sh")
+        .args(["-c", script])
+        .current_dir(bare.path())
+        .stdin(Stdio::null())
+        .output();
+    expect(&shell.unwrap(), 3);
+    let fds = |folder: &TempDir| fs::read_to_string(folder.path().join("fds")).unwrap();
+    for options in [&["-l", "/dev/full"][..], &[]] {
+        let folder = folder();
+        let run = Command::new(plimsoll())
+            .args(["compat", "kickstart"])
+            .args(options)
+            .args(["/bin/sh", "-c", script])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(fs::File::create("/dev/full").unwrap())
+            .output()
+            .unwrap();
+        expect(&run, 3);
+        let told = text(&run.stderr);
+        assert!(told.contains("cannot write to "), "{options:?}: {told}");
+        assert!(!told.contains("err\n"), "{options:?}: {told}");
+        assert_eq!(fds(&folder), fds(&bare), "{options:?}");
+    }
+}
+
+/// A lone `%` at its end ends the line early there too.
+#[test]
+fn a_cut_off_format_string_prints_what_gnu_time_prints() {
+    let gnu = Path::new("/usr/bin/time");
+    if !gnu.exists() {
+        skip!("GNU time is not installed");
+    }
+    let words = ["-f", "%x%", "/bin/true"];
+    let theirs = Command::new(gnu).args(words).output().unwrap();
+    let ours = compat(&folder(), &[&["time"][..], &words].concat());
+    assert_eq!(text(&ours.stderr), text(&theirs.stderr));
+    let empty = Command::new(gnu).arg("").output().unwrap();
+    let status = empty.status.code().unwrap();
+    expect(&compat(&folder(), &["time", ""]), status);
+}
+
 #[test]
 fn resource_monitor_writes_its_files_and_has_its_statuses() {
     let folder = folder();

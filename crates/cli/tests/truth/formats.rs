@@ -136,12 +136,42 @@ fn what_cannot_be_written_is_refused_before_the_task_starts() {
         "{}",
         done.stderr
     );
-    // The harness sends the task's output to the file `stdout`.
-    let run = Run::plain(&[], words!["/bin/echo", "started"]);
-    let format = format!("json={}", run.path("stdout").display());
-    let done = run.options(["--format", &format]).finish();
-    done.expect_status(125);
-    assert!(done.stderr.contains("standard output"), "{}", done.stderr);
+}
+
+/// However its path is written, and whatever would write there.
+#[test]
+fn the_tasks_standard_output_is_refused() {
+    for path in ["/dev/stdout", "/proc/self/fd/1", "stdout", "link"] {
+        for option in ["--format=json=", "--format=jsonl=", "--append="] {
+            let run = Run::plain(&[], words!["/bin/echo", "started"]);
+            std::os::unix::fs::symlink("/dev/stdout", run.path("link")).unwrap();
+            // The harness sends the task's output to the file `stdout`.
+            let option = format!("{option}{}", run.path(path).display());
+            let done = run.options([&option]).finish();
+            done.expect_status(125);
+            assert_eq!(done.stdout, "", "{option}");
+            let told = done.stderr.contains("the task's standard output");
+            assert!(told, "{option}: {}", done.stderr);
+        }
+    }
+}
+
+/// Nobody waits for a reader, and what nobody reads is not lost without a word.
+#[test]
+fn a_named_pipe_without_a_reader_is_a_warning_at_the_end() {
+    for option in ["--format=runexec=", "--append="] {
+        let run = Run::plain(&[], words!["/bin/sh", "-c", "echo ran; exit 6"]);
+        let pipe = run.path("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let option = format!("{option}{}", pipe.display());
+        let done = run.options([&option]).finish();
+        done.expect_status(6);
+        assert_eq!(done.stdout, "ran\n", "{option}");
+        let told = done.stderr.contains("cannot write to");
+        assert!(told, "{option}: {}", done.stderr);
+        assert_eq!(lines(&done.stderr, "exit 6 after "), 1, "{option}");
+    }
 }
 
 /// A path that leads to stderr is stderr, where the task has written already.

@@ -6,6 +6,7 @@ use crate::harness::skip;
 use crate::harness::workload::program;
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,40 +23,39 @@ struct Terminal {
     shell: Child,
 }
 
+/// `words` as the leader of a session on a new terminal; the other end of that, and the process.
+fn lead_session(words: &[OsString]) -> (File, Child) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    // Not as anybody's controlling terminal: if these tests lead a session, its hangup would
+    // end them. `setsid --ctty` makes it the leader's.
+    let no_ctty = OFlags::NOCTTY.bits().cast_signed();
+    let mut open = OpenOptions::new();
+    open.read(true).write(true).custom_flags(no_ctty);
+    let slave = || open.open(&name).unwrap();
+    let leader = Command::new("setsid")
+        .args(["--ctty", "--wait"])
+        .args(words)
+        .env("PS1", "")
+        .env("TERM", "vt100")
+        .stdin(slave())
+        .stdout(slave())
+        .stderr(slave())
+        .spawn()
+        .unwrap();
+    (File::from(master), leader)
+}
+
 impl Terminal {
     /// None where there is no bash.
     fn open() -> Option<Self> {
         if !Path::new("/bin/bash").exists() || !Path::new("/usr/bin/setsid").exists() {
             return None;
         }
-        let master =
-            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        // Not as anybody's controlling terminal: if these tests lead a session, its hangup would
-        // end them. `setsid --ctty` makes it the shell's.
-        let no_ctty = OFlags::NOCTTY.bits().cast_signed();
-        let mut open = OpenOptions::new();
-        open.read(true).write(true).custom_flags(no_ctty);
-        let slave = || open.open(&name).unwrap();
-        let shell = Command::new("setsid")
-            .args([
-                "--ctty",
-                "--wait",
-                "/bin/bash",
-                "--norc",
-                "--noprofile",
-                "-i",
-            ])
-            .env("PS1", "")
-            .env("TERM", "vt100")
-            .stdin(slave())
-            .stdout(slave())
-            .stderr(slave())
-            .spawn()
-            .unwrap();
-        let keys = File::from(master);
+        let words = ["/bin/bash", "--norc", "--noprofile", "-i"];
+        let (keys, shell) = lead_session(&words.map(OsString::from));
         let screen = Arc::new(Mutex::new(String::new()));
         let (mut reader, shown) = (keys.try_clone().unwrap(), Arc::clone(&screen));
         thread::spawn(move || {
@@ -255,6 +255,115 @@ fn a_hangup_ends_the_task() {
     process::wait_until_dead(&[pid]);
 }
 
+/// A run that leads the session of its terminal, as behind `ssh -tt` or in a window of its own.
+struct Led {
+    terminal: Option<File>,
+    run: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Led {
+    /// The words behind `plimsoll run`, where FILE is a file of the folder.
+    fn start(words: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file").display().to_string();
+        let words = words.iter().map(|word| word.replace("FILE", &file));
+        let run = [plimsoll().display().to_string(), "run".to_owned()];
+        let words: Vec<OsString> = run.into_iter().chain(words).map(Into::into).collect();
+        let (terminal, run) = lead_session(&words);
+        Self {
+            terminal: Some(terminal),
+            run,
+            folder,
+        }
+    }
+
+    fn file(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("file")).unwrap_or_default()
+    }
+
+    /// The connection is lost.
+    fn hang_up(&mut self) {
+        drop(self.terminal.take());
+    }
+
+    /// The number in the first line of the file, once it is there.
+    #[track_caller]
+    fn pid(&self) -> u32 {
+        process::wait_until("the task runs", || self.file().contains("ready"));
+        self.file().lines().next().unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Led {
+    fn drop(&mut self) {
+        for pid in process::descendants(self.run.id()) {
+            process::send(pid, process::Signal::KILL);
+        }
+        self.run.kill().expect("our own child");
+        self.run.wait().expect("our own child");
+    }
+}
+
+/// The kernel tells the leader of the session alone: the task in whose place it is hears of it too.
+#[test]
+fn a_hangup_of_its_own_session_ends_the_task() {
+    let hold = program("hold").display().to_string();
+    let mut led = Led::start(&["-q", "--", &hold, "FILE"]);
+    let pid = led.pid();
+    led.hang_up();
+    process::wait_until_dead(&[pid]);
+}
+
+/// What a script does behind what it does first: says that it is there, and waits for SIGUSR1.
+const WAIT: &str = "trap 'exit 7' USR1; (echo $$; echo ready) >FILE; read x; \
+                    echo hung up >>FILE; while :; do sleep 0.1; done";
+
+impl Led {
+    /// A script that does `first` and waits, with a report in the folder.
+    fn script(first: &str, grace: &str) -> Self {
+        let script = format!("{first}; {WAIT}");
+        let options = ["-q", "--grace", grace, "--output", "FILE.r", "--"];
+        Self::start(&[options.as_slice(), &["/bin/sh", "-c", &script]].concat())
+    }
+
+    /// Ends the script; what it wrote behind `ready`, and the report.
+    #[track_caller]
+    fn finish(&self) -> (String, String) {
+        process::send(self.run.id(), process::Signal::USR1);
+        let report = self.folder.path().join("file.r.json");
+        process::wait_until("the report is there", || report.exists());
+        let file = self.file();
+        let written = file.split_once("ready\n").map(|(_, rest)| rest.to_owned());
+        (written.unwrap(), std::fs::read_to_string(report).unwrap())
+    }
+}
+
+#[test]
+fn a_hangup_reaches_a_task_that_minds_it_once() {
+    let mut led = Led::script("trap 'echo minded >>FILE' HUP", "60s");
+    led.pid();
+    led.hang_up();
+    process::wait_until("the task hears of it", || {
+        led.file().contains("minded") && led.file().contains("hung up")
+    });
+    let (written, report) = led.finish();
+    assert_eq!(written.matches("minded").count(), 1, "{written}");
+    assert!(report.contains("\"code\": 7"), "{report}");
+}
+
+/// As bare: `nohup` is for that.
+#[test]
+fn a_task_that_ignores_hangups_outlives_its_terminal() {
+    let mut led = Led::script("trap '' HUP", "0s");
+    led.pid();
+    led.hang_up();
+    process::wait_until("the task meets it", || led.file().contains("hung up"));
+    let (_, report) = led.finish();
+    assert!(report.contains("SIGHUP from the terminal"), "{report}");
+    assert!(report.contains("\"code\": 7"), "{report}");
+}
+
 /// The shell below `setsid`, or `setsid` itself if it became the shell.
 fn shell(terminal: &Terminal) -> u32 {
     let below = process::children(terminal.shell.id());
@@ -352,6 +461,50 @@ fn the_status_line_follows_the_terminals_size() {
     terminal.keys("\n");
     terminal.expect("\x1b[r\x1b[m\x1b[30;1H\x1b[K");
     terminal.expect_status(0);
+}
+
+/// The screen that a pager brings back at its end has the line of before.
+#[test]
+fn the_status_line_is_gone_after_a_pager() {
+    let mut terminal = terminal_for_line!(20);
+    let script = "read x; printf \"\\033[?1049h\"; stty -icanon -echo; read x; \
+                  printf \"\\033[?1049l\"; stty icanon echo; echo by\"\"e";
+    terminal.plimsoll("-q --live", &format!("sh -c '{script}'"));
+    terminal.expect(TAKEN);
+    terminal.keys("\n");
+    terminal.expect("\x1b[?1049h");
+    terminal.expect(GIVEN_BACK);
+    terminal.keys("\n");
+    terminal.expect("\x1b[?1049l");
+    terminal.expect("bye");
+    terminal.expect("\x1b[20;1H\x1b[K");
+    terminal.expect_status(0);
+}
+
+#[test]
+fn a_resized_terminal_is_no_evidence_and_a_repeated_key_is_once() {
+    let mut terminal = terminal!();
+    terminal.plimsoll("", &counter());
+    terminal.expect("ready");
+    let size = |columns| rustix::termios::Winsize {
+        ws_row: 20,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    for columns in 60..70 {
+        rustix::termios::tcsetwinsize(&terminal.keys, size(columns)).unwrap();
+    }
+    for times in 1..=3 {
+        terminal.keys("\x03");
+        terminal.expect(&format!("got INT {times}"));
+    }
+    terminal.keys("\n");
+    terminal.expect(" after ");
+    terminal.keys("echo o''ver\n");
+    let report = terminal.expect("over");
+    assert_eq!(report.matches("SIGINT").count(), 1, "{report}");
+    assert!(!report.contains("SIGWINCH"), "{report}");
 }
 
 /// Whoever outlives the monitor gives the row back.

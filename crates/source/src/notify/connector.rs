@@ -69,7 +69,10 @@ fn unusable(refusal: Refusal) -> Unusable {
         }
         Refusal::Failed(error) => (
             Absent::NoKernelSupport,
-            format!("{error}: the kernel needs CONFIG_PROC_EVENTS"),
+            format!(
+                "{error}: the kernel needs CONFIG_PROC_EVENTS, and gives process events in the \
+                 first network namespace only"
+            ),
         ),
         Refusal::Silent => (
             Absent::NotApplicable,

@@ -37,6 +37,41 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("written", "bytes_written", "MB"),
 ];
 
+/// Every member that a summary may have: no label takes the place of one that is absent.
+const MEMBERS: &[&str] = &[
+    "host",
+    "monitor_version",
+    "executable_type",
+    "category",
+    "taskid",
+    "command",
+    "exit_status",
+    "exit_type",
+    "signal",
+    "limits_exceeded",
+    "start",
+    "end",
+    "wall_time",
+    "cpu_time",
+    "memory",
+    "virtual_memory",
+    "swap_memory",
+    "disk",
+    "bytes_read",
+    "bytes_written",
+    "bytes_received",
+    "bytes_sent",
+    "gpus",
+    "cores",
+    "cores_avg",
+    "machine_cpus",
+    "context_switches",
+    "max_concurrent_processes",
+    "total_processes",
+    "total_files",
+    "peak_times",
+];
+
 /// Exit status of a task that was ended for a limit: 128 and SIGTERM.
 const LIMIT_STATUS: i32 = 143;
 
@@ -46,7 +81,7 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     members.extend(resources(report));
     // The user's own, as resource_monitor takes them by --verbatim-to-summary.
     for (name, text) in &report.task.labels {
-        if members.iter().all(|(known, _)| known != name) {
+        if !MEMBERS.contains(&name.as_str()) {
             members.push((name, json!(text).to_string()));
         }
     }

@@ -77,8 +77,10 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     files(report, details, &mut out);
     if let Some(environment) = &details.environment {
         out.open("environment");
+        let mut names = HashSet::new();
         for (name, value) in environment {
-            out.line(&format!("{}: {}", quoted(name), quoted(value)));
+            let name = unique(&key(name), &mut names);
+            out.line(&format!("{}: {}", quoted(&name), quoted(value)));
         }
         out.close("environment", "{}");
     }
@@ -392,7 +394,7 @@ fn key(name: &str) -> String {
     name.chars().skip(skipped).collect()
 }
 
-/// `name`, with a number behind it if another file has it: YAML has each key once.
+/// `name`, with a number behind it if another one has it: YAML has each key once.
 fn unique(name: &str, names: &mut HashSet<String>) -> String {
     let mut key = name.to_owned();
     let mut uses = 1;

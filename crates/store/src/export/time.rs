@@ -67,13 +67,16 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     }
     match &details.time_format {
         Some(format) => {
-            text.push_str(&expand(format, report, details));
-            text.push('\n');
+            // A lone `%` at its end is the end there too, without one of the line.
+            if expand(format, report, details, &mut text) {
+                text.push('\n');
+            }
         }
         None => {
             for (label, value) in VERBOSE {
-                let value = expand(value, report, details);
-                text.push_str(&format!("\t{label}: {value}\n"));
+                text.push_str(&format!("\t{label}: "));
+                expand(value, report, details, &mut text);
+                text.push('\n');
             }
         }
     }
@@ -97,8 +100,8 @@ fn verdict(report: &Report) -> String {
     }
 }
 
-fn expand(format: &str, report: &Report, details: &Details) -> String {
-    let mut text = String::new();
+/// Appends what `format` stands for; whether it is whole, not cut off within a conversion.
+fn expand(format: &str, report: &Report, details: &Details, text: &mut String) -> bool {
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
         match c {
@@ -108,7 +111,10 @@ fn expand(format: &str, report: &Report, details: &Details) -> String {
                     Some(value) => text.push_str(&value),
                     None => text.extend(['?', letter]),
                 },
-                None => text.push('?'),
+                None => {
+                    text.push('?');
+                    return false;
+                }
             },
             '\\' => match chars.next() {
                 Some('t') => text.push('\t'),
@@ -120,7 +126,7 @@ fn expand(format: &str, report: &Report, details: &Details) -> String {
             other => text.push(other),
         }
     }
-    text
+    true
 }
 
 /// What stands for `%letter`; none if there is no such conversion.

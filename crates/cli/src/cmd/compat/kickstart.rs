@@ -106,6 +106,7 @@ fn run(line: Line) -> Result<Status> {
     let mut options = options(&line)?;
     (options.named_inputs, options.named_outputs) = (initial, last);
     let printed = descriptor::copy(2)?;
+    options.messages = Some(printed);
     if line.last("l").is_none_or(|file| file == "-") {
         let record = descriptor::copy(1)?;
         place(&mut options, Destination::Descriptor(record));

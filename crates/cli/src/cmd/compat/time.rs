@@ -58,7 +58,13 @@ fn options(line: Line, default: Option<String>) -> Result<crate::cmd::run::RunOp
     if file.is_some() {
         words = vec!["--quiet".into(), "--format".into(), "time=file".into()];
     }
-    let mut options = run_options(words, line.rest.clone())?;
+    // A command of no letters is one that cannot be found, as there: told when it is looked for.
+    let mut command = line.rest.clone();
+    for word in command.iter_mut().take(1).filter(|word| word.is_empty()) {
+        *word = "time".into();
+    }
+    let mut options = run_options(words, command)?;
+    options.command.clone_from(&line.rest);
     // A name may look like `-` or `fd:3`, and is a file all the same.
     if let (Some(file), Some(asked)) = (file, options.formats.first_mut()) {
         asked.to = match line.has("append") {
