@@ -162,6 +162,11 @@ impl Files {
         if self.library().is_none() {
             return false;
         }
+        let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+        if judge::names_sanitizer(others.as_bytes()) {
+            facts.note(SANITIZER_NAMED);
+            return false;
+        }
         let Ok(name) = CString::new(path.as_os_str().as_bytes()) else {
             return false;
         };
@@ -298,6 +303,9 @@ const TIMES_HAVE_STOPS: &str = "the time of calls has the stops in it, some micr
 /// What the reader of a report must know.
 const LIBRARY_SEES: &str = "files are counted by a library in dynamic programs: what static and \
     setuid programs do, and system calls without the C library, it does not see";
+
+const SANITIZER_NAMED: &str = "the library is left out: LD_PRELOAD names the runtime of a sanitizer, \
+    which must come first; no file is seen";
 
 /// How much of what the kernel counted for the whole task went by the library's eyes.
 pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
