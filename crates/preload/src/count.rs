@@ -182,6 +182,13 @@ pub(crate) fn without_row(fd: i32, count: impl FnOnce(&Others)) {
     }
 }
 
+/// A program was executed into which the library is not loaded, or was not after all.
+pub(crate) fn left_out(by: i64) {
+    if let Some(header) = table::find_header() {
+        more(&header.left_out, by as u64);
+    }
+}
+
 fn add_others(others: &Others, way: Way, result: isize) {
     let (calls, sum) = if way.writes() {
         (&others.writes, &others.bytes_written)

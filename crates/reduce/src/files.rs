@@ -315,6 +315,13 @@ fn notes(rest: &FileRest) -> Vec<String> {
             rest.compat_calls
         ));
     }
+    if rest.blind_calls > 0 {
+        notes.push(format!(
+            "{} calls came behind a filter of system calls (seccomp), where the library asks for \
+             no file: those are at least one of the others",
+            rest.blind_calls
+        ));
+    }
     if rest.names_lost > 0 {
         notes.push(format!(
             "{} removed, renamed or truncated names could not be told",

@@ -172,10 +172,15 @@ impl Files {
         };
         let verdict = judge::judge(&name);
         if let Some(why) = verdict.words() {
-            facts.note(format!(
-                "the library is not in {}: {why}; its own files are not seen",
-                path.display()
-            ));
+            let (path, unseen) = (
+                path.display(),
+                if verdict.refuses() {
+                    "no file is seen, nor those of the programs that it starts"
+                } else {
+                    "its own files are not seen"
+                },
+            );
+            facts.note(format!("the library is not in {path}: {why}; {unseen}"));
         }
         !verdict.refuses()
     }
@@ -249,7 +254,11 @@ impl Files {
             Seen::Bpf(files) => (files.finish(alive, &mut taken), files.rest()),
             Seen::Library(files) => {
                 let read = files.finish(&mut taken);
-                facts.library_saw = Some(files.seen());
+                let seen = files.seen();
+                if seen.left_out > 0 {
+                    facts.note(left_out(seen.left_out));
+                }
+                facts.library_saw = Some(seen);
                 (read, files.rest())
             }
             Seen::Tracer(files) => {
@@ -328,6 +337,15 @@ pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
         ));
     }
     text
+}
+
+/// What is not known for want of the library in `programs`.
+fn left_out(programs: u64) -> String {
+    format!(
+        "{programs} executions were of programs without the library (static, setuid or 32-bit ones, \
+         with a sanitizer, another C library or root): their files are not seen, nor those of the \
+         programs that they started, unless a static one passed LD_PRELOAD on"
+    )
 }
 
 fn unread(error: source::Error) -> String {

@@ -338,6 +338,21 @@ static void append(void) {
     close(fd);
 }
 
+/* The C library starts a shell by itself, which becomes the program that appends: twice. */
+static void shells(void) {
+    char path[4096], command[4200];
+    long length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length < 0)
+        die("/proc/self/exe");
+    path[length] = 0;
+    snprintf(command, sizeof command, "exec '%s' . append", path);
+    done("system", system(command), 0);
+    FILE *stream = popen(command, "r");
+    if (!stream)
+        die("popen");
+    done("pclose", pclose(stream), 0);
+}
+
 /* p: 3000 processes after one another, each with 2 writes of 5; q: each a stream of its own. */
 static void storm(void) {
     for (int i = 0; i < 3000; i++) {
@@ -525,6 +540,7 @@ static const struct {
     {"threads", threads}, {"deleted", deleted}, {"names", names}, {"sizes", sizes},
     {"kinds", kinds},   {"tree", tree},     {"direct", direct},
     {"streams", streams}, {"killed", killed}, {"borrowed", borrowed}, {"execs", execs},
+    {"shells", shells},
     {"append", append},   {"storm", storm},   {"cancelled", cancelled},
     {"busy", busy}, {"passed", passed}, {"whole", whole}, {"shrinks", shrinks},
 };

@@ -23,8 +23,7 @@ wrap! {
     fn tmpfile() -> *mut u8 => |next| temporary(next);
     fn tmpfile64() -> *mut u8 => |next| temporary(next);
     fn popen(command: *const u8, mode: *const u8) -> *mut u8 => |next| {
-        environment::leave_if_out_of_reach();
-        let stream = next();
+        let stream = environment::fit_shell(next);
         if !stream.is_null() {
             forget(descriptor_of(stream));
         }
@@ -36,10 +35,7 @@ wrap! {
         forget(fd);
         result
     };
-    fn system(command: *const u8) -> i32 => |next| {
-        environment::leave_if_out_of_reach();
-        next()
-    };
+    fn system(command: *const u8) -> i32 => |next| environment::fit_shell(next);
     fn opendir(path: *const u8) -> *mut u8 => |next| {
         let asking = Asking::begin(HERE, path, 0);
         let folder = next();
