@@ -80,6 +80,8 @@ pub struct FileSummary {
     pub sockets: SocketSummary,
     /// Something was counted of which it is not known what it was.
     pub without_row: bool,
+    /// Some of it went by libaio: its bytes are in no count.
+    pub libaio: bool,
     /// Everything.
     pub total: FileCounts,
     /// Regular files that were opened, those with a line.
@@ -212,6 +214,7 @@ impl FileTable {
             others: self.others,
             complete: rest.compat_calls == 0,
             without_row: rest.rows > 0,
+            libaio: rest.libaio_calls > 0,
             notes: notes(&FileRest {
                 names_lost: rest.names_lost + self.names_lost,
                 ..*rest

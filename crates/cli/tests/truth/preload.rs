@@ -3,8 +3,10 @@
 use crate::files::{Seen, at_level_io, seen_of};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::run::Run;
-use crate::harness::words;
 use crate::harness::workload::program;
+use crate::harness::{skip, words};
+use std::fs::File;
+use std::process::Command;
 
 /// What a shell did in a folder of its own, where `$0` is the workload `calls`.
 fn shell(script: &str) -> Seen {
@@ -87,4 +89,53 @@ fn preload_says_which_programs_it_is_not_in() {
         notes.contains("1 executions were of programs without"),
         "{notes}"
     );
+}
+
+/// Other C libraries complain of what they cannot load: its name is taken from them, and so from
+/// their children.
+#[test]
+fn preload_says_that_children_of_other_c_libraries_are_not_seen() {
+    let run = at_level_io(Mechanism::Preload);
+    let (source, musl) = (program("nothing").with_extension("c"), run.path("musl"));
+    let made = Command::new("musl-gcc")
+        .arg("-w")
+        .arg("-o")
+        .args([&musl, &source])
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        skip!("no musl-gcc");
+    }
+    let done = run.command(words![musl]).finish();
+    let notes = done.report().monitor.notes.join("\n");
+    let wanted = "no file is seen, nor those of the programs that it starts";
+    assert!(notes.contains(wanted), "{notes}");
+}
+
+/// A file that is met first by a write was looked at before it.
+#[test]
+fn preload_the_size_before_the_first_write() {
+    let run = at_level_io(Mechanism::Preload);
+    let path = run.path("appended");
+    std::fs::write(&path, vec![0; 1000]).unwrap();
+    let file = File::options().append(true).open(&path).unwrap();
+    let script = "head -c 500 /dev/zero >&0";
+    let run = run.command(words!["/bin/sh", "-c", script]).input(file);
+    let folder = run.folder().canonicalize().unwrap();
+    let seen = seen_of(run.finish(), folder);
+    let line = seen.of("appended");
+    assert_eq!(line.size_before_bytes.unwrap().0, 1000, "{line:#?}");
+    assert_eq!(line.size_after_bytes.unwrap().0, 1500, "{line:#?}");
+}
+
+/// Behind a filter of system calls nothing is looked up: what is used from then on is counted, and
+/// not told by file.
+#[test]
+fn preload_behind_a_filter_of_system_calls() {
+    let seen = shell("exec \"$0\" . filtered");
+    assert_eq!(seen.of("ai").counts.writes, 2);
+    let others = seen.others.as_ref().expect("a line of the others");
+    assert!(others.files >= 1, "{others:#?}");
+    assert_eq!((others.counts.opens, others.counts.bytes_written.0), (1, 7));
+    let notes = notes(&seen);
+    assert!(notes.contains("behind a filter of system calls"), "{notes}");
 }

@@ -1,7 +1,7 @@
 //! Becoming another program, and starting one: with the library named where it can be loaded.
 
 use super::{Opaque, wrap};
-use crate::descriptor::write_number;
+use crate::descriptor::link_of;
 use crate::environment::{Words, fit, fit_found, program_words};
 
 wrap! {
@@ -30,7 +30,7 @@ wrap! {
         })
     };
     fn fexecve(fd: i32, words: Words, environment: Words) -> i32 => |next| {
-        fit(path_of(fd).as_ptr(), environment, |fitted| match fitted {
+        fit(link_of(fd).as_ptr(), environment, |fitted| match fitted {
             Some(fitted) => again::fexecve(fd, words, fitted),
             None => next(),
         })
@@ -43,7 +43,7 @@ wrap! {
         how: i32,
     ) -> i32 => |next| {
         const AT_EMPTY_PATH: i32 = 0x1000;
-        let open = path_of(folder);
+        let open = link_of(folder);
         let judged = if how & AT_EMPTY_PATH != 0 { open.as_ptr() } else { path };
         fit(judged, environment, |fitted| match fitted {
             Some(fitted) => again::execveat(folder, path, words, fitted, how),
@@ -76,13 +76,6 @@ wrap! {
             None => next(),
         })
     };
-}
-
-/// The path of what is open already, with a NUL.
-fn path_of(fd: i32) -> [u8; 26] {
-    let mut path = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-    write_number(path.get_mut(14..).unwrap_or_default(), fd.max(0) as u32);
-    path
 }
 
 /// The same functions of the next library, with another environment.
