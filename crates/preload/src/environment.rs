@@ -17,8 +17,8 @@ const VARIABLES_MAX: usize = 1 << 20;
 /// (`vfork`) leaves nothing behind there. Larger ones are mapped.
 const STACK_WORDS: usize = 640;
 
-/// What stands in front of our path, which then leads to the same file, where the library is to hide
-/// itself.
+/// What stands in front of our path, which then leads to the same file, where the library is to
+/// hide itself.
 const HIDDEN: u8 = b'/';
 
 /// A list of C strings that ends with a null pointer.
@@ -201,8 +201,8 @@ pub(crate) fn hide(variables: *mut *mut u8) {
     let from = after.as_ptr();
     let joint = usize::from(kept > 0 && left > 0);
     let to = value.as_ptr().cast_mut();
-    // SAFETY: within the variable, which the kernel wrote for this program and nobody has read: what
-    // stood in front of us stays, what stood behind us comes down, at least by our own length.
+    // SAFETY: within the variable, which the kernel wrote for this program and nobody has read:
+    // what stood in front of us stays, what stood behind us comes down by our own length.
     unsafe { core::ptr::copy(from, to.wrapping_add(kept + joint), left) };
     // SAFETY: likewise.
     unsafe { to.wrapping_add(kept + joint + left).write(0) };

@@ -313,8 +313,8 @@ const TIMES_HAVE_STOPS: &str = "the time of calls has the stops in it, some micr
 const LIBRARY_SEES: &str = "files are counted by a library in dynamic programs: what static and \
     setuid programs do, and system calls without the C library, it does not see";
 
-const SANITIZER_NAMED: &str = "the library is left out: LD_PRELOAD names the runtime of a sanitizer, \
-    which must come first; no file is seen";
+const SANITIZER_NAMED: &str = "the library is left out: LD_PRELOAD names the runtime of a \
+    sanitizer, which must come first; no file is seen";
 
 /// How much of what the kernel counted for the whole task went by the library's eyes.
 pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
@@ -342,9 +342,9 @@ pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
 /// What is not known for want of the library in `programs`.
 fn left_out(programs: u64) -> String {
     format!(
-        "{programs} executions were of programs without the library (static, setuid or 32-bit ones, \
-         with a sanitizer, another C library or root): their files are not seen, nor those of the \
-         programs that they started, unless a static one passed LD_PRELOAD on"
+        "{programs} executions were of programs without the library (static, setuid or 32-bit \
+         ones, with a sanitizer, another C library or root): their files are not seen, nor those \
+         of the programs that they started, unless a static one passed LD_PRELOAD on"
     )
 }
 
