@@ -39,6 +39,16 @@ pub(crate) const NR_RENAMEAT2: usize = 276;
 pub(crate) const NR_STATX: usize = 291;
 pub(crate) const NR_READLINKAT: usize = 78;
 pub(crate) const NR_FACCESSAT: usize = 48;
+pub(crate) const NR_IO_SUBMIT: usize = 2;
+pub(crate) const NR_DUP: usize = 23;
+pub(crate) const NR_DUP3: usize = 24;
+pub(crate) const NR_UNSHARE: usize = 97;
+pub(crate) const NR_EXECVE: usize = 221;
+pub(crate) const NR_SECCOMP: usize = 277;
+pub(crate) const NR_CLOSE_RANGE: usize = 436;
+/// Calls that this processor has not.
+pub(crate) const NR_OPEN: usize = usize::MAX;
+pub(crate) const NR_DUP2: usize = usize::MAX - 1;
 
 /// `e_machine` of programs for this processor.
 pub(crate) const MACHINE: u16 = 183;

@@ -39,6 +39,15 @@ pub(crate) const NR_RENAMEAT2: usize = 316;
 pub(crate) const NR_STATX: usize = 332;
 pub(crate) const NR_READLINKAT: usize = 267;
 pub(crate) const NR_FACCESSAT: usize = 269;
+pub(crate) const NR_OPEN: usize = 2;
+pub(crate) const NR_DUP: usize = 32;
+pub(crate) const NR_DUP2: usize = 33;
+pub(crate) const NR_EXECVE: usize = 59;
+pub(crate) const NR_IO_SUBMIT: usize = 209;
+pub(crate) const NR_UNSHARE: usize = 272;
+pub(crate) const NR_DUP3: usize = 292;
+pub(crate) const NR_SECCOMP: usize = 317;
+pub(crate) const NR_CLOSE_RANGE: usize = 436;
 
 /// `e_machine` of programs for this processor.
 pub(crate) const MACHINE: u16 = 62;

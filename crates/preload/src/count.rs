@@ -40,6 +40,9 @@ pub(crate) fn begun() -> u64 {
 /// Makes a call that moves bytes and counts it: one of those that programs make most.
 #[inline(always)]
 pub(crate) fn transfer_often(fd: i32, way: Way, call: impl FnOnce() -> isize) -> isize {
+    if way == Way::Out {
+        descriptor::meet(fd);
+    }
     let begun = begun();
     let result = call();
     count(fd, way, result, begun);
@@ -49,6 +52,9 @@ pub(crate) fn transfer_often(fd: i32, way: Way, call: impl FnOnce() -> isize) ->
 /// Likewise, in fewer bytes of code.
 #[inline(always)]
 pub(crate) fn transfer(fd: i32, way: Way, call: impl FnOnce() -> isize) -> isize {
+    if way == Way::Out {
+        descriptor::meet(fd);
+    }
     let begun = begun();
     let result = call();
     transferred(fd, way, result, begun);
@@ -179,6 +185,33 @@ pub(crate) fn without_row(fd: i32, count: impl FnOnce(&Others)) {
         && (crate::state::is_quiet() || crate::system::fstat(fd).is_some())
     {
         count(&header.others);
+        if crate::state::is_quiet() {
+            more(&header.blind_calls, 1);
+            // At least one.
+            header.others.rows.fetch_max(1, Relaxed);
+        }
+    }
+}
+
+/// Calls of `io_submit` that were counted in this process.
+static SUBMISSIONS: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) fn submissions() -> u64 {
+    SUBMISSIONS.load(Relaxed)
+}
+
+/// A call of `io_submit`, whatever it asks for.
+pub(crate) fn submitted() {
+    more(&SUBMISSIONS, 1);
+    if let Some(header) = table::find_header() {
+        more(&header.libaio_calls, 1);
+    }
+}
+
+/// A program was executed into which the library is not loaded, or was not after all.
+pub(crate) fn left_out(by: i64) {
+    if let Some(header) = table::find_header() {
+        more(&header.left_out, by as u64);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::clock;
 use crate::count::{self, more};
+use crate::hot;
 use crate::layout::{PATH_MAX, Row, flag};
 use crate::socket;
 use crate::state::{self, State, mix};
@@ -102,13 +103,19 @@ fn path_of<'a>(fd: i32, stat: &Stat, room: &'a mut [u8; PATH_MAX]) -> &'a [u8] {
 
 /// What /proc shows of a descriptor; its length.
 pub(crate) fn read_link(fd: i32, room: &mut [u8; PATH_MAX]) -> usize {
-    let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-    write_number(link.get_mut(14..).unwrap_or_default(), fd as u32);
-    system::read_link(&link, room)
+    system::read_link(&link_of(fd), room)
+}
+
+/// The path by which /proc leads to what is behind a descriptor, with a NUL.
+pub(crate) fn link_of(fd: i32) -> [u8; 33] {
+    // Of the thread: it may have descriptors of its own.
+    let mut link = *b"/proc/thread-self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
+    write_number(link.get_mut(21..).unwrap_or_default(), fd.max(0) as u32);
+    link
 }
 
 /// Writes a number in decimal digits.
-pub(crate) fn write_number(to: &mut [u8], number: u32) {
+fn write_number(to: &mut [u8], number: u32) {
     let mut count = 1;
     let mut rest = number / 10;
     while rest > 0 {
@@ -326,6 +333,14 @@ pub(crate) fn closing(fd: i32) {
     state.forget(fd);
 }
 
+/// A descriptor took the place of another one, which was closed and of the same file.
+pub(crate) fn doubled_over(fd: i32) {
+    match row(fd) {
+        Some(row) => more(&row.closes, 1),
+        None => count::without_row(fd, |others| more(&others.closes, 1)),
+    }
+}
+
 /// A number may mean another file from now on.
 #[inline(always)]
 pub(crate) fn forget(fd: i32) {
@@ -338,6 +353,24 @@ pub(crate) fn forget(fd: i32) {
 pub(crate) fn forget_from(first: u32, last: u32) {
     if let Some(state) = state::known() {
         state.forget_from(first, last);
+    }
+}
+
+/// A thread is about to have descriptors of its own, if there are others.
+pub(crate) fn part() {
+    if let Some(state) = state::get()
+        && !hot::is_single()
+    {
+        state.part();
+    }
+}
+
+/// A file that is met first by a call that may change its size is looked at before.
+#[inline(always)]
+pub(crate) fn meet(fd: i32) {
+    let Some(state) = state::get() else { return };
+    if state.known(fd).is_none() {
+        resolve(state, fd, 0);
     }
 }
 

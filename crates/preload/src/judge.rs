@@ -237,7 +237,7 @@ fn is_glibc(path: &[u8]) -> bool {
 }
 
 /// Whether the items of `LD_PRELOAD` name a sanitizer's runtime.
-pub(crate) fn names_sanitizer(items: &[u8]) -> bool {
+pub fn names_sanitizer(items: &[u8]) -> bool {
     SANITIZERS
         .iter()
         .any(|name| items.windows(name.len()).any(|part| part == *name))

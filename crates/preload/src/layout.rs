@@ -27,7 +27,7 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol3");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol4");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
@@ -69,6 +69,12 @@ pub struct Header {
     pub others: Others,
     /// Changes of names that could not be told.
     pub names_lost: AtomicU64,
+    /// Executions of programs into which the library is not loaded.
+    pub left_out: AtomicU64,
+    /// Calls of `io_submit` (libaio).
+    pub libaio_calls: AtomicU64,
+    /// Calls on files that could not be looked up, behind a filter of system calls.
+    pub blind_calls: AtomicU64,
     /// Chunks to be used again, a ring.
     pub free: [AtomicU32; CHUNKS as usize],
 }

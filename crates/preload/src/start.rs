@@ -1,6 +1,7 @@
 //! What happens when the library is loaded: before the program's own first line.
 
 use crate::calls::Next;
+use crate::environment::{self, Words};
 use crate::execution;
 use crate::hot::HOT;
 use crate::link;
@@ -21,7 +22,7 @@ static INODE: AtomicU64 = AtomicU64::new(0);
 #[cfg(shared_object)]
 #[used]
 #[unsafe(link_section = ".init_array")]
-static BEGIN: extern "C" fn() = begin;
+static BEGIN: extern "C" fn(i32, Words, *mut *mut u8) = begin;
 
 /// And this at the end of the process, by `exit(3)`.
 #[cfg(shared_object)]
@@ -35,9 +36,13 @@ extern "C" fn end() {
 
 /// Finds the program's libraries and gets ready to count; where something is missing the library
 /// only passes calls on.
-extern "C" fn begin() {
-    let Some(path) = link::find_ourselves() else {
+extern "C" fn begin(_: i32, _: Words, variables: *mut *mut u8) {
+    let Some(name) = link::find_ourselves() else {
         return;
+    };
+    let (path, hidden) = match name {
+        [b'/', path @ ..] if path.starts_with(b"/") => (path, true),
+        path => (path, false),
     };
     // Loaded by any other name there is no table behind us.
     if !path.starts_with(b"/proc/") {
@@ -50,6 +55,9 @@ extern "C" fn begin() {
     INODE.store(stat.inode, Relaxed);
     PATH_BYTES.store(path.len(), Relaxed);
     PATH.store(path.as_ptr() as usize, Relaxed);
+    if hidden {
+        environment::hide(variables);
+    }
     HOT.single
         .store(link::variable(b"__libc_single_threaded"), Relaxed);
     state::begin();
@@ -78,7 +86,7 @@ extern "C" fn in_child() {
     }
 }
 
-/// The path that we were loaded from, with a NUL.
+/// The path that we were loaded from, with a NUL, as those see it who do not clear it.
 pub(crate) fn own_path() -> Option<*const u8> {
     let at = PATH.load(Relaxed);
     (at != 0).then_some(at as *const u8)

@@ -7,7 +7,8 @@ use crate::system;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicUsize,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+    fence,
 };
 
 /// Descriptors whose file is remembered; of higher ones it is looked up at every call.
@@ -36,6 +37,8 @@ pub(crate) struct State {
     pub(crate) sockets_end: AtomicU32,
     /// Slots that names took.
     pub(crate) names_slots: AtomicU32,
+    /// Some thread has descriptors of its own: none is remembered.
+    parted: AtomicBool,
     /// The row of each descriptor's file; 0: not known.
     descriptors: [AtomicUsize; DESCRIPTORS],
     /// Rows by the numbers of their file.
@@ -146,7 +149,18 @@ impl State {
     pub(crate) fn know(&self, fd: i32, row: &'static Row) {
         if let Some(place) = self.descriptors.get(fd as usize) {
             place.store(core::ptr::from_ref(row) as usize, Release);
+            fence(SeqCst);
+            if self.parted.load(Relaxed) {
+                place.store(0, Relaxed);
+            }
         }
+    }
+
+    /// From now on a number may mean one file to one thread and another to another.
+    pub(crate) fn part(&self) {
+        self.parted.store(true, Relaxed);
+        fence(SeqCst);
+        self.forget_from(0, u32::MAX);
     }
 
     /// Forgets a descriptor.

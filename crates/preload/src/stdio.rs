@@ -6,7 +6,7 @@
 
 use crate::calls::Next;
 use crate::count::{Way, begun, transferred};
-use crate::descriptor::{closing, forget, sought};
+use crate::descriptor::{closing, forget, meet, sought};
 use crate::link;
 use crate::system;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -130,6 +130,7 @@ extern "C" fn write(stream: *mut u8, from: *const u8, bytes: isize) -> isize {
     // SAFETY: as in `read`.
     let own: extern "C" fn(*mut u8, *const u8, isize) -> isize =
         unsafe { core::mem::transmute(WRITE.own.load(Relaxed)) };
+    meet(descriptor_of(stream));
     let begun = begun();
     let result = own(stream, from, bytes);
     let moved = if result <= 0 && bytes > 0 { -1 } else { result };

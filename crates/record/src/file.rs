@@ -272,6 +272,8 @@ pub struct FileRest {
     pub compat_calls: u64,
     /// Calls of `io_submit`: not seen what they read and wrote.
     pub libaio_calls: u64,
+    /// Calls on files that could not be looked up: how many files those are is not known.
+    pub blind_calls: u64,
     /// Pages of files that were not kept.
     pub page_cache: Option<PageCache>,
     /// Changes of names that could not be told.

@@ -80,6 +80,8 @@ pub struct FileSummary {
     pub sockets: SocketSummary,
     /// Something was counted of which it is not known what it was.
     pub without_row: bool,
+    /// Some of it went by libaio: its bytes are in no count.
+    pub libaio: bool,
     /// Everything.
     pub total: FileCounts,
     /// Regular files that were opened, those with a line.
@@ -212,6 +214,7 @@ impl FileTable {
             others: self.others,
             complete: rest.compat_calls == 0,
             without_row: rest.rows > 0,
+            libaio: rest.libaio_calls > 0,
             notes: notes(&FileRest {
                 names_lost: rest.names_lost + self.names_lost,
                 ..*rest
@@ -313,6 +316,13 @@ fn notes(rest: &FileRest) -> Vec<String> {
         notes.push(format!(
             "{} file calls of 32-bit programs are in no file's counts",
             rest.compat_calls
+        ));
+    }
+    if rest.blind_calls > 0 {
+        notes.push(format!(
+            "{} calls came behind a filter of system calls (seccomp), where the library asks for \
+             no file: those are at least one of the others",
+            rest.blind_calls
         ));
     }
     if rest.names_lost > 0 {

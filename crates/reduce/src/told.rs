@@ -118,7 +118,10 @@ impl Tree {
     /// `wchar`, `syscr` and `syscw`: those four become lower bounds. The bytes of storage hold it
     /// all.
     pub fn unseen_io(&mut self, what: &str) {
-        self.io_unseen.get_or_insert_with(|| what.to_owned());
+        // Of two the one that may do more is told.
+        if self.io_unseen.is_none() || what == IO_URING {
+            self.io_unseen = Some(what.to_owned());
+        }
     }
 
     /// What was opened, at last.

@@ -6,7 +6,7 @@ use crate::pass::Peak;
 use crate::peak::MemoryPeak;
 use crate::settings::End;
 use crate::total::Totals;
-use crate::tree::Tree;
+use crate::tree::{IO_URING, Tree};
 use record::metric::Metric;
 use record::report::Usage;
 use record::unit::Nanos;
@@ -92,8 +92,9 @@ impl Tree {
         let Some(files) = self.files else {
             return Field::absent(Absent::Off);
         };
-        // An io_uring opens files too, which nobody counts.
-        let complete = files.complete && self.io_unseen.is_none();
+        // An io_uring opens files too, which nobody counts; libaio opens none.
+        let may_open = self.io_unseen.as_deref() == Some(IO_URING);
+        let complete = files.complete && !may_open;
         match m.name {
             _ if !complete && m.name == "opens" => whole(m, files.opens, LOWER, files.source),
             _ if !complete => whole(m, files.opened, LOWER, files.source),

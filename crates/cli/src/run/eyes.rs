@@ -443,6 +443,9 @@ impl Eyes {
         let files = self.files.finish(alive, self.start, facts);
         if let Some(files) = &files {
             self.tree.files(files.totals(self.files.source()));
+            if files.libaio {
+                self.tree.unseen_io("libaio");
+            }
         }
         (self.tree, files, (self.files, self.notifier))
     }

@@ -162,15 +162,25 @@ impl Files {
         if self.library().is_none() {
             return false;
         }
+        let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+        if judge::names_sanitizer(others.as_bytes()) {
+            facts.note(SANITIZER_NAMED);
+            return false;
+        }
         let Ok(name) = CString::new(path.as_os_str().as_bytes()) else {
             return false;
         };
         let verdict = judge::judge(&name);
         if let Some(why) = verdict.words() {
-            facts.note(format!(
-                "the library is not in {}: {why}; its own files are not seen",
-                path.display()
-            ));
+            let (path, unseen) = (
+                path.display(),
+                if verdict.refuses() {
+                    "no file is seen, nor those of the programs that it starts"
+                } else {
+                    "its own files are not seen"
+                },
+            );
+            facts.note(format!("the library is not in {path}: {why}; {unseen}"));
         }
         !verdict.refuses()
     }
@@ -244,7 +254,11 @@ impl Files {
             Seen::Bpf(files) => (files.finish(alive, &mut taken), files.rest()),
             Seen::Library(files) => {
                 let read = files.finish(&mut taken);
-                facts.library_saw = Some(files.seen());
+                let seen = files.seen();
+                if seen.left_out > 0 {
+                    facts.note(left_out(seen.left_out));
+                }
+                facts.library_saw = Some(seen);
                 (read, files.rest())
             }
             Seen::Tracer(files) => {
@@ -299,6 +313,9 @@ const TIMES_HAVE_STOPS: &str = "the time of calls has the stops in it, some micr
 const LIBRARY_SEES: &str = "files are counted by a library in dynamic programs: what static and \
     setuid programs do, and system calls without the C library, it does not see";
 
+const SANITIZER_NAMED: &str = "the library is left out: LD_PRELOAD names the runtime of a \
+    sanitizer, which must come first; no file is seen";
+
 /// How much of what the kernel counted for the whole task went by the library's eyes.
 pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
     let bytes = |bytes: Bytes| amount::number(bytes.0 as f64, Unit::Bytes);
@@ -320,6 +337,15 @@ pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
         ));
     }
     text
+}
+
+/// What is not known for want of the library in `programs`.
+fn left_out(programs: u64) -> String {
+    format!(
+        "{programs} executions were of programs without the library (static, setuid or 32-bit \
+         ones, with a sanitizer, another C library or root): their files are not seen, nor those \
+         of the programs that they started, unless a static one passed LD_PRELOAD on"
+    )
 }
 
 fn unread(error: source::Error) -> String {

@@ -32,6 +32,10 @@ each_io_mechanism!("calls":
     busy_threads,
     whole_transfers,
     passed_descriptors,
+    parted_descriptors,
+    raw_calls,
+    reopened_streams,
+    libaio,
 );
 
 /// Exit status of a workload that cannot be done here.
@@ -382,6 +386,43 @@ fn passed_descriptors(mechanism: Mechanism, name: &str) {
         assert_eq!((line.counts.opens, line.counts.writes), (1, 1), "{line:#?}");
         assert_eq!(line.counts.bytes_written.0, bytes);
     }
+}
+
+fn parted_descriptors(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "parted", &[]);
+    seen.report();
+    counts(seen.of("ab"), [1, 1, 0, 0, 2, 2]);
+    counts(seen.of("ac"), [1, 1, 0, 0, 100, 1200]);
+}
+
+fn raw_calls(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "raw", &[]);
+    seen.report();
+    counts(seen.of("ad"), [1, 1, 1, 5, 2, 20]);
+    counts(seen.of("ae"), [1, 1, 1, 5, 1, 20]);
+    assert_eq!(seen.of("ad").counts.seeks, 1);
+}
+
+fn reopened_streams(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "reopened", &[]);
+    seen.report();
+    counts(seen.of("af"), [1, 0, 0, 0, 0, 0]);
+    counts(seen.of("ag"), [2, 3, 0, 0, 1, 5]);
+}
+
+/// What goes by libaio is in no count, and is said not to be.
+fn libaio(mechanism: Mechanism, name: &str) {
+    let seen = watch(mechanism, name, "submits", &[]);
+    if seen.done.status == SKIP {
+        skip!("no libaio here");
+    }
+    let notes = seen.report().monitor.notes.join("\n");
+    assert!(notes.contains("10 calls of io_submit"), "{notes}");
+    assert!(notes.contains("libaio was used"), "{notes}");
+    counts(seen.of("ah"), [1, 1, 0, 0, 0, 0]);
+    let written = field(&seen.done, "bytes_written");
+    let method = written.value().unwrap().method;
+    assert_eq!(method, Method::LowerBound { upper: None });
 }
 
 fn whole_transfers(mechanism: Mechanism, name: &str) {

@@ -34,6 +34,7 @@ mod memory;
 mod named;
 mod names;
 mod output;
+mod preload;
 mod signals;
 mod sockets;
 mod status;

@@ -495,3 +495,28 @@ fn preload_is_not_named_where_it_cannot_be_loaded() {
         );
     }
 }
+
+/// The runtime of a sanitizer must come first: the library gives way to it, and says so.
+#[test]
+fn preload_gives_way_to_a_sanitizer_in_ld_preload() {
+    let found = std::process::Command::new("gcc")
+        .arg("-print-file-name=libasan.so")
+        .output();
+    let path = found.map(|it| String::from_utf8(it.stdout).unwrap());
+    let Some(path) = path.ok().filter(|path| path.starts_with('/')) else {
+        skip!("gcc has no AddressSanitizer here");
+    };
+    let wrapper = words![
+        "env",
+        "ASAN_OPTIONS=detect_leaks=0",
+        format!("LD_PRELOAD={}", path.trim())
+    ];
+    let command = words!["cat", "/proc/sys/kernel/ostype"];
+    let run = Run::watched(Mechanism::Preload, command).wrapped(wrapper);
+    let done = run.finish();
+    done.expect_status(0);
+    assert_eq!(done.stdout, "Linux\n", "{}", done.context());
+    assert_eq!(done.stderr, "", "{}", done.context());
+    let notes = done.report().monitor.notes.join("\n");
+    assert!(notes.contains("LD_PRELOAD names the runtime"), "{notes}");
+}

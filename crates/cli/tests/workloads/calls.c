@@ -2,9 +2,11 @@
  * Truth: by construction, see the part; skips where this system has no such call. */
 #include "truth.h"
 #include <dirent.h>
+#include <linux/aio_abi.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -338,6 +340,21 @@ static void append(void) {
     close(fd);
 }
 
+/* The C library starts a shell by itself, which becomes the program that appends: twice. */
+static void shells(void) {
+    char path[4096], command[4200];
+    long length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length < 0)
+        die("/proc/self/exe");
+    path[length] = 0;
+    snprintf(command, sizeof command, "exec '%s' . append", path);
+    done("system", system(command), 0);
+    FILE *stream = popen(command, "r");
+    if (!stream)
+        die("popen");
+    done("pclose", pclose(stream), 0);
+}
+
 /* p: 3000 processes after one another, each with 2 writes of 5; q: each a stream of its own. */
 static void storm(void) {
     for (int i = 0; i < 3000; i++) {
@@ -517,6 +534,94 @@ static void shrinks(void) {
     done("write", write(fd, block, 1000), -1);
 }
 
+static volatile int parted_ready, parted_go;
+
+static void *parted_thread(void *unused) {
+    if (unshare(CLONE_FILES) != 0)
+        die("unshare");
+    int fd = make("ac", O_WRONLY | O_CREAT);
+    parted_ready = 1;
+    while (!parted_go)
+        usleep(100);
+    for (int i = 0; i < 100; i++)
+        done("write", write(fd, block, 12), 12);
+    close(fd);
+    return unused;
+}
+
+/* A thread with descriptors of its own and the first one have different files by the same number;
+ * ab 2 writes of 1, ac 100 of 12. */
+static void parted(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, parted_thread, NULL) != 0)
+        die("pthread_create");
+    while (!parted_ready)
+        usleep(100);
+    int fd = make("ab", O_WRONLY | O_CREAT);
+    done("write", write(fd, block, 1), 1);
+    parted_go = 1;
+    pthread_join(thread, NULL);
+    done("write", write(fd, block, 1), 1);
+    close(fd);
+}
+
+/* By syscall(2) alone: ad 1 open, 1 close, 2 writes of 10, 1 read of 5, 1 seek; then the number is
+ * that of ae: the same, but one write of 20. */
+static void raw(void) {
+    const char *names[] = {"ad", "ae"};
+    for (int i = 0; i < 2; i++) {
+        int fd = syscall(SYS_openat, AT_FDCWD, names[i], O_RDWR | O_CREAT, 0644);
+        for (int j = i; j < 2; j++)
+            done("write", syscall(SYS_write, fd, block, i ? 20 : 10), i ? 20 : 10);
+        done("lseek", syscall(SYS_lseek, fd, 0, SEEK_SET), 0);
+        done("read", syscall(SYS_read, fd, block, 5), 5);
+        done("close", syscall(SYS_close, fd), 0);
+    }
+}
+
+/* A stream of af becomes one of ag, and that one of ag for reading: af 1 open, 0 closes; ag 2
+ * opens, 1 write of 5, 3 closes, for each new one takes the old number and closes its own. */
+static void reopened(void) {
+    FILE *stream = fopen("af", "w");
+    if (!stream || !freopen("ag", "w", stream))
+        die("ag");
+    fputs("hello", stream);
+    if (!freopen("ag", "r", stream))
+        die("ag");
+    done("fclose", fclose(stream), 0);
+}
+
+/* ah: 10 writes of 4096 by io_submit, each a call of its own; 1 open, 1 close. */
+static void submits(void) {
+    aio_context_t context = 0;
+    if (syscall(SYS_io_setup, 8, &context) != 0)
+        skip("io_setup");
+    int fd = make("ah", O_WRONLY | O_CREAT);
+    for (int i = 0; i < 10; i++) {
+        struct iocb ask = {.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_fildes = fd,
+                           .aio_buf = (uintptr_t)block, .aio_nbytes = 4096,
+                           .aio_offset = 4096 * i};
+        struct iocb *all[1] = {&ask};
+        struct io_event event;
+        done("io_submit", syscall(SYS_io_submit, context, 1, all), 1);
+        done("io_getevents", syscall(SYS_io_getevents, context, 1, 1, &event, NULL), 1);
+        done("event", event.res, 4096);
+    }
+    close(fd);
+}
+
+/* ai: 2 writes of 3, one of them behind a promise that a filter of system calls may follow, where
+ * another file is opened, written once (7) and closed. */
+static void filtered(void) {
+    int fd = make("ai", O_WRONLY | O_CREAT);
+    done("write", write(fd, block, 3), 3);
+    done("prctl", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    done("write", write(fd, block, 3), 3);
+    fd = make("aj", O_WRONLY | O_CREAT);
+    done("write", write(fd, block, 7), 7);
+    close(fd);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -525,8 +630,11 @@ static const struct {
     {"threads", threads}, {"deleted", deleted}, {"names", names}, {"sizes", sizes},
     {"kinds", kinds},   {"tree", tree},     {"direct", direct},
     {"streams", streams}, {"killed", killed}, {"borrowed", borrowed}, {"execs", execs},
+    {"shells", shells},
     {"append", append},   {"storm", storm},   {"cancelled", cancelled},
     {"busy", busy}, {"passed", passed}, {"whole", whole}, {"shrinks", shrinks},
+    {"parted", parted}, {"raw", raw}, {"reopened", reopened}, {"submits", submits},
+    {"filtered", filtered},
 };
 
 int main(int argc, char **argv) {

@@ -2,16 +2,12 @@
 
 use super::{Opaque, wrap};
 use crate::arch::{NR_CLOSE, NR_FCNTL};
-use crate::descriptor::{closing, forget, forget_from};
+use crate::descriptor::{closing, forget, forget_from, part};
 
 wrap! {
     fn close(fd: i32) -> i32, raw NR_CLOSE, [fd] => |next| end(fd, next);
     fn __close(fd: i32) -> i32, raw NR_CLOSE, [fd] => |next| end(fd, next);
-    fn close_range(first: u32, last: u32, how: i32) -> i32 => |next| {
-        let result = next();
-        forget_from(first, last);
-        result
-    };
+    fn close_range(first: u32, last: u32, how: i32) -> i32 => |next| range(first, last, how, next);
 
     fn dup(fd: i32) -> i32 => |next| fresh(next);
     fn dup2(fd: i32, second: i32) -> i32 => |next| over(fd, second, next);
@@ -54,7 +50,18 @@ pub(crate) extern "C" fn closefrom(first: i32) {
     forget_from(first.max(0) as u32, u32::MAX);
 }
 
-fn end(fd: i32, call: impl FnOnce() -> i32) -> i32 {
+/// Closes all of them, in a table of the thread's own if it asks for that.
+pub(super) fn range(first: u32, last: u32, how: i32, call: impl FnOnce() -> i32) -> i32 {
+    const CLOSE_RANGE_UNSHARE: i32 = 2;
+    if how & CLOSE_RANGE_UNSHARE != 0 {
+        part();
+    }
+    let result = call();
+    forget_from(first, last);
+    result
+}
+
+pub(super) fn end(fd: i32, call: impl FnOnce() -> i32) -> i32 {
     closing(fd);
     let result = call();
     // Another thread may have asked meanwhile what it is.
@@ -63,13 +70,13 @@ fn end(fd: i32, call: impl FnOnce() -> i32) -> i32 {
 }
 
 /// A number that had no file until now.
-fn fresh(call: impl FnOnce() -> i32) -> i32 {
+pub(super) fn fresh(call: impl FnOnce() -> i32) -> i32 {
     let fd = call();
     forget(fd);
     fd
 }
 
-fn over(fd: i32, second: i32, call: impl FnOnce() -> i32) -> i32 {
+pub(super) fn over(fd: i32, second: i32, call: impl FnOnce() -> i32) -> i32 {
     let result = call();
     if fd != second {
         forget(second);
@@ -88,7 +95,7 @@ fn pair(ends: *mut [i32; 2], call: impl FnOnce() -> i32) -> i32 {
     result
 }
 
-fn control(what: i32, call: impl FnOnce() -> i32) -> i32 {
+pub(super) fn control(what: i32, call: impl FnOnce() -> i32) -> i32 {
     const F_DUPFD: i32 = 0;
     const F_DUPFD_CLOEXEC: i32 = 1030;
     let result = call();

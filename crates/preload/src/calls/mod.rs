@@ -14,6 +14,7 @@ mod list;
 mod name;
 mod open;
 mod other;
+mod raw;
 mod socket;
 mod stream;
 mod transfer;

@@ -74,6 +74,7 @@ fn two(
 }
 
 fn cut(fd: i32, call: impl FnOnce() -> i32) -> i32 {
+    descriptor::meet(fd);
     let begun = begun();
     let result = call();
     if result == 0 {

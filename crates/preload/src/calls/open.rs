@@ -51,7 +51,7 @@ wrap! {
     fn posix_openpt(how: i32) -> i32 => |next| made(how, next);
 }
 
-fn ask(folder: i32, path: *const u8, how: i32, call: impl FnOnce() -> i32) -> i32 {
+pub(super) fn ask(folder: i32, path: *const u8, how: i32, call: impl FnOnce() -> i32) -> i32 {
     let asking = Asking::begin(folder, path, how);
     let fd = call();
     asking.end(fd);

@@ -2,13 +2,16 @@
 
 use super::{Opaque, wrap};
 use crate::arch::{NR_LSEEK, NR_MMAP, NR_PRCTL};
-use crate::count::begun;
-use crate::descriptor::{mapped, sought};
+use crate::count::{begun, submissions, submitted};
+use crate::descriptor::{mapped, part, sought};
 use crate::environment;
 use crate::names;
 use crate::state;
 
 const MAP_ANONYMOUS: i32 = 0x20;
+const CLONE_VM: i32 = 0x100;
+const CLONE_FILES: i32 = 0x400;
+const CLONE_VFORK: i32 = 0x4000;
 const PR_SET_SECCOMP: i32 = 22;
 /// What comes before a filter of system calls.
 const PR_SET_NO_NEW_PRIVS: i32 = 38;
@@ -25,10 +28,36 @@ wrap! {
 
     fn prctl(what: i32, a: usize, b: usize, c: usize, d: usize) -> i32,
         raw NR_PRCTL, [what, a, b, c, d] => |next| {
-        if what == PR_SET_SECCOMP || what == PR_SET_NO_NEW_PRIVS {
-            state::be_quiet();
+        before_filter(what);
+        next()
+    };
+    fn unshare(how: i32) -> i32 => |next| {
+        before_unshare(how);
+        next()
+    };
+    fn clone(
+        start: Opaque,
+        stack: Opaque,
+        how: i32,
+        word: Opaque,
+        parent: Opaque,
+        tls: Opaque,
+        child: Opaque,
+    ) -> i32 => |next| {
+        // Who borrows our memory with descriptors of his own, beside us.
+        if how & (CLONE_VM | CLONE_FILES | CLONE_VFORK) == CLONE_VM {
+            part();
         }
         next()
+    };
+    fn io_submit(context: usize, count: isize, list: Opaque) -> i32 => |next| {
+        let before = submissions();
+        let result = next();
+        // Some libraries make it by `syscall(2)`, which counts it.
+        if submissions() == before {
+            submitted();
+        }
+        result
     };
     fn chroot(path: *const u8) -> i32 => |next| {
         let result = next();
@@ -40,7 +69,20 @@ wrap! {
     };
 }
 
-fn seek(fd: i32, call: impl FnOnce() -> i64) -> i64 {
+/// What `prctl` asks for may be a filter that calls of our own do not pass.
+pub(super) fn before_filter(what: i32) {
+    if what == PR_SET_SECCOMP || what == PR_SET_NO_NEW_PRIVS {
+        state::be_quiet();
+    }
+}
+
+pub(super) fn before_unshare(how: i32) {
+    if how & CLONE_FILES != 0 {
+        part();
+    }
+}
+
+pub(super) fn seek(fd: i32, call: impl FnOnce() -> i64) -> i64 {
     let begun = begun();
     let result = call();
     sought(fd, begun);

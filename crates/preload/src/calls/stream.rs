@@ -1,7 +1,7 @@
 //! Streams and folders: what opens and closes them; what they move is counted in `stdio.rs`.
 
 use super::wrap;
-use crate::descriptor::{Asking, closing, forget};
+use crate::descriptor::{Asking, closing, doubled_over, forget, opened_elsewhere};
 use crate::environment;
 use crate::stdio::descriptor_of;
 use crate::system::HERE;
@@ -17,14 +17,13 @@ wrap! {
     fn fopen(path: *const u8, mode: *const u8) -> *mut u8 => |next| open(path, mode, next);
     fn fopen64(path: *const u8, mode: *const u8) -> *mut u8 => |next| open(path, mode, next);
     fn freopen(path: *const u8, mode: *const u8, stream: *mut u8) -> *mut u8
-        => |next| reopen(path, mode, next);
+        => |next| reopen(path, mode, stream, next);
     fn freopen64(path: *const u8, mode: *const u8, stream: *mut u8) -> *mut u8
-        => |next| reopen(path, mode, next);
+        => |next| reopen(path, mode, stream, next);
     fn tmpfile() -> *mut u8 => |next| temporary(next);
     fn tmpfile64() -> *mut u8 => |next| temporary(next);
     fn popen(command: *const u8, mode: *const u8) -> *mut u8 => |next| {
-        environment::leave_if_out_of_reach();
-        let stream = next();
+        let stream = environment::fit_shell(next);
         if !stream.is_null() {
             forget(descriptor_of(stream));
         }
@@ -36,10 +35,7 @@ wrap! {
         forget(fd);
         result
     };
-    fn system(command: *const u8) -> i32 => |next| {
-        environment::leave_if_out_of_reach();
-        next()
-    };
+    fn system(command: *const u8) -> i32 => |next| environment::fit_shell(next);
     fn opendir(path: *const u8) -> *mut u8 => |next| {
         let asking = Asking::begin(HERE, path, 0);
         let folder = next();
@@ -85,13 +81,27 @@ fn open(path: *const u8, mode: *const u8, call: impl FnOnce() -> *mut u8) -> *mu
     stream
 }
 
-fn reopen(path: *const u8, mode: *const u8, call: impl FnOnce() -> *mut u8) -> *mut u8 {
-    if !path.is_null() {
-        return open(path, mode, call);
-    }
+/// What is opened takes the number that the stream had (`dup3`), its own is closed.
+fn reopen(
+    path: *const u8,
+    mode: *const u8,
+    stream: *mut u8,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    let was_open = descriptor_of(stream) >= 0;
+    let asking = (!path.is_null()).then(|| Asking::begin(HERE, path, how(mode)));
     let stream = call();
-    if !stream.is_null() {
-        forget(descriptor_of(stream));
+    if stream.is_null() {
+        return stream;
+    }
+    let fd = descriptor_of(stream);
+    match asking {
+        Some(asking) => asking.end(fd),
+        // Without a path the same file is opened once more.
+        None => opened_elsewhere(fd, how(mode) & !O_CREAT),
+    }
+    if was_open {
+        doubled_over(fd);
     }
     stream
 }
@@ -99,7 +109,7 @@ fn reopen(path: *const u8, mode: *const u8, call: impl FnOnce() -> *mut u8) -> *
 fn temporary(call: impl FnOnce() -> *mut u8) -> *mut u8 {
     let stream = call();
     if !stream.is_null() {
-        crate::descriptor::opened_elsewhere(descriptor_of(stream), O_RDWR);
+        opened_elsewhere(descriptor_of(stream), O_RDWR);
     }
     stream
 }

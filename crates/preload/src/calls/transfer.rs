@@ -3,6 +3,7 @@
 use super::{Opaque, wrap};
 use crate::arch::{NR_PREAD64, NR_PWRITE64, NR_READ, NR_READV, NR_WRITE, NR_WRITEV};
 use crate::count::{Way, begun, transfer, transfer_often, transferred};
+use crate::descriptor::meet;
 
 wrap! {
     fn read(fd: i32, to: *mut u8, bytes: usize) -> isize, raw NR_READ, [fd, to, bytes]
@@ -70,6 +71,7 @@ wrap! {
 
 /// A call that reads one file and writes another.
 fn copy(from: i32, to: i32, call: impl FnOnce() -> isize) -> isize {
+    meet(to);
     let begun = begun();
     let result = call();
     transferred(from, Way::In, result, begun);

@@ -100,6 +100,7 @@ impl Files {
             folders_lost: rest.folders_lost,
             compat_calls: rest.compat_calls,
             libaio_calls: rest.libaio_calls,
+            blind_calls: 0,
             page_cache: self.with.pages.map(|bytes| page_cache(rest.pages, bytes)),
             names_lost: rest.names_lost,
         }

@@ -53,6 +53,9 @@ pub struct Seen {
     pub processes: u64,
     /// Of those, how many with buffered streams that are not seen.
     pub without_stdio: u64,
+    /// Programs that were executed and into which the library was not loaded, as far as it saw
+    /// their execution.
+    pub left_out: u64,
 }
 
 impl Files {
@@ -126,10 +129,12 @@ impl Files {
         let Heading {
             attached,
             without_stdio,
+            left_out,
             ..
         } = self.table.heading().map_err(unread)?;
         self.seen.processes = attached.into();
         self.seen.without_stdio = without_stdio.into();
+        self.seen.left_out = left_out;
         Ok(())
     }
 
@@ -146,6 +151,7 @@ impl Files {
     pub fn rest(&self) -> FileRest {
         // A table that cannot be read is told by `finish`.
         let others = self.table.others().unwrap_or_default();
+        let heading = self.table.heading().unwrap_or_default();
         let [
             rows,
             opens,
@@ -173,11 +179,10 @@ impl Files {
             rows,
             folders_lost: self.paths.folders_lost,
             compat_calls: 0,
-            libaio_calls: 0,
+            libaio_calls: heading.libaio_calls,
+            blind_calls: heading.blind_calls,
             page_cache: None,
-            names_lost: self
-                .names_lost
-                .saturating_add(self.table.names_lost().unwrap_or_default()),
+            names_lost: self.names_lost.saturating_add(heading.names_lost),
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) struct Table {
 }
 
 /// What the header says of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Heading {
     /// Chunks that were ever taken for the first time.
     pub(super) chunks: u32,
@@ -45,6 +45,12 @@ pub(super) struct Heading {
     pub(super) taken_again: u32,
     pub(super) without_stdio: u32,
     pub(super) attached: u32,
+    /// Changes of names that the library could not put down.
+    pub(super) names_lost: u64,
+    /// Executions of programs without the library.
+    pub(super) left_out: u64,
+    pub(super) libaio_calls: u64,
+    pub(super) blind_calls: u64,
 }
 
 impl Table {
@@ -84,6 +90,10 @@ impl Table {
             taken_again: half(&bytes, offset_of!(Header, head)),
             without_stdio: half(&bytes, offset_of!(Header, without_stdio)),
             attached: half(&bytes, offset_of!(Header, attached)),
+            names_lost: word(&bytes, offset_of!(Header, names_lost)),
+            left_out: word(&bytes, offset_of!(Header, left_out)),
+            libaio_calls: word(&bytes, offset_of!(Header, libaio_calls)),
+            blind_calls: word(&bytes, offset_of!(Header, blind_calls)),
         })
     }
 
@@ -94,11 +104,6 @@ impl Table {
         let bytes = self.header()?;
         let start = offset_of!(Header, others);
         Ok(std::array::from_fn(|i| word(&bytes, start + 8 * i)))
-    }
-
-    /// Changes of names that the library could not put down.
-    pub(super) fn names_lost(&self) -> io::Result<u64> {
-        Ok(word(&self.header()?, offset_of!(Header, names_lost)))
     }
 
     /// How many chunks are in use, by these numbers.

@@ -455,6 +455,7 @@ impl Watch {
             folders_lost: 0,
             compat_calls: self.compat_calls,
             libaio_calls: self.libaio_calls,
+            blind_calls: 0,
             page_cache: None,
             names_lost: self.names.lost,
         }

@@ -1,0 +1,141 @@
+//! The library in programs that do what it must follow to go on counting, or must own up to.
+
+use crate::files::{Seen, at_level_io, seen_of};
+use crate::harness::mechanism::Mechanism;
+use crate::harness::run::Run;
+use crate::harness::workload::program;
+use crate::harness::{skip, words};
+use std::fs::File;
+use std::process::Command;
+
+/// What a shell did in a folder of its own, where `$0` is the workload `calls`.
+fn shell(script: &str) -> Seen {
+    let run = at_level_io(Mechanism::Preload);
+    let folder = run.path("data");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.canonicalize().unwrap();
+    let script = format!("cd {}; {script}", folder.display());
+    let done = run.command(words!["/bin/sh", "-c", script, program("calls")]);
+    seen_of(done.finish(), folder)
+}
+
+fn notes(seen: &Seen) -> String {
+    seen.report().monitor.notes.join("\n")
+}
+
+/// Whoever changes or clears the environment has it so, and is counted nevertheless.
+#[test]
+fn preload_is_put_back_where_the_environment_was_cleared() {
+    let seen = shell(
+        "append() { \"$@\" . append || exit 1; }
+         append env -i \"$0\"
+         append env LD_PRELOAD= \"$0\"
+         append env LD_PRELOAD=libm.so.6 \"$0\"
+         append env -i env -i \"$0\"
+         unset LD_PRELOAD
+         append \"$0\"
+         append env A=1 \"$0\"
+         export LD_PRELOAD=libm.so.6
+         append \"$0\"",
+    );
+    let counts = &seen.of("o").counts;
+    assert_eq!((counts.opens, counts.writes, counts.closes), (7, 7, 7));
+    assert!(!notes(&seen).contains("without the library"));
+}
+
+#[test]
+fn preload_is_put_back_by_every_way_to_start_a_program() {
+    let seen = shell("env -i \"$0\" . execs && env -i \"$0\" . shells");
+    let counts = &seen.of("o").counts;
+    assert_eq!((counts.opens, counts.writes), (9 + 2, 9 + 2));
+}
+
+/// The environment that a program asked for is that which it gets.
+#[test]
+fn preload_put_back_is_not_to_be_seen() {
+    let starts = [
+        "env -i",
+        "env -i A=1 B=2",
+        "env LD_PRELOAD=",
+        "env LD_PRELOAD=libm.so.6 B=2",
+        "env -i LD_PRELOAD=libm.so.6:libc.so.6 C=3",
+        "env -u LD_PRELOAD env A=1",
+        "env -i A=1 env",
+    ];
+    for start in starts {
+        let script = format!("{start} \"$0\"");
+        let command = words!["/bin/sh", "-c", script, program("facts")];
+        let bare = Run::bare(command.clone()).finish();
+        let watched = Run::watched(Mechanism::Preload, command).finish();
+        let lines = |text: &str| {
+            let own = |line: &str| ["PWD=", "_="].iter().any(|it| line.contains(it));
+            let lines = text.lines().filter(|it| it.starts_with("env ") && !own(it));
+            // Who changes a variable has it in the place that it had.
+            let mut lines: Vec<_> = lines.map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(lines(&watched.stdout), lines(&bare.stdout), "{start}");
+    }
+}
+
+/// What a static program clears is not put back; that it ran is said.
+#[test]
+fn preload_says_which_programs_it_is_not_in() {
+    let seen = shell("\"$0.static\" . append; \"$0\" . append");
+    assert_eq!(seen.of("o").counts.writes, 1);
+    let notes = notes(&seen);
+    assert!(
+        notes.contains("1 executions were of programs without"),
+        "{notes}"
+    );
+}
+
+/// Other C libraries complain of what they cannot load: its name is taken from them, and so from
+/// their children.
+#[test]
+fn preload_says_that_children_of_other_c_libraries_are_not_seen() {
+    let run = at_level_io(Mechanism::Preload);
+    let (source, musl) = (program("nothing").with_extension("c"), run.path("musl"));
+    let made = Command::new("musl-gcc")
+        .arg("-w")
+        .arg("-o")
+        .args([&musl, &source])
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        skip!("no musl-gcc");
+    }
+    let done = run.command(words![musl]).finish();
+    let notes = done.report().monitor.notes.join("\n");
+    let wanted = "no file is seen, nor those of the programs that it starts";
+    assert!(notes.contains(wanted), "{notes}");
+}
+
+/// A file that is met first by a write was looked at before it.
+#[test]
+fn preload_the_size_before_the_first_write() {
+    let run = at_level_io(Mechanism::Preload);
+    let path = run.path("appended");
+    std::fs::write(&path, vec![0; 1000]).unwrap();
+    let file = File::options().append(true).open(&path).unwrap();
+    let script = "head -c 500 /dev/zero >&0";
+    let run = run.command(words!["/bin/sh", "-c", script]).input(file);
+    let folder = run.folder().canonicalize().unwrap();
+    let seen = seen_of(run.finish(), folder);
+    let line = seen.of("appended");
+    assert_eq!(line.size_before_bytes.unwrap().0, 1000, "{line:#?}");
+    assert_eq!(line.size_after_bytes.unwrap().0, 1500, "{line:#?}");
+}
+
+/// Behind a filter of system calls nothing is looked up: what is used from then on is counted, and
+/// not told by file.
+#[test]
+fn preload_behind_a_filter_of_system_calls() {
+    let seen = shell("exec \"$0\" . filtered");
+    assert_eq!(seen.of("ai").counts.writes, 2);
+    let others = seen.others.as_ref().expect("a line of the others");
+    assert!(others.files >= 1, "{others:#?}");
+    assert_eq!((others.counts.opens, others.counts.bytes_written.0), (1, 7));
+    let notes = notes(&seen);
+    assert!(notes.contains("behind a filter of system calls"), "{notes}");
+}
