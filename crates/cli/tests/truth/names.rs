@@ -24,21 +24,24 @@ fn removed(mechanism: Mechanism, name: &str) {
     let seen = seen(mechanism, name, "removed");
     for name in ["a-ten-byte", "b-ten-byte", "c-ten-byte", "f-ten-byte"] {
         let line = seen.of(name);
-        assert!(line.removed && line.flags.created, "{line:#?}");
+        assert!(
+            line.removed == Some(true) && line.flags.created,
+            "{line:#?}"
+        );
         assert_eq!((line.kind, line.deleted), (FileKind::File, Some(true)));
         assert_eq!(line.counts.bytes_written.0, 10);
     }
     let fifo = seen.of("fifo");
-    assert!(fifo.removed);
+    assert_eq!(fifo.removed, Some(true));
     assert_eq!((fifo.kind, fifo.counts.opens), (FileKind::Unknown, 0));
     assert_eq!(fifo.size_after_bytes, None);
     for name in ["folder", "second"] {
         let line = seen.of(name);
-        assert!(line.removed);
+        assert_eq!(line.removed, Some(true));
         assert_eq!(line.kind, FileKind::Directory);
     }
     let kept = seen.of("kept-ten-b");
-    assert!(kept.removed);
+    assert_eq!(kept.removed, Some(true));
     assert_eq!((kept.deleted, kept.counts.opens), (Some(false), 2));
     let mentioned = |name: &str| seen.lines.iter().any(|line| line.path.contains(name));
     assert!(!mentioned("never") && !mentioned("link"));
@@ -49,7 +52,7 @@ fn renamed(mechanism: Mechanism, name: &str) {
     let path = |name: &str| Some(seen.folder.join(name).to_str().unwrap().to_owned());
     let first = seen.of("first-ten-");
     assert_eq!(first.renamed_to, path("second"));
-    assert_eq!((first.deleted, first.removed), (Some(true), false));
+    assert_eq!((first.deleted, first.removed), (Some(true), Some(false)));
     let second = seen.of("second");
     assert_eq!(second.renamed_from, path("first-ten-"));
     assert_eq!(second.renamed_to, path("sub/third"));
@@ -81,7 +84,7 @@ fn truncated(mechanism: Mechanism, name: &str) {
     assert!(!whole.flags.truncated && whole.flags.appended);
     assert_eq!(seen.of("q-ten-byte").size_after_bytes.unwrap().0, 4);
     let never_opened = seen.of("r");
-    assert!(never_opened.flags.truncated && !never_opened.removed);
+    assert!(never_opened.flags.truncated && never_opened.removed == Some(false));
     assert_eq!(never_opened.kind, FileKind::File);
     assert_eq!(never_opened.size_after_bytes, None);
 }
@@ -95,7 +98,7 @@ fn ptrace_a_folder_that_is_renamed_from_within() {
         assert_eq!(seen.of("inner").renamed_to, path("sub/outer"));
         let outer = seen.of("sub/outer");
         assert_eq!(outer.renamed_from, path("inner"));
-        assert!(outer.removed);
+        assert_eq!(outer.removed, Some(true));
         assert_eq!(outer.kind, FileKind::Directory);
     });
 }
@@ -109,7 +112,7 @@ fn ptrace_says_that_calls_of_32_bit_programs_are_unseen() {
             skip!("no calls of 32-bit programs here");
         }
         let line = seen.of("z-ten-byte");
-        assert_eq!((line.deleted, line.removed), (Some(true), false));
+        assert_eq!((line.deleted, line.removed), (Some(true), None));
         let notes = seen.report().monitor.notes.join("\n");
         assert!(notes.contains("1 file calls of 32-bit programs"), "{notes}");
     });
@@ -120,7 +123,10 @@ fn crowd(mechanism: Mechanism, name: &str) {
     for who in ["first", "second", "sub/child"] {
         for number in 0..50 {
             let line = seen.of(&format!("{who}-{number}-ten-byte"));
-            assert!(line.removed && line.flags.created, "{line:#?}");
+            assert!(
+                line.removed == Some(true) && line.flags.created,
+                "{line:#?}"
+            );
             assert_eq!((line.processes.len(), line.deleted), (1, Some(true)));
         }
     }
@@ -128,9 +134,15 @@ fn crowd(mechanism: Mechanism, name: &str) {
     assert_eq!(pid("first-0-ten-byte"), pid("second-0-ten-byte"));
     assert_ne!(pid("first-0-ten-byte"), pid("sub/child-0-ten-byte"));
     let inner = seen.of("one/inner-ten-byte");
-    assert_eq!((inner.flags.created, inner.removed), (true, false));
-    assert!(seen.of("two/inner-ten-byte").removed);
-    assert_eq!(seen.lines.iter().filter(|it| it.removed).count(), 151);
+    assert_eq!((inner.flags.created, inner.removed), (true, Some(false)));
+    assert_eq!(seen.of("two/inner-ten-byte").removed, Some(true));
+    assert_eq!(
+        seen.lines
+            .iter()
+            .filter(|it| it.removed == Some(true))
+            .count(),
+        151
+    );
 }
 
 /// The library's room for names has a bound: what finds none is counted.

@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::interpose::FileEvent;
 use crate::interpose::kind::is_socket;
 use record::file::{
-    FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Folder, PageCache, PageUse, Place,
-    SizeClasses, SizeCount,
+    FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Folder, Mounted, PageCache,
+    PageUse, Place, SizeClasses, SizeCount,
 };
 use record::name::{Name, NameChange, NamePath};
 use record::socket::{Ends, SocketInfo};
@@ -203,6 +203,10 @@ fn event(row: FileRow, with: With) -> FileEvent {
         return FileEvent::Pages(PageUse {
             device: split(row.file.device),
             inode: row.file.inode,
+            generation: None,
+            pid: row.pid,
+            first: Nanos(row.first_ns),
+            last: Nanos(row.last_ns),
             page_cache: page_cache.unwrap_or_default(),
         });
     }
@@ -213,6 +217,7 @@ fn event(row: FileRow, with: With) -> FileEvent {
             device: split(row.file.device),
             inode: row.file.inode,
             name: row.file.name,
+            generation: None,
         },
         kind,
         place: Place {
@@ -246,6 +251,7 @@ fn event(row: FileRow, with: With) -> FileEvent {
             mapped: row.mapped,
         },
         unlinked: row.unlinked,
+        mounted: Mounted::Unknown,
         ends,
         sizes: row.sizes.iter().map(size_count).collect(),
         classes: row.classes.as_deref().map(size_classes).map(Box::new),

@@ -122,6 +122,7 @@ impl Files {
                 device,
                 inode: row.inode,
                 name: 0,
+                generation: None,
             },
             kind,
             place,
@@ -134,6 +135,7 @@ impl Files {
             size_last: Bytes(row.size_last),
             flags: row.flags,
             unlinked: row.unlinked,
+            mounted: self.paths.mounted(row.mount),
             // Sockets are not asked for their ends.
             ends: None,
             sizes: row.sizes,
