@@ -9,7 +9,7 @@ use crate::names::ByPath;
 use crate::span::Span;
 use crate::span::TICK;
 use record::file::{FileKind, PageCache, PageUse};
-use record::unit::{Bytes, Nanos};
+use record::unit::Bytes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -329,13 +329,14 @@ fn take(table: &mut FileTable, paths: &mut RealPaths, event: FileEvent) {
         FileEvent::Name(name) => {
             // This one follows the last component as well.
             let follows = name.change == NameChange::Truncated;
+            let pid = name.pid;
             let real = |path: NamePath| {
                 let path = table.path_of(&path)?;
-                Some(if follows {
-                    paths.target(path)
+                if follows {
+                    paths.target(pid, &path)
                 } else {
-                    paths.real(path)
-                })
+                    paths.real(pid, &path)
+                }
             };
             match name.with_paths(real) {
                 Some(name) => table.name(&name),
