@@ -268,6 +268,8 @@ pub struct FileUse {
     pub size_first: Bytes,
     /// Size of the file at its last write or close.
     pub size_last: Bytes,
+    /// It was written after that, and its size not looked at since.
+    pub size_is_old: bool,
     /// How it was used.
     pub flags: FileFlags,
     /// It had no name left when it was last written or closed.
@@ -334,7 +336,7 @@ pub struct FileLine {
     pub last_ns: Nanos,
     /// Size at the first use; of a file that was truncated by then, what was left.
     pub size_before_bytes: Option<Bytes>,
-    /// Size after the last write or before the last close.
+    /// Size after the last write or before the last close; null if nobody could look then.
     pub size_after_bytes: Option<Bytes>,
     /// Time spent in calls but `close`; null if it was not asked for.
     pub time_ns: Option<Nanos>,

@@ -24,6 +24,8 @@ pub(crate) struct Row {
     pub(crate) last: Nanos,
     pub(crate) size_first: Bytes,
     pub(crate) size_last: Bytes,
+    /// It was written after that.
+    pub(crate) size_is_old: bool,
     pub(crate) time: Option<Nanos>,
     pub(crate) flags: FileFlags,
     /// The file that was last at this path has no name left.
@@ -73,6 +75,7 @@ impl Row {
             last: Nanos(0),
             size_first: used.size_first,
             size_last: used.size_last,
+            size_is_old: used.size_is_old,
             time: None,
             flags: FileFlags::default(),
             unlinked: used.unlinked,
@@ -111,6 +114,7 @@ impl Row {
             last: first,
             size_first: Bytes(0),
             size_last: Bytes(0),
+            size_is_old: false,
             time: None,
             flags: FileFlags::default(),
             unlinked: false,
@@ -157,6 +161,7 @@ impl Row {
         let end = (used.last, !used.unlinked, used.size_last.0);
         if self.ended(end) {
             (self.file, self.mounted) = (used.file, used.mounted);
+            self.size_is_old = used.size_is_old;
         }
         match used.counts.opens {
             0 => {}
@@ -185,6 +190,7 @@ impl Row {
         self.begun(other.first, other.size_first);
         if self.ended((other.last, !other.unlinked, other.size_last.0)) {
             (self.file, self.mounted) = (other.file, other.mounted);
+            self.size_is_old = other.size_is_old;
         }
         self.opened_last = self.opened_last.max(other.opened_last);
         self.spans.merge(other.spans);
@@ -290,7 +296,7 @@ impl Row {
             } else {
                 self.size_first
             }),
-            size_after_bytes: sized.then_some(self.size_last),
+            size_after_bytes: (sized && !self.size_is_old).then_some(self.size_last),
             time_ns: self.time,
             flags: self.flags,
             page_cache: self.page_cache,

@@ -73,6 +73,8 @@ pub struct Trace {
     pub mounted: Mounted,
     /// The inode numbers that the path had.
     pub inodes: Vec<u64>,
+    /// Nobody looked at its size since it was last written.
+    pub size_is_old: bool,
 }
 
 /// All files of a task at its end.
@@ -265,6 +267,7 @@ impl FileTable {
             let numbers = row.spans.iter().map(|span| span.file.inode);
             summary.traces.push(Trace {
                 mounted: row.mounted,
+                size_is_old: row.size_is_old,
                 inodes: numbers.chain([row.file.inode]).collect(),
                 path: path.clone(),
             });

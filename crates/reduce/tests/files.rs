@@ -33,6 +33,7 @@ fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
         time: None,
         size_first: Bytes(0),
         size_last: Bytes(4196),
+        size_is_old: false,
         flags: FileFlags::default(),
         unlinked: false,
         mounted: Mounted::Unknown,

@@ -32,6 +32,7 @@ fn used(inode: u64, pid: u32, ends: Option<Ends>, sent: u64, received: u64) -> F
         time: None,
         size_first: Bytes(0),
         size_last: Bytes(0),
+        size_is_old: false,
         flags: FileFlags::default(),
         unlinked: false,
         mounted: Mounted::Unknown,

@@ -1,6 +1,7 @@
 //! Which files are left at the end of a task, and where the file systems are mounted.
 
 use record::file::{FileKind, FileLine, Mounted};
+use record::unit::Bytes;
 use reduce::files::{FileSummary, Trace};
 use source::query::proc_pid_mountinfo::{self, Mount};
 use source::root::Root;
@@ -46,6 +47,9 @@ pub(super) fn look(summary: &mut FileSummary) {
             && !mount.is_network()
         {
             line.deleted = deleted(line, trace, path, mount);
+            if trace.size_is_old {
+                line.size_after_bytes = size_by_new_name(line, trace);
+            }
         }
     }
 }
@@ -65,4 +69,11 @@ fn deleted(line: &FileLine, trace: &Trace, path: &Path, mount: &Mount) -> Option
         // Where it cannot be looked up it is what the mechanism saw.
         Err(_) => line.deleted,
     }
+}
+
+/// The size of a file that was written and never closed, if the task gave it the name that it has.
+fn size_by_new_name(line: &FileLine, trace: &Trace) -> Option<Bytes> {
+    let found = std::fs::symlink_metadata(line.renamed_to.as_ref()?).ok()?;
+    let same = found.is_file() && trace.inodes.contains(&found.st_ino());
+    same.then_some(Bytes(found.len()))
 }

@@ -8,7 +8,7 @@ use record::file::FileKind;
 use std::path::Path;
 use std::process::Command;
 
-each_io_mechanism!("names": removed, renamed, truncated, crowd);
+each_io_mechanism!("names": removed, renamed, truncated, crowd, own);
 
 fn seen(mechanism: Mechanism, name: &str, part: &str) -> Seen {
     let make = |folder: &Path| {
@@ -166,4 +166,65 @@ fn preload_says_how_many_names_found_no_room() {
         cut[0].path.len(),
         seen.folder.as_os_str().len() + 14 * 251 + 13
     );
+}
+
+/// What is another file for each process is that of the task, or told to be unknown: never ours.
+fn own(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "own");
+    let foreign: Vec<_> = seen
+        .lines
+        .iter()
+        .filter(|line| line.path.contains("own-") || line.path.starts_with("/dev/fd"))
+        .filter(|line| !line.path.starts_with(seen.folder.to_str().unwrap()))
+        .collect();
+    assert!(foreign.is_empty(), "{foreign:#?}");
+    let sockets = seen
+        .lines
+        .iter()
+        .filter(|line| line.kind == FileKind::Socket);
+    assert_eq!(sockets.map(|line| line.counts.executions).sum::<u64>(), 0);
+    // The library's names are told when the process has ended; those of programs in the kernel may
+    // be.
+    let notes = seen.report().monitor.notes.join("\n");
+    let lost = notes.contains("removed, renamed or truncated names could not be told");
+    if mechanism == Mechanism::Preload || (mechanism == Mechanism::Bpf && lost) {
+        assert!(lost, "{notes}");
+        assert_eq!(seen.of("own-a-ten-").removed, None);
+        return;
+    }
+    assert_eq!(seen.of("own-a-ten-").removed, Some(true));
+    let path = seen.folder.join("own-c");
+    assert_eq!(seen.of("own-b-ten-").renamed_to.as_deref(), path.to_str());
+    assert!(seen.of("own-d-ten-").flags.truncated);
+}
+
+/// The name of a file without one, and where one is whose name changed while it was open.
+#[test]
+fn ptrace_a_file_that_gets_another_name_has_one_line() {
+    with(Mechanism::Ptrace, |it| {
+        let seen = seen(it, "names", "linked");
+        if let Some(why) = seen.done.skipped() {
+            skip!("{why}");
+        }
+        let unnamed: Vec<_> = seen
+            .lines
+            .iter()
+            .filter(|it| it.path.contains("/#"))
+            .collect();
+        let [line] = unnamed[..] else {
+            panic!("{unnamed:#?}");
+        };
+        assert_eq!(line.counts.bytes_written.0, 10);
+        assert_eq!(line.size_after_bytes.unwrap().0, 10);
+        assert_eq!(seen.of("moved-ten-byte").size_after_bytes.unwrap().0, 15);
+    });
+}
+
+#[test]
+fn preload_a_file_that_was_renamed_and_never_closed_has_its_size() {
+    let seen = seen(Mechanism::Preload, "names", "linked");
+    if let Some(why) = seen.done.skipped() {
+        skip!("{why}");
+    }
+    assert_eq!(seen.of("moved-ten-byte").size_after_bytes.unwrap().0, 15);
 }

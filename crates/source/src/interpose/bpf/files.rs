@@ -241,6 +241,7 @@ fn event(row: FileRow, with: With) -> FileEvent {
         time: with.times.then_some(Nanos(row.time_ns)),
         size_first: Bytes(row.size_first_bytes),
         size_last: Bytes(row.size_last_bytes),
+        size_is_old: false,
         flags: FileFlags {
             opened_to_read: row.opened_to_read,
             opened_to_write: row.opened_to_write,

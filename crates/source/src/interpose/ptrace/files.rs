@@ -4,6 +4,7 @@ use super::look::Written;
 use super::row::Row;
 use super::watch::Watch;
 use crate::interpose::FileEvent;
+use crate::interpose::kind::is_regular;
 use crate::interpose::paths::Paths;
 use record::file::{FileId, FileRest, FileUse};
 use record::name::{Name, NamePath};
@@ -133,6 +134,7 @@ impl Files {
             time: self.times.then_some(row.time),
             size_first: Bytes(row.size_first),
             size_last: Bytes(row.size_last),
+            size_is_old: row.size_is_old && is_regular(row.mode),
             flags: row.flags,
             unlinked: row.unlinked,
             mounted: self.paths.mounted(row.mount),
