@@ -24,6 +24,9 @@ const FOLDERS_MAX: usize = 1 << 18;
 /// has the same order: nothing here is random.
 pub(crate) type Unordered<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
+/// A path, its row, and whether components are missing in front of it.
+type PathRow = (Vec<u8>, (Box<Row>, bool));
+
 /// What a row is of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
@@ -277,12 +280,7 @@ impl FileTable {
     }
 
     /// Each file once, whether it has a line or had one.
-    fn count_files(
-        &self,
-        rows: &[(Vec<u8>, (Box<Row>, bool))],
-        rest: &FileRest,
-        to: &mut FileSummary,
-    ) {
+    fn count_files(&self, rows: &[PathRow], rest: &FileRest, to: &mut FileSummary) {
         let (mut without_line, mut opened) = self.former.files();
         let (beyond, opened_beyond) = self.former.files_beyond();
         for (path, (row, _)) in rows {
@@ -297,7 +295,7 @@ impl FileTable {
 
     fn file_systems(
         &self,
-        rows: &[(Vec<u8>, (Box<Row>, bool))],
+        rows: &[PathRow],
         pages: &ByDevice,
         rest: &FileRest,
     ) -> Vec<FileSystemLine> {

@@ -409,7 +409,7 @@ fn dirtied(pid: u32, at: u64, bytes: u64) -> PageUse {
 }
 
 fn dirty_bytes(summary: &FileSummary, path: &str) -> u64 {
-    let pages = line(summary, path).unwrap().page_cache;
+    let pages = line(summary, path).and_then(|it| it.page_cache);
     pages.map_or(0, |it| it.mapped_dirtied.0)
 }
 
