@@ -47,7 +47,8 @@ fn seen(mechanism: Mechanism, name: &str, part: &str) -> Option<Seen> {
     // Where nothing comes from storage or goes there (tmpfs, a file system of another machine) the
     // cache is no truth.
     let none = |what| seen.done.printed(what) == 0;
-    if part != "write" && part != "store" && none("read_bytes") {
+    let only_writes = ["write", "store", "reused"].contains(&part);
+    if !only_writes && none("read_bytes") {
         println!("skipped: nothing comes from storage here");
         return None;
     }
