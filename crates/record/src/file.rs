@@ -13,6 +13,21 @@ pub struct FileId {
     pub inode: u64,
     /// Tells links of one inode apart, and the files that had its number one after another.
     pub name: u64,
+    /// Tells the files that had its number one after another apart (`i_generation`), if that is
+    /// told.
+    pub generation: Option<u32>,
+}
+
+/// Whether paths lead to a file from where Plimsoll looks at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mounted {
+    /// It was found on a mount that is there too.
+    Here,
+    /// It was found on a mount of other processes.
+    Elsewhere,
+    /// The mechanism does not tell.
+    #[default]
+    Unknown,
 }
 
 /// What kind of thing is behind a descriptor.
@@ -153,6 +168,14 @@ pub struct PageUse {
     pub device: (u32, u32),
     /// Inode number.
     pub inode: u64,
+    /// Which of the files that had this number (`i_generation`), if that is told.
+    pub generation: Option<u32>,
+    /// Which process.
+    pub pid: u32,
+    /// When the first of them was put down, on `CLOCK_BOOTTIME`: no sooner than it was used.
+    pub first: Nanos,
+    /// When the last of them was put down.
+    pub last: Nanos,
     /// What happened to them.
     pub page_cache: PageCache,
 }
@@ -245,10 +268,14 @@ pub struct FileUse {
     pub size_first: Bytes,
     /// Size of the file at its last write or close.
     pub size_last: Bytes,
+    /// It was written after that, and its size not looked at since.
+    pub size_is_old: bool,
     /// How it was used.
     pub flags: FileFlags,
     /// It had no name left when it was last written or closed.
     pub unlinked: bool,
+    /// Whether its path can be looked up.
+    pub mounted: Mounted,
     /// Of a socket of IPv4 or IPv6: where its packets go.
     pub ends: Option<Ends>,
     /// Transfers by exact size.
@@ -311,16 +338,17 @@ pub struct FileLine {
     pub last_ns: Nanos,
     /// Size at the first use; of a file that was truncated by then, what was left.
     pub size_before_bytes: Option<Bytes>,
-    /// Size after the last write or before the last close.
+    /// Size after the last write or before the last close; null if nobody could look then.
     pub size_after_bytes: Option<Bytes>,
     /// Time spent in calls but `close`; null if it was not asked for.
     pub time_ns: Option<Nanos>,
     /// How it was used.
     #[serde(flatten)]
     pub flags: FileFlags,
-    /// The task removed a file or folder of this name.
+    /// Whether the task removed a file or folder of this name; null where not all changes of names
+    /// could be told, and none of this one was.
     #[serde(default)]
-    pub removed: bool,
+    pub removed: Option<bool>,
     /// What happened to its pages; null where that is not told.
     #[serde(default)]
     pub page_cache: Option<PageCache>,
@@ -331,7 +359,8 @@ pub struct FileLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
     /// Whether no file of this path was left at the end of the task; null where nobody looked (a
-    /// file system of other machines, or one that is not mounted here).
+    /// file system of other machines, or one that is not mounted here) and where what was found
+    /// there may be due to another mount namespace or root.
     pub deleted: Option<bool>,
     /// The most frequent sizes of transfers, most frequent first.
     pub sizes: Vec<SizeCount>,
@@ -388,7 +417,7 @@ pub struct FileSystemLine {
     pub mount: Option<String>,
     /// Its type, if that is known.
     pub kind: Option<String>,
-    /// Distinct files that have a line.
+    /// Distinct files.
     pub files: u64,
     /// Calls and bytes.
     #[serde(flatten)]
@@ -396,4 +425,7 @@ pub struct FileSystemLine {
     /// What happened to their pages; null where that is not told.
     #[serde(default)]
     pub page_cache: Option<PageCache>,
+    /// There may be more: files were used of which it is not known where they lie.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lower_bound: bool,
 }

@@ -1,8 +1,9 @@
 //! One file of a task, or what has the same path.
 
+use crate::span::Spans;
 use record::file::{
-    CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, PROCESSES_MAX, PageCache,
-    SizeClass, SizeClasses, SizeCount, path_hex,
+    CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, Mounted, PROCESSES_MAX,
+    PageCache, SizeClass, SizeClasses, SizeCount, path_hex,
 };
 use record::unit::{Bytes, Nanos};
 use std::cmp::Reverse;
@@ -23,6 +24,8 @@ pub(crate) struct Row {
     pub(crate) last: Nanos,
     pub(crate) size_first: Bytes,
     pub(crate) size_last: Bytes,
+    /// It was written after that.
+    pub(crate) size_is_old: bool,
     pub(crate) time: Option<Nanos>,
     pub(crate) flags: FileFlags,
     /// The file that was last at this path has no name left.
@@ -33,11 +36,19 @@ pub(crate) struct Row {
     pub(crate) classes: Option<Box<SizeClasses>>,
     pub(crate) partial: bool,
     pub(crate) page_cache: Option<PageCache>,
-    pub(crate) removed: bool,
+    /// Nothing if not all changes of names are known.
+    pub(crate) removed: Option<bool>,
     pub(crate) renamed_from: Option<Vec<u8>>,
     pub(crate) renamed_to: Option<Vec<u8>>,
     /// Nobody looked at its size: it has a name that changed, and no use.
     pub(crate) only_name: bool,
+    /// The files that were at this path.
+    pub(crate) spans: Spans,
+    /// When it was last opened, or no later.
+    pub(crate) opened_last: Nanos,
+    /// The task took its name, or that of a folder in which it lies, and did not open it since.
+    pub(crate) gone: bool,
+    pub(crate) mounted: Mounted,
 }
 
 /// Bytes first, those that went through mappings too, then calls.
@@ -64,17 +75,22 @@ impl Row {
             last: Nanos(0),
             size_first: used.size_first,
             size_last: used.size_last,
+            size_is_old: used.size_is_old,
             time: None,
             flags: FileFlags::default(),
             unlinked: used.unlinked,
+            mounted: used.mounted,
             sizes: Vec::new(),
             classes: None,
             partial: false,
             page_cache: None,
-            removed: false,
+            removed: Some(false),
             renamed_from: None,
             renamed_to: None,
             only_name: false,
+            spans: Spans::default(),
+            opened_last: Nanos(0),
+            gone: false,
         };
         row.add(used);
         row
@@ -86,6 +102,7 @@ impl Row {
             device: (0, 0),
             inode: 0,
             name: 0,
+            generation: None,
         };
         Self {
             file: before.map_or(nothing, |row| row.file),
@@ -97,6 +114,7 @@ impl Row {
             last: first,
             size_first: Bytes(0),
             size_last: Bytes(0),
+            size_is_old: false,
             time: None,
             flags: FileFlags::default(),
             unlinked: false,
@@ -106,16 +124,15 @@ impl Row {
             page_cache: before
                 .and_then(|row| row.page_cache)
                 .map(|_| PageCache::default()),
-            removed: false,
+            removed: Some(false),
             renamed_from: None,
             renamed_to: None,
             only_name: true,
+            spans: Spans::default(),
+            opened_last: Nanos(0),
+            gone: false,
+            mounted: before.map_or(Mounted::Unknown, |row| row.mounted),
         }
-    }
-
-    /// Whether the task had it mapped, by a call of its own or by an exec.
-    pub(crate) const fn is_mapped(&self) -> bool {
-        self.flags.mapped || self.counts.executions > 0
     }
 
     /// Whether it is known which file it is.
@@ -141,11 +158,20 @@ impl Row {
         self.spent(used.time);
         let opened_first = used.first == self.first && used.counts.opens > 0;
         self.begun(used.first, used.size_first);
-        self.ended(used.last, used.unlinked, used.size_last);
+        let end = (used.last, !used.unlinked, used.size_last.0);
+        if self.ended(end) {
+            (self.file, self.mounted) = (used.file, used.mounted);
+            self.size_is_old = used.size_is_old;
+        }
+        match used.counts.opens {
+            0 => {}
+            1 => self.opened_last = self.opened_last.max(used.first),
+            _ => self.opened_last = self.opened_last.max(used.last),
+        }
+        self.spans.used(&used);
         if opened_first {
             self.size_first = self.size_first.min(used.size_first);
         }
-        self.file = used.file;
         for size in &used.sizes {
             self.count_size(*size);
         }
@@ -162,7 +188,12 @@ impl Row {
         self.flags.add(other.flags);
         self.spent(other.time);
         self.begun(other.first, other.size_first);
-        self.ended(other.last, other.unlinked, other.size_last);
+        if self.ended((other.last, !other.unlinked, other.size_last.0)) {
+            (self.file, self.mounted) = (other.file, other.mounted);
+            self.size_is_old = other.size_is_old;
+        }
+        self.opened_last = self.opened_last.max(other.opened_last);
+        self.spans.merge(other.spans);
         for size in other.sizes {
             self.count_size(size);
         }
@@ -199,12 +230,16 @@ impl Row {
         }
     }
 
-    /// Of two ends within one tick of the kernel that of a file with a name comes later, else that
-    /// of the larger file: files grow more often than they shrink.
-    fn ended(&mut self, last: Nanos, unlinked: bool, size: Bytes) {
-        if (last, !unlinked, size.0) >= (self.last, !self.unlinked, self.size_last.0) {
-            (self.last, self.unlinked, self.size_last) = (last, unlinked, size);
+    /// Whether this end is the last one so far: when, whether it had a name, its size. Of two ends
+    /// within one tick of the kernel that of a file with a name comes later, else that of the
+    /// larger file: files grow more often than they shrink.
+    fn ended(&mut self, end: (Nanos, bool, u64)) -> bool {
+        let is_last = end >= (self.last, !self.unlinked, self.size_last.0);
+        if is_last {
+            let (last, has_name, size) = end;
+            (self.last, self.unlinked, self.size_last) = (last, !has_name, Bytes(size));
         }
+        is_last
     }
 
     fn count_size(&mut self, size: SizeCount) {
@@ -261,14 +296,14 @@ impl Row {
             } else {
                 self.size_first
             }),
-            size_after_bytes: sized.then_some(self.size_last),
+            size_after_bytes: (sized && !self.size_is_old).then_some(self.size_last),
             time_ns: self.time,
             flags: self.flags,
             page_cache: self.page_cache,
             removed: self.removed,
             renamed_from: self.renamed_from.map(text_of),
             renamed_to: self.renamed_to.map(text_of),
-            deleted: self.unlinked.then_some(true),
+            deleted: (self.unlinked || self.gone).then_some(true),
             sizes: most_frequent(self.sizes),
             sizes_exact,
             size_classes: shown(&classes),

@@ -1,29 +1,31 @@
 //! The files of a task: uses to one row a path, bounded, with an exact remainder.
 
 use crate::file_row::{Row, busyness};
+use crate::former::{self, FORMER_MAX, Former, Sum};
 use crate::names::{ByPath, Names};
-use crate::pages::Pages;
+use crate::pages::{ByDevice, Pages};
 use crate::sockets::{NetworkTotals, SocketSummary, Sockets};
 use record::file::{
-    FileCounts, FileKind, FileLine, FileRest, FileSystemLine, FileUse, Folder, OtherFiles,
-    PageCache, PageUse, Place,
+    FileCounts, FileKind, FileLine, FileRest, FileSystemLine, FileUse, Folder, Mounted, OtherFiles,
+    PageUse, Place,
 };
 use record::name::{Name, NamePath};
 use record::socket::SocketInfo;
 use record::unit::Nanos;
 use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
 /// Folders that are remembered; what lies in others has a path of its last component only.
 const FOLDERS_MAX: usize = 1 << 18;
-/// Files that are remembered to have lost their row, so that a new one is known to be a part.
-const FORMER_MAX: usize = 1 << 18;
 
 /// Of many keys that are no numbers a search by order would touch too much memory. The same input
 /// has the same order: nothing here is random.
 pub(crate) type Unordered<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
+
+/// A path, its row, and whether components are missing in front of it.
+type PathRow = (Vec<u8>, (Box<Row>, bool));
 
 /// What a row is of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,9 +41,7 @@ pub struct FileTable {
     folders: BTreeMap<u64, Folder>,
     /// Boxed: a map of many moves its entries.
     rows: Unordered<Key, Box<Row>>,
-    /// Of rows that gave way.
-    others: OtherFiles,
-    former: HashSet<Key, BuildHasherDefault<DefaultHasher>>,
+    former: Former,
     sockets: Sockets,
     names: Names,
     names_lost: u64,
@@ -53,10 +53,10 @@ pub struct FileTable {
 pub struct FileTotals {
     /// Calls that opened a file.
     pub opens: u64,
-    /// Regular files that were opened and have a line.
+    /// Regular files that were opened, those at least.
     pub opened: u64,
-    /// Files without a line, at most.
-    pub without_line: u64,
+    /// Uses of files of which it is not known whether they are of others.
+    pub opened_more: u64,
     /// What went over networks, if that is told.
     pub network: Option<NetworkTotals>,
     /// Something was counted of which it is not known what it was.
@@ -67,11 +67,26 @@ pub struct FileTotals {
     pub source: &'static str,
 }
 
+/// What tells whether the file of a line is still there, beside a look at its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// Its path, byte for byte.
+    pub path: Vec<u8>,
+    /// Whether the path can be looked up.
+    pub mounted: Mounted,
+    /// The inode numbers that the path had.
+    pub inodes: Vec<u64>,
+    /// Nobody looked at its size since it was last written.
+    pub size_is_old: bool,
+}
+
 /// All files of a task at its end.
 #[derive(Debug, Clone, Default)]
 pub struct FileSummary {
     /// A line a path, the busiest first.
     pub lines: Vec<FileLine>,
+    /// What is known of each of them beside its line.
+    pub traces: Vec<Trace>,
     /// What has no line.
     pub others: OtherFiles,
     /// Sums by file system, the busiest first.
@@ -84,8 +99,10 @@ pub struct FileSummary {
     pub libaio: bool,
     /// Everything.
     pub total: FileCounts,
-    /// Regular files that were opened, those with a line.
+    /// Regular files that were opened, those at least.
     pub files_opened: u64,
+    /// How many more of them there may be.
+    pub files_opened_more: u64,
     /// Whether every call was seen.
     pub complete: bool,
     /// What a reader should know, in plain words.
@@ -93,12 +110,26 @@ pub struct FileSummary {
 }
 
 impl FileSummary {
+    /// What is left without the `busiest` lines, if that is anything.
+    pub fn without_busiest(&self, busiest: usize) -> Option<OtherFiles> {
+        let mut rest = self.others;
+        let lines = self.lines.get(busiest..).unwrap_or_default();
+        rest.files += lines.len() as u64;
+        for line in lines {
+            rest.counts.add(&line.counts);
+            if let Some(pages) = &line.page_cache {
+                rest.page_cache.get_or_insert_default().add(pages);
+            }
+        }
+        (rest.files > 0 || !rest.counts.is_empty()).then_some(rest)
+    }
+
     /// In numbers; counted at `source`.
     pub fn totals(&self, source: &'static str) -> FileTotals {
         FileTotals {
             opens: self.total.opens,
             opened: self.files_opened,
-            without_line: self.others.files,
+            opened_more: self.files_opened_more,
             network: self.sockets.network,
             without_row: self.without_row,
             complete: self.complete,
@@ -113,6 +144,7 @@ impl FileTable {
         Self {
             rows_max: rows_max.max(1),
             sockets: Sockets::new(rows_max),
+            former: Former::new(FORMER_MAX),
             names: Names::new(rows_max.max(1).saturating_mul(2)),
             pages: Pages::new(rows_max.max(1).saturating_mul(2)),
             ..Self::default()
@@ -162,13 +194,17 @@ impl FileTable {
             Some(row) => row.add(used),
             None => {
                 let mut row = Box::new(Row::new(used));
-                row.partial = self.former.contains(&key);
+                row.partial = !self.former.is_empty() && self.former.has(self.hash(&key, &row));
                 self.rows.insert(key, row);
                 if self.rows.len() > self.rows_max.saturating_mul(2) {
                     self.prune();
                 }
             }
         }
+    }
+
+    fn hash(&self, key: &Key, row: &Row) -> u64 {
+        former::hash(&path(&self.folders, key, row).0)
     }
 
     /// Gives up the least busy half.
@@ -180,7 +216,7 @@ impl FileTable {
         };
         let above = busy.partition_point(|one| *one > least);
         let mut equals = self.rows_max.saturating_sub(above);
-        let (others, former) = (&mut self.others, &mut self.former);
+        let (former, folders) = (&mut self.former, &self.folders);
         self.rows.retain(|key, row| {
             let busyness = row.busyness();
             if busyness > least {
@@ -190,14 +226,7 @@ impl FileTable {
                 equals -= 1;
                 return true;
             }
-            others.counts.add(&row.counts);
-            others.files += 1;
-            if let Some(pages) = row.page_cache {
-                others.page_cache.get_or_insert_default().add(&pages);
-            }
-            if former.len() < FORMER_MAX {
-                former.insert(key.clone());
-            }
+            former.take(former::hash(&path(folders, key, row).0), row);
             false
         });
     }
@@ -207,24 +236,26 @@ impl FileTable {
         if self.rows.len() > self.rows_max {
             self.prune();
         }
+        let rest = &FileRest {
+            names_lost: rest.names_lost + self.names_lost,
+            ..*rest
+        };
         let mut by_path = self.by_path();
-        let without_line = std::mem::take(&mut self.names).merge(&mut by_path, self.rows_max);
-        let (pages, beyond) = std::mem::take(&mut self.pages).merge(&mut by_path);
+        let names = std::mem::take(&mut self.names);
+        let all_told = rest.names_lost == 0 && rest.compat_calls == 0;
+        let beside = names.merge(&mut by_path, self.rows_max, &self.former, all_told);
+        let pages = std::mem::take(&mut self.pages).merge(&mut by_path);
         let mut summary = FileSummary {
-            others: self.others,
+            others: self.former.sum,
             complete: rest.compat_calls == 0,
             without_row: rest.rows > 0,
             libaio: rest.libaio_calls > 0,
-            notes: notes(&FileRest {
-                names_lost: rest.names_lost + self.names_lost,
-                ..*rest
-            }),
+            notes: notes(rest, beside.changes),
             sockets: self.sockets.clone().finish(start),
             ..FileSummary::default()
         };
-        summary.others.files += rest.rows + without_line;
         summary.others.counts.add(&rest.counts);
-        for pages in pages.values().chain([&beyond]).chain(&rest.page_cache) {
+        for pages in pages.values().chain(&rest.page_cache) {
             if !pages.is_empty() {
                 summary.others.page_cache.get_or_insert_default().add(pages);
             }
@@ -234,19 +265,74 @@ impl FileTable {
         rows.sort_unstable_by(|(path_a, (a, _)), (path_b, (b, _))| {
             (Reverse(a.busyness()), path_a).cmp(&(Reverse(b.busyness()), path_b))
         });
-        summary.file_systems = file_systems(rows.iter().map(|(_, (row, _))| &**row), &pages);
+        summary.file_systems = self.file_systems(&rows, &pages, rest);
+        self.count_files(&rows, rest, &mut summary);
+        summary.others.files += beside.names;
         for (path, (row, cut)) in rows {
             summary.total.add(&row.counts);
-            summary.files_opened += u64::from(row.kind == FileKind::File && row.counts.opens > 0);
+            let numbers = row.spans.iter().map(|span| span.file.inode);
+            summary.traces.push(Trace {
+                mounted: row.mounted,
+                size_is_old: row.size_is_old,
+                inodes: numbers.chain([row.file.inode]).collect(),
+                path: path.clone(),
+            });
             summary.lines.push(row.line(&path, cut, start));
         }
         summary
     }
 
+    /// Each file once, whether it has a line or had one.
+    fn count_files(&self, rows: &[PathRow], rest: &FileRest, to: &mut FileSummary) {
+        let (mut without_line, mut opened) = self.former.files();
+        let (beyond, opened_beyond) = self.former.files_beyond();
+        for (path, (row, _)) in rows {
+            let hash = former::hash(path);
+            without_line -= u64::from(self.former.has(hash));
+            opened += u64::from(former::is_opened(row) && !self.former.was_opened(hash));
+        }
+        to.others.files = without_line + beyond + rest.rows;
+        to.files_opened = opened;
+        to.files_opened_more = opened_beyond + rest.rows;
+    }
+
+    fn file_systems(
+        &self,
+        rows: &[PathRow],
+        pages: &ByDevice,
+        rest: &FileRest,
+    ) -> Vec<FileSystemLine> {
+        let mut sums = self.former.by_device.clone();
+        for (path, (row, _)) in rows.iter().filter(|(_, (row, _))| former::on_disk(row)) {
+            let sum = sums.entry(row.file.device).or_default();
+            sum.files += u64::from(!self.former.has(former::hash(path)));
+            sum.add(&row.counts, row.page_cache.as_ref());
+        }
+        for (device, pages) in pages {
+            sums.entry(*device)
+                .or_default()
+                .add(&FileCounts::default(), Some(pages));
+        }
+        let paged = rest.page_cache.is_some_and(|pages| !pages.is_empty());
+        let elsewhere = rest.rows > 0 || !rest.counts.is_empty() || paged;
+        let line = |((major, minor), sum): (_, Sum)| FileSystemLine {
+            device: format!("{major}:{minor}"),
+            mount: None,
+            kind: None,
+            files: sum.files,
+            counts: sum.counts,
+            page_cache: sum.page_cache,
+            lower_bound: elsewhere,
+        };
+        let mut lines: Vec<_> = sums.into_iter().map(line).collect();
+        lines.sort_by_key(|line| Reverse(busyness(&line.counts, line.page_cache)));
+        lines
+    }
+
     fn by_path(&mut self) -> ByPath {
         let mut by_path = ByPath::default();
         for (key, row) in std::mem::take(&mut self.rows) {
-            let (path, cut) = self.path(&key, &row);
+            let (path, cut) = path(&self.folders, &key, &row);
             match by_path.get_mut(&path) {
                 Some((same, _)) => same.merge(*row),
                 None => {
@@ -256,32 +342,32 @@ impl FileTable {
         }
         by_path
     }
+}
 
-    /// The path of a row; whether components are missing.
-    fn path(&self, key: &Key, row: &Row) -> (Vec<u8>, bool) {
-        let Key::Path(place) = key else {
-            return (numbered(row, b""), false);
-        };
-        let leaf = place.leaf.as_deref();
-        match row.kind {
-            FileKind::Memory | FileKind::Anonymous => {
-                return (numbered(row, leaf.unwrap_or_default()), false);
-            }
-            _ => {}
+/// The path of a row; whether components are missing.
+fn path(folders: &BTreeMap<u64, Folder>, key: &Key, row: &Row) -> (Vec<u8>, bool) {
+    let Key::Path(place) = key else {
+        return (numbered(row, b""), false);
+    };
+    let leaf = place.leaf.as_deref();
+    match row.kind {
+        FileKind::Memory | FileKind::Anonymous => {
+            return (numbered(row, leaf.unwrap_or_default()), false);
         }
-        let Some(folder) = self.folders.get(&place.folder) else {
-            let leaf = leaf.unwrap_or_default();
-            return ([b"/".as_slice(), leaf].concat(), true);
-        };
-        let mut path = folder.path.clone();
-        if let Some(leaf) = leaf {
-            if path.last() != Some(&b'/') {
-                path.push(b'/');
-            }
-            path.extend_from_slice(leaf);
-        }
-        (path, folder.cut)
+        _ => {}
     }
+    let Some(folder) = folders.get(&place.folder) else {
+        let leaf = leaf.unwrap_or_default();
+        return ([b"/".as_slice(), leaf].concat(), true);
+    };
+    let mut path = folder.path.clone();
+    if let Some(leaf) = leaf {
+        if path.last() != Some(&b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(leaf);
+    }
+    (path, folder.cut)
 }
 
 fn key_of(used: &FileUse) -> Key {
@@ -304,7 +390,8 @@ fn numbered(row: &Row, name: &[u8]) -> Vec<u8> {
     }
 }
 
-fn notes(rest: &FileRest) -> Vec<String> {
+/// `changes`: those of names that no line tells of.
+fn notes(rest: &FileRest, changes: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if rest.libaio_calls > 0 {
         notes.push(format!(
@@ -331,6 +418,11 @@ fn notes(rest: &FileRest) -> Vec<String> {
             rest.names_lost
         ));
     }
+    if changes > 0 {
+        notes.push(format!(
+            "{changes} changes of names beyond those that --max-files keeps are in no file's line"
+        ));
+    }
     if rest.folders_lost > 0 {
         notes.push(format!(
             "the folders of {} uses of files could not be told: their paths are cut",
@@ -338,42 +430,4 @@ fn notes(rest: &FileRest) -> Vec<String> {
         ));
     }
     notes
-}
-
-fn file_systems<'a>(
-    rows: impl Iterator<Item = &'a Row>,
-    pages: &BTreeMap<(u32, u32), PageCache>,
-) -> Vec<FileSystemLine> {
-    let mut sums: BTreeMap<(u32, u32), (u64, FileCounts, Option<PageCache>)> = BTreeMap::new();
-    let on_disk = |row: &&Row| {
-        use FileKind::{Directory, Fifo, File, Kernel};
-        matches!(row.kind, File | Directory | Fifo | Kernel) && !row.only_name
-    };
-    for row in rows.filter(on_disk) {
-        let (files, counts, sum) = sums.entry(row.file.device).or_default();
-        *files += 1;
-        counts.add(&row.counts);
-        if let Some(pages) = &row.page_cache {
-            sum.get_or_insert_default().add(pages);
-        }
-    }
-    for (device, pages) in pages {
-        let (_, _, sum) = sums.entry(*device).or_default();
-        sum.get_or_insert_default().add(pages);
-    }
-    let mut lines: Vec<_> = sums
-        .into_iter()
-        .map(
-            |((major, minor), (files, counts, page_cache))| FileSystemLine {
-                device: format!("{major}:{minor}"),
-                mount: None,
-                kind: None,
-                files,
-                counts,
-                page_cache,
-            },
-        )
-        .collect();
-    lines.sort_by_key(|line| Reverse(busyness(&line.counts, line.page_cache)));
-    lines
 }

@@ -99,9 +99,9 @@ impl Tree {
             _ if !complete && m.name == "opens" => whole(m, files.opens, LOWER, files.source),
             _ if !complete => whole(m, files.opened, LOWER, files.source),
             "opens" => whole(m, files.opens, Method::Exact, files.source),
-            _ if files.without_line == 0 => whole(m, files.opened, Method::Exact, files.source),
+            _ if files.opened_more == 0 => whole(m, files.opened, Method::Exact, files.source),
             _ => {
-                let upper = Some(files.opened.saturating_add(files.without_line));
+                let upper = Some(files.opened.saturating_add(files.opened_more));
                 whole(m, files.opened, Method::LowerBound { upper }, files.source)
             }
         }

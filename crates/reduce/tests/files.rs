@@ -1,8 +1,8 @@
 //! The table of files on scripted streams.
 
 use record::file::{
-    FileCounts, FileFlags, FileId, FileKind, FileLine, FileRest, FileUse, Folder, PageCache,
-    PageUse, Place, SizeClasses, SizeCount,
+    FileCounts, FileFlags, FileId, FileKind, FileLine, FileRest, FileUse, Folder, Mounted,
+    PageCache, PageUse, Place, SizeClasses, SizeCount,
 };
 use record::name::{Name, NameChange, NamePath};
 use record::unit::{Bytes, Nanos};
@@ -14,6 +14,7 @@ fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
             device: (8, 1),
             inode: 7,
             name: 1,
+            generation: None,
         },
         kind: FileKind::File,
         place: Place {
@@ -32,8 +33,10 @@ fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
         time: None,
         size_first: Bytes(0),
         size_last: Bytes(4196),
+        size_is_old: false,
         flags: FileFlags::default(),
         unlinked: false,
+        mounted: Mounted::Unknown,
         ends: None,
         sizes: [4096, 100].map(one_read).to_vec(),
         classes: None,
@@ -275,7 +278,7 @@ fn a_name_that_was_never_opened_is_told_by_the_one_before() {
     let a = line(&summary, "/data/a").unwrap();
     assert_eq!(
         (a.kind, a.inode, a.removed),
-        (FileKind::File, Some(7), true)
+        (FileKind::File, Some(7), Some(true))
     );
     assert_eq!((a.size_before_bytes, a.size_after_bytes), (None, None));
     assert_eq!(line(&summary, "/data/d").unwrap().kind, FileKind::Directory);
@@ -340,6 +343,10 @@ fn pages_go_to_the_mapped_name_of_their_inode() {
     let pages = |device, inode, mapped_filled| PageUse {
         device,
         inode,
+        generation: None,
+        pid: 30,
+        first: Nanos(1500),
+        last: Nanos(2000),
         page_cache: PageCache {
             filled: Bytes(1),
             mapped_filled: Bytes(mapped_filled),
@@ -373,4 +380,247 @@ fn pages_go_to_the_mapped_name_of_their_inode() {
         .map(|it| it.map_or(0, |it| it.brought_in().0))
         .collect();
     assert_eq!(sums.iter().sum::<u64>(), 8194 + 101 + 51);
+}
+
+const MILLIS: u64 = 1_000_000;
+
+/// A file that `pid` used between two instants, with an inode number that others have too.
+fn of_a_number(leaf: &str, pid: u32, (first, last): (u64, u64), size: u64) -> FileUse {
+    let mut used = used(1, leaf, pid);
+    (used.first, used.last) = (Nanos(first * MILLIS), Nanos(last * MILLIS));
+    (used.size_first, used.size_last) = (Bytes(0), Bytes(size));
+    used.flags.mapped = true;
+    used
+}
+
+fn dirtied(pid: u32, at: u64, bytes: u64) -> PageUse {
+    PageUse {
+        device: (8, 1),
+        inode: 7,
+        generation: None,
+        pid,
+        first: Nanos(at * MILLIS),
+        last: Nanos(at * MILLIS),
+        page_cache: PageCache {
+            mapped_dirtied: Bytes(bytes),
+            ..PageCache::default()
+        },
+    }
+}
+
+fn dirty_bytes(summary: &FileSummary, path: &str) -> u64 {
+    let pages = line(summary, path).and_then(|it| it.page_cache);
+    pages.map_or(0, |it| it.mapped_dirtied.0)
+}
+
+#[test]
+fn pages_go_to_the_file_that_had_the_number_then() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/"));
+    table.take(of_a_number("a", 30, (1000, 1100), 1));
+    table.take(of_a_number("b", 30, (2000, 2900), 4 << 20));
+    table.take(of_a_number("c", 40, (2000, 2900), 1 << 20));
+    table.pages(&dirtied(30, 1500, 4096));
+    table.pages(&dirtied(30, 2800, 4 << 20));
+    table.pages(&dirtied(40, 2800, 8192));
+    // Before any file that is known had the number.
+    table.pages(&dirtied(30, 500, 100));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!(dirty_bytes(&summary, "/a"), 4096);
+    assert_eq!(dirty_bytes(&summary, "/b"), 4 << 20);
+    assert_eq!(dirty_bytes(&summary, "/c"), 8192);
+    assert_eq!(summary.others.page_cache.unwrap().mapped_dirtied.0, 100);
+}
+
+/// Both files were used within one tick of the kernel, and their pages told together.
+#[test]
+fn of_two_files_in_one_tick_the_small_one_has_no_more_than_its_size() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/"));
+    table.take(of_a_number("small", 30, (1000, 1000), 1));
+    table.take(of_a_number("large", 30, (1000, 1000), 4 << 20));
+    table.pages(&dirtied(30, 1000, 4096 + (4 << 20)));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!(dirty_bytes(&summary, "/small"), 4096);
+    assert_eq!(dirty_bytes(&summary, "/large"), 4 << 20);
+    assert_eq!(summary.lines[0].path, "/large");
+}
+
+#[test]
+fn the_generation_of_an_inode_tells_its_files_apart() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/"));
+    let of = |leaf: &str, generation| {
+        let mut used = of_a_number(leaf, 30, (1000, 1000), 1 << 20);
+        used.file.generation = Some(generation);
+        used
+    };
+    let pages = |generation, bytes| PageUse {
+        generation: Some(generation),
+        ..dirtied(30, 1000, bytes)
+    };
+    table.take(of("a", 5));
+    // The same path, given to another file.
+    table.take(of("b", 6));
+    table.take(of("b", 7));
+    table.pages(&pages(5, 4096));
+    table.pages(&pages(6, 8192));
+    table.pages(&pages(7, 2 << 20));
+    table.pages(&pages(8, 100));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!(dirty_bytes(&summary, "/a"), 4096);
+    assert_eq!(dirty_bytes(&summary, "/b"), 8192 + (2 << 20));
+    assert_eq!(summary.others.page_cache.unwrap().mapped_dirtied.0, 100);
+}
+
+#[test]
+fn pages_beyond_the_bound_are_in_the_sum_of_their_file_system() {
+    let mut table = FileTable::new(1);
+    table.folder(folder(1, "/"));
+    table.take(of_a_number("a", 30, (1000, 1000), 1 << 20));
+    for inode in 100..150 {
+        let mut pages = dirtied(30, 1000, 10);
+        pages.inode = inode;
+        table.pages(&pages);
+    }
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    let sums = summary.file_systems[0].page_cache.unwrap();
+    assert_eq!(sums.mapped_dirtied.0, 500);
+}
+
+#[test]
+fn files_without_a_line_are_counted_once_and_by_file_system() {
+    let mut table = FileTable::new(10);
+    table.folder(folder(1, "/data"));
+    // Each comes back after its row gave way.
+    for round in 0..3 {
+        for index in 0..1000 {
+            let mut one = used(1, &format!("f{index}"), 3);
+            one.counts.opens = u64::from(round > 0);
+            one.file.device = (8, index % 2);
+            table.take(one);
+        }
+    }
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!((summary.lines.len(), summary.others.files), (10, 990));
+    assert_eq!((summary.files_opened, summary.files_opened_more), (1000, 0));
+    for sum in &summary.file_systems {
+        assert_eq!((sum.files, sum.counts.reads), (500, 3 * 2 * 500));
+        assert!(!sum.lower_bound);
+    }
+    assert_eq!(summary.file_systems.len(), 2);
+    let mut table = FileTable::new(10);
+    table.take(used(1, "f", 3));
+    let rest = FileRest {
+        rows: 2,
+        ..FileRest::default()
+    };
+    let summary = table.finish(&rest, Nanos(0));
+    assert!(summary.file_systems[0].lower_bound);
+    assert_eq!((summary.files_opened, summary.files_opened_more), (1, 2));
+}
+
+#[test]
+fn a_removed_name_beyond_the_bound_is_known() {
+    let mut table = FileTable::new(4);
+    table.folder(folder(1, "/data"));
+    for number in 0..50 {
+        let path = format!("/data/{number}");
+        table.take(used(1, &number.to_string(), 30));
+        table.name(&name(NameChange::Removed, 3000, &path, None));
+    }
+    let mut kept = used(1, "kept", 30);
+    kept.counts.bytes_read = Bytes(1 << 20);
+    table.take(kept);
+    let mut more = used(1, "49", 30);
+    more.counts.bytes_read = Bytes(1 << 20);
+    table.take(more);
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    let removed = |path: &str| line(&summary, path).unwrap().removed;
+    assert_eq!(removed("/data/kept"), Some(false));
+    assert_eq!(removed("/data/49"), Some(true));
+    assert_eq!(summary.others.files, 51 - 4);
+    assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+}
+
+#[test]
+fn what_is_not_known_of_names_is_said() {
+    let mut table = FileTable::new(1);
+    table.folder(folder(1, "/data"));
+    table.take(used(1, "a", 30));
+    for number in 0..5 {
+        let to = format!("/data/{number}");
+        table.name(&name(NameChange::Renamed, 3000, "/data/x", Some(&to)));
+    }
+    let summary = table.clone().finish(&FileRest::default(), Nanos(0));
+    assert_eq!(summary.lines[0].removed, Some(false));
+    assert!(
+        summary.notes[0].starts_with("4 changes"),
+        "{:?}",
+        summary.notes
+    );
+    table.name_lost();
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!(summary.lines[0].removed, None);
+}
+
+#[test]
+fn a_file_is_gone_if_the_task_took_its_name_after_it_opened_it() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/data"));
+    for leaf in ["removed", "again", "renamed", "in/folder", "kept"] {
+        let mut used = used(1, leaf, 30);
+        (used.first, used.last) = (Nanos(20 * MILLIS), Nanos(20 * MILLIS));
+        table.take(used);
+    }
+    table.name(&name(
+        NameChange::Removed,
+        20 * MILLIS,
+        "/data/removed",
+        None,
+    ));
+    table.name(&name(NameChange::Removed, 900, "/data/again", None));
+    table.name(&name(
+        NameChange::Renamed,
+        20 * MILLIS,
+        "/data/renamed",
+        Some("/data/new"),
+    ));
+    table.name(&name(
+        NameChange::Renamed,
+        20 * MILLIS,
+        "/data/in",
+        Some("/data/out"),
+    ));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    let gone: Vec<_> = summary
+        .lines
+        .iter()
+        .filter(|it| it.deleted.is_some())
+        .collect();
+    let mut paths: Vec<_> = gone.iter().map(|it| it.path.as_str()).collect();
+    paths.sort_unstable();
+    let wanted = [
+        "/data/in",
+        "/data/in/folder",
+        "/data/removed",
+        "/data/renamed",
+    ];
+    assert_eq!(paths, wanted);
+}
+
+#[test]
+fn the_inode_of_a_line_is_that_of_the_last_file() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/data"));
+    let mut later = used(1, "a", 30);
+    (later.file.inode, later.last) = (9, Nanos(5000));
+    table.take(later);
+    table.take(used(1, "a", 30));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!(summary.lines[0].inode, Some(9));
+    let mut inodes = summary.traces[0].inodes.clone();
+    inodes.sort_unstable();
+    inodes.dedup();
+    assert_eq!(inodes, [7, 9]);
 }

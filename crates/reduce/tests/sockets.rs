@@ -1,6 +1,6 @@
 //! Sockets: totals are whole however small the table is, and what is told finds its line.
 
-use record::file::{FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Place};
+use record::file::{FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Mounted, Place};
 use record::socket::{Ends, SocketInfo};
 use record::unit::{Bytes, Nanos};
 use reduce::files::FileTable;
@@ -12,6 +12,7 @@ fn used(inode: u64, pid: u32, ends: Option<Ends>, sent: u64, received: u64) -> F
             device: (0, 8),
             inode,
             name: 0,
+            generation: None,
         },
         kind: FileKind::Socket,
         place: Place {
@@ -31,8 +32,10 @@ fn used(inode: u64, pid: u32, ends: Option<Ends>, sent: u64, received: u64) -> F
         time: None,
         size_first: Bytes(0),
         size_last: Bytes(0),
+        size_is_old: false,
         flags: FileFlags::default(),
         unlinked: false,
+        mounted: Mounted::Unknown,
         ends,
         sizes: Vec::new(),
         classes: None,

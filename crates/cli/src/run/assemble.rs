@@ -111,6 +111,7 @@ pub(crate) fn assemble(
     if let Some(files) = &files {
         report.file_systems.clone_from(&files.file_systems);
         extra.files = files.lines.iter().take(FILES_SHOWN).cloned().collect();
+        extra.files_more = files.without_busiest(FILES_SHOWN);
     }
     if let Some(calls) = &calls {
         report.system_calls.clone_from(&calls.kinds);
@@ -289,6 +290,7 @@ fn extra(
         },
         departures: facts.departures.clone(),
         files: Vec::new(),
+        files_more: None,
     }
 }
 

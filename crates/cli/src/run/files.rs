@@ -2,6 +2,7 @@
 
 use super::calls::Calls;
 use super::facts::Facts;
+use super::left;
 use super::notifier::Notifier;
 use super::real_paths::RealPaths;
 use super::task::Task;
@@ -9,7 +10,6 @@ use crate::cmd::run::{Level, Mechanism, RunOptions};
 use crate::view::amount;
 use anyhow::{Context, Result, bail};
 use preload::judge;
-use record::file::FileKind;
 use record::name::{NameChange, NamePath};
 use record::report::Usage;
 use record::unit::{Bytes, Nanos, Unit};
@@ -18,10 +18,7 @@ use reduce::calls::CallSummary;
 use reduce::files::{FileSummary, FileTable};
 use source::interpose::ptrace::{self, Watch};
 use source::interpose::{FileEvent, preload as library};
-use source::query::proc_pid_mountinfo::{self, Mount};
-use source::root::Root;
-use std::collections::{HashMap, HashSet};
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -294,7 +291,7 @@ impl Files {
             facts.note(unread(error));
             summary.complete = false;
         }
-        look_at_mounts(&mut summary);
+        left::look(&mut summary);
         summary.notes.drain(..).for_each(|note| facts.note(note));
         Some(summary)
     }
@@ -358,13 +355,14 @@ fn take(table: &mut FileTable, paths: &mut RealPaths, event: FileEvent) {
         FileEvent::Name(name) => {
             // This one follows the last component as well.
             let follows = name.change == NameChange::Truncated;
+            let pid = name.pid;
             let real = |path: NamePath| {
                 let path = table.path_of(&path)?;
-                Some(if follows {
-                    paths.target(path)
+                if follows {
+                    paths.target(pid, &path)
                 } else {
-                    paths.real(path)
-                })
+                    paths.real(pid, &path)
+                }
             };
             match name.with_paths(real) {
                 Some(name) => table.name(&name),
@@ -374,45 +372,5 @@ fn take(table: &mut FileTable, paths: &mut RealPaths, event: FileEvent) {
         FileEvent::Folder(folder) => table.folder(folder),
         FileEvent::Use(used) => table.take(*used),
         FileEvent::Socket(socket) => table.socket(socket),
-    }
-}
-
-/// Says where the file systems are mounted, and which files are gone; what is mounted elsewhere
-/// alone (another mount namespace) has no name here, and other machines are not asked.
-fn look_at_mounts(summary: &mut FileSummary) {
-    // Without /proc there are devices and no names.
-    let mounts = proc_pid_mountinfo::read(&Root::default(), None).unwrap_or_default();
-    let find = |device: &str| mounts.iter().find(|mount| mount.device == device);
-    for line in &mut summary.file_systems {
-        let mount = find(&line.device);
-        line.mount = mount.map(|it| it.point.to_string_lossy().into_owned());
-        line.kind = mount.map(|it| it.kind.clone());
-    }
-    let points: HashSet<&OsStr> = mounts.iter().map(|it| it.point.as_os_str()).collect();
-    // Files of one folder lie on one mount, but for one that is a mount itself.
-    let mut of_folders: HashMap<String, Option<&Mount>> = HashMap::new();
-    for line in &mut summary.lines {
-        if line.kind != FileKind::File || line.path_hex.is_some() || line.path_cut {
-            continue;
-        }
-        let find = || proc_pid_mountinfo::mount_of(&mounts, Path::new(&line.path));
-        let folder = line.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let mount = match of_folders.get(folder) {
-            _ if points.contains(OsStr::new(&line.path)) => find(),
-            Some(known) => *known,
-            None => {
-                let found = find();
-                of_folders.insert(folder.to_owned(), found);
-                found
-            }
-        };
-        if mount.is_some_and(|it| line.device.as_ref() == Some(&it.device) && !it.is_network()) {
-            let found = std::fs::symlink_metadata(&line.path);
-            line.deleted = match found {
-                Ok(_) => Some(false),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(true),
-                Err(_) => None,
-            };
-        }
     }
 }

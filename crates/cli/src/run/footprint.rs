@@ -204,11 +204,11 @@ impl Folders {
 /// The note where no walk was asked for: it comes in many reports, so it fits one line of a screen.
 fn unasked(why: &str, walked: bool) -> String {
     let what = if walked {
-        "old footprint"
+        "footprint not up to date"
     } else {
         "no footprint"
     };
-    format!("{what}: {why}; --measure-dir DIR asks for it")
+    format!("{what}: {why}; see --measure-dir")
 }
 
 /// The folder that was asked for, by a path that does not depend on the working directory. A file
@@ -301,7 +301,12 @@ mod tests {
         folders.last_look(Nanos::from_millis(1), &mut tree);
         assert!(folders.walked && folders.note(None).is_none());
         folders.too_large(&mut tree);
-        assert!(folders.note(None).unwrap().starts_with("old footprint"));
+        assert!(
+            folders
+                .note(None)
+                .unwrap()
+                .starts_with("footprint not up to date")
+        );
         let usage = tree.usage(&End {
             at: Nanos::from_millis(3),
             until: Nanos(0),

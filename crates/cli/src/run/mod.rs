@@ -17,6 +17,7 @@ mod glance;
 mod gpu;
 mod hold;
 mod introductions;
+mod left;
 mod live;
 mod monitor;
 mod named;

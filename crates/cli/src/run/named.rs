@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::person;
 use crate::cmd::named::NamedPath;
 use crate::cmd::run::RunOptions;
+use crate::view::style::printable;
 use record::file::path_hex;
 use record::named::{Change, Look, NamedFile};
 use source::stat::{self, Looked, Version};
@@ -125,7 +126,7 @@ fn note<'f>(
         let without = |file: &'f NamedFile| {
             let look = look(file).filter(|look| look.exists == exists)?;
             let reason = look.reason.as_deref().unwrap_or_default();
-            Some(format!("{} ({reason})", file.name))
+            Some(format!("{} ({reason})", printable(&file.name)))
         };
         let mut names: Vec<_> = files.iter().filter_map(without).collect();
         let more = names.len().saturating_sub(NOTED_MAX);

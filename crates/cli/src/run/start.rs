@@ -237,12 +237,26 @@ fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {
         Found::At(path) => Ok(path),
         Found::Missing => Err((
             STATUS_MISSING,
-            format!("{}: no such command", Path::new(word).display()),
+            format!(
+                "{}: no such command{}",
+                Path::new(word).display(),
+                hint(options)
+            ),
         )),
         Found::NotExecutable(path) => Err((
             STATUS_NOT_EXECUTABLE,
             format!("{}: not an executable file", path.display()),
         )),
+    }
+}
+
+/// Of files before a `--` all but the first are the words of a command.
+fn hint(options: &RunOptions) -> &'static str {
+    let named = !options.named_inputs.is_empty() || !options.named_outputs.is_empty();
+    if named && options.command.iter().any(|word| word == "--") {
+        " (--inputs and --outputs take one file each: --inputs A --inputs B -- COMMAND)"
+    } else {
+        ""
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::report::Extra;
 use super::style::{Role, Style, printable};
-use record::file::{FileCounts, FileLine, FileSystemLine, PageCache};
+use record::file::{FileCounts, FileLine, FileSystemLine, OtherFiles, PageCache};
 use record::quantity;
 use record::report::Report;
 
@@ -21,15 +21,20 @@ struct Columns {
 /// The two tables; nothing where files were not counted.
 pub(super) fn table(report: &Report, extra: &Extra, style: Style, out: &mut String) {
     if !extra.files.is_empty() {
+        let more = extra.files_more.and_then(|more| more.page_cache);
+        let each = extra.files.iter().map(|file| file.page_cache);
         let columns = Columns {
             times: extra.files.iter().any(|file| file.time_ns.is_some()),
-            uncached: any_uncached(extra.files.iter().map(|file| file.page_cache)),
+            uncached: any_uncached(each.chain([more])),
         };
         let time = if columns.times { "     time" } else { "" };
         let head = format!("{}{time} {:>9}  file", head_of(columns), "mostly");
         heading("files", &head, style, out);
         for file in &extra.files {
             file_row(file, columns, style, out);
+        }
+        if let Some(more) = &extra.files_more {
+            others_row(more, columns, style, out);
         }
     }
     if !report.file_systems.is_empty() {
@@ -99,10 +104,24 @@ fn file_row(file: &FileLine, columns: Columns, style: Style, out: &mut String) {
     line(&left, &format!("{}{gone}", file.path), style, out);
 }
 
+/// The files that have no row of their own.
+fn others_row(others: &OtherFiles, columns: Columns, style: Style, out: &mut String) {
+    let counts = counts(&others.counts, others.page_cache, columns);
+    let time = if columns.times { "         " } else { "" };
+    let left = format!("{:INDENT$}{counts}{time} {:>9}  ", "", "");
+    let files = if others.files == 1 { "file" } else { "files" };
+    line(
+        &left,
+        &format!("({} other {files})", others.files),
+        style,
+        out,
+    );
+}
+
 fn mount_row(mount: &FileSystemLine, columns: Columns, style: Style, out: &mut String) {
+    let mark = if mount.lower_bound { ">=" } else { "" };
     let left = format!(
-        "{:INDENT$}{} {:>9}  ",
-        "",
+        "{mark:>INDENT$}{} {:>9}  ",
         counts(&mount.counts, mount.page_cache, columns),
         mount.files
     );
@@ -166,7 +185,7 @@ mod tests {
             size_after_bytes: None,
             time_ns: None,
             flags: FileFlags::default(),
-            removed: false,
+            removed: Some(false),
             page_cache: None,
             renamed_from: None,
             renamed_to: None,
@@ -194,6 +213,7 @@ mod tests {
                 ..FileCounts::default()
             },
             page_cache: None,
+            lower_bound: false,
         }
     }
 
@@ -207,6 +227,12 @@ mod tests {
         };
         extra.files[1].deleted = Some(true);
         extra.files[1].renamed_to = Some("/other/c".to_owned());
+        extra.files_more = Some(OtherFiles {
+            files: 9991,
+            counts: file("", 3 << 20, 1 << 30, 80_000).counts,
+            page_cache: None,
+        });
+        report.file_systems[0].lower_bound = true;
         extra.files[0].page_cache = Some(PageCache {
             mapped_filled: Bytes::from_mib(3),
             ..PageCache::default()

@@ -12,7 +12,7 @@ use super::network;
 use super::rows::{LABEL_WIDTH, Row};
 use super::space;
 use super::style::{Role, Style, cut, printable};
-use record::file::FileLine;
+use record::file::{FileLine, OtherFiles};
 use record::quantity;
 use record::report::serde_free::Scalar;
 use record::report::{Evidence, ExitType, Report};
@@ -75,6 +75,8 @@ pub struct Extra {
     pub departures: Vec<Departure>,
     /// The busiest files, at level io.
     pub files: Vec<FileLine>,
+    /// The sum of all others, if there are any.
+    pub files_more: Option<OtherFiles>,
 }
 
 /// The whole text, lines ended.

@@ -104,7 +104,10 @@ fn folders(mechanism: Mechanism, name: &str) {
     for job in 0..20 {
         let line = seen.of(&format!("job{job}/tmp/out"));
         assert_eq!((line.counts.opens, line.counts.bytes_written.0), (1, 10));
-        assert!(line.removed && line.flags.created, "{line:#?}");
+        assert!(
+            line.removed == Some(true) && line.flags.created,
+            "{line:#?}"
+        );
     }
 }
 

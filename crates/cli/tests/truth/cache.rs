@@ -25,7 +25,7 @@ macro_rules! dynamic_and_static {
     )* };
 }
 
-dynamic_and_static!(read, map, write, store, send);
+dynamic_and_static!(read, map, write, store, send, reused);
 
 /// Of `a`: 3 MiB and a page.
 const COLD: Bytes = Bytes((3 << 20) + 4096);
@@ -39,14 +39,16 @@ fn seen(mechanism: Mechanism, name: &str, part: &str) -> Option<Seen> {
     };
     let seen = watch_in(mechanism, name, part, &[], make);
     if seen.done.status == SKIP {
-        println!("skipped: the file system keeps its pages in the cache");
+        let why = seen.done.skipped().unwrap_or("no reason told");
+        println!("skipped: {why}");
         return None;
     }
     seen.report();
     // Where nothing comes from storage or goes there (tmpfs, a file system of another machine) the
     // cache is no truth.
     let none = |what| seen.done.printed(what) == 0;
-    if part != "write" && part != "store" && none("read_bytes") {
+    let only_writes = ["write", "store", "reused"].contains(&part);
+    if !only_writes && none("read_bytes") {
         println!("skipped: nothing comes from storage here");
         return None;
     }
@@ -119,6 +121,16 @@ fn send(mechanism: Mechanism, name: &str) {
     let (from, to) = (pages(&seen, "a"), pages(&seen, "d"));
     assert_eq!((from.filled, from.dirtied), (COLD, Bytes(0)));
     assert_eq!((to.filled, to.dirtied), (Bytes(0), COLD));
+}
+
+/// Two files, one after the other, with one inode number.
+fn reused(mechanism: Mechanism, name: &str) {
+    let Some(seen) = seen(mechanism, name, "reused") else {
+        return;
+    };
+    let (small, large) = (pages(&seen, "small"), pages(&seen, "large"));
+    assert_eq!(large.mapped_dirtied, MIB);
+    assert_eq!(small.mapped_dirtied, Bytes(4096));
 }
 
 /// Who is not asked says nothing.

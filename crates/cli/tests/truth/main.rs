@@ -29,6 +29,7 @@ mod formats;
 mod gpu;
 mod harness;
 mod io;
+mod left;
 mod limits;
 mod memory;
 mod named;

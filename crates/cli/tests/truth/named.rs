@@ -102,3 +102,22 @@ fn the_size_of_all_inputs_is_that_of_the_task() {
     let done = run.options(["--inputs", "a", "--inputs", "b"]).finish();
     assert_eq!(done.report().task.inputs_bytes, Some(1024));
 }
+
+#[test]
+fn a_second_file_of_one_option_is_taken_for_the_command_and_explained() {
+    let run = Run::plain(&["--inputs", "a\nb", "second"], words!["/bin/true"]);
+    let done = run.finish();
+    done.expect_status(127);
+    let hint = "second: no such command (--inputs and --outputs take one file each";
+    assert!(done.stderr.contains(hint), "{}", done.stderr);
+    let run = Run::watched(Mechanism::Default, words!["/bin/true"]);
+    let done = run.options(["--inputs", "a\nb"]).finish();
+    done.expect_status(0);
+    let notes = &done.report().monitor.notes;
+    assert!(
+        notes
+            .iter()
+            .any(|it| it.starts_with("missing inputs: a b (")),
+        "{notes:?}"
+    );
+}

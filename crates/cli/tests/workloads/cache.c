@@ -65,6 +65,19 @@ static void touch(char *at, long size) {
         die("the file is not zero");
 }
 
+static ino_t store_and_close(const char *name, long size) {
+    int fd = make(name, O_RDWR | O_CREAT);
+    struct stat status;
+    if (fstat(fd, &status) != 0 || ftruncate(fd, size) != 0)
+        die(name);
+    char *at = map(fd, size, PROT_READ | PROT_WRITE);
+    for (long i = 0; i < size; i += 4096)
+        *(volatile char *)(at + i) = 1;
+    munmap(at, size);
+    close(fd);
+    return status.st_ino;
+}
+
 int main(int argc, char **argv) {
     const char *part = word(argc, argv, 2);
     if (chdir(word(argc, argv, 1)) != 0)
@@ -114,6 +127,15 @@ int main(int argc, char **argv) {
             if (sent <= 0)
                 die("sendfile");
             left -= sent;
+        }
+    } else if (strcmp(part, "reused") == 0) {
+        /* small: one page stored to, removed; large: 1 MiB stored to, with the same number. */
+        ino_t number = store_and_close("small", 1);
+        if (unlink("small") != 0)
+            die("unlink");
+        if (store_and_close("large", 1 << 20) != number) {
+            errno = 0;
+            skip("the file system gives no number twice");
         }
     } else {
         die("no such part");

@@ -140,6 +140,47 @@ static void within(void) {
     check("rmdir", rmdir("../outer"));
 }
 
+/* own-a and own-b are removed and renamed to own-c through what the process has for itself in
+ * /proc, and own-d is cut by its descriptor there; then it gives time to look that up, and runs
+ * itself by a descriptor. */
+static void own(char **argv) {
+    char path[64], *next[] = {argv[0], argv[1], "exit", NULL};
+    close(make("own-a-ten-"));
+    check("unlink", unlink("/proc/self/cwd/own-a-ten-"));
+    close(make("own-b-ten-"));
+    check("rename", rename("/proc/self/cwd/own-b-ten-", "/proc/thread-self/cwd/own-c"));
+    int fd = dup2(make("own-d-ten-"), 40);
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    check("truncate", truncate(path, 4));
+    sleep(1);
+    int self = open("/proc/self/exe", O_RDONLY);
+    dup2(self, 3);
+    fexecve(3, next, environ);
+    die("fexecve");
+}
+
+/* A file without a name is written to, gets the name linked, and is written to again; moved is
+ * written to before and after it is renamed to there, and never closed. */
+static void linked(int folder) {
+    char path[64];
+    int fd = open(".", O_TMPFILE | O_RDWR, 0644);
+    if (fd < 0)
+        skip("O_TMPFILE");
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (write(fd, path, 7) != 7)
+        die("write");
+    check("linkat", linkat(AT_FDCWD, path, folder, "linked", AT_SYMLINK_FOLLOW));
+    int other = dup(fd);
+    if (write(other, path, 3) != 3)
+        die("write");
+    close(other);
+    close(fd);
+    fd = make("moved-ten-byte");
+    check("rename", rename("moved-ten-byte", "there"));
+    if (write(fd, path, 5) != 5)
+        die("write");
+}
+
 static sigjmp_buf back;
 
 static void refused(int signal) {
@@ -194,6 +235,12 @@ int main(int argc, char **argv) {
         compat();
     else if (strcmp(part, "crowd") == 0)
         crowd();
+    else if (strcmp(part, "own") == 0)
+        own(argv);
+    else if (strcmp(part, "linked") == 0)
+        linked(folder);
+    else if (strcmp(part, "exit") == 0)
+        return 0;
     else if (strcmp(part, "lengthy") == 0)
         lengthy();
     else

@@ -4,7 +4,7 @@ use super::FileEvent;
 use crate::interpose::kind::Nature;
 use crate::query::proc_pid_mountinfo::{self, Mount};
 use crate::root::Root;
-use record::file::{FileKind, Folder, Place};
+use record::file::{FileKind, Folder, Mounted, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Folders that are told; files in others have paths of their last component only.
@@ -69,6 +69,17 @@ impl Paths {
     /// The device of the file system that is mounted as `mount`, else that which its files show.
     pub(super) fn device(&self, mount: u64, shown: (u32, u32)) -> (u32, u32) {
         self.mounts.get(&mount).copied().unwrap_or(shown)
+    }
+
+    /// Whether paths lead to the files of `mount` from here; numbers of mounts are told from Linux
+    /// 5.8 on.
+    pub(super) fn mounted(&self, mount: u64) -> Mounted {
+        match mount {
+            0 => Mounted::Unknown,
+            _ if self.mounts.contains_key(&mount) => Mounted::Here,
+            _ if self.mounts.is_empty() => Mounted::Unknown,
+            _ => Mounted::Elsewhere,
+        }
     }
 
     /// What a file is.

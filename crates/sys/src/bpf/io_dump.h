@@ -15,6 +15,7 @@ static __always_inline void dump_pages(struct seq_file *seq, struct io_thread *t
 
 	head->file.inode = pages->inode;
 	head->file.device = pages->device;
+	head->file.generation = pages->generation;
 	head->file.name = ANY_NAME;
 	bpf_seq_write(seq, head, sizeof(*head));
 	bpf_seq_write(seq, (void *)&empty_row, __builtin_offsetof(struct row, pages_in));

@@ -24,7 +24,7 @@ struct io_pages {
 	__u32 dirtied;
 	__u32 mapped_in;
 	__u32 mapped_dirtied;
-	__u32 unused;
+	__u32 generation;
 	__u64 folio; /* that is told now: as `io_slot.folder` */
 };
 

@@ -45,6 +45,7 @@ __attribute__((noinline)) int put_pages(struct io_thread *thread)
 		return 0;
 	file.inode = pages->inode;
 	file.device = pages->device;
+	file.generation = pages->generation;
 	file.name = ANY_NAME;
 	__builtin_memcpy(row, &empty_row, sizeof(*row));
 	row->first_jiffies = row->last_jiffies = bpf_jiffies64();
@@ -75,7 +76,7 @@ __attribute__((noinline)) int count_pages(struct io_thread *thread, __u32 dirtie
 	struct io_pages *pages;
 	struct inode *inode;
 	__u64 number;
-	__u32 count, device;
+	__u32 count, device, generation;
 
 	if (!thread)
 		return 0;
@@ -86,12 +87,14 @@ __attribute__((noinline)) int count_pages(struct io_thread *thread, __u32 dirtie
 	super = READ_MEMBER(inode, inode, i_sb);
 	number = READ_MEMBER(inode, inode, i_ino);
 	device = READ_MEMBER(super_block, super, s_dev);
+	generation = READ_MEMBER(inode, inode, i_generation);
 	count = pages_of(folio);
 	pages = &thread->pages;
-	if (pages->inode != number || pages->device != device) {
+	if (pages->inode != number || pages->device != device || pages->generation != generation) {
 		put_pages(thread);
 		pages->inode = number;
 		pages->device = device;
+		pages->generation = generation;
 	}
 	if (in_call && dirtied)
 		pages->dirtied += count;
@@ -108,7 +111,8 @@ __attribute__((noinline)) int count_pages(struct io_thread *thread, __u32 dirtie
 static __always_inline void take_pages(struct io_thread *thread, struct io_slot *slot, bool is_read)
 {
 	struct io_pages *pages = &thread->pages;
-	bool same = pages->inode == slot->id.inode && pages->device == slot->id.device;
+	bool same = pages->inode == slot->id.inode && pages->device == slot->id.device &&
+		    pages->generation == slot->id.generation;
 	struct row *row = &slot->row;
 
 	if (!same && row->magic != OVERLAYFS_MAGIC)

@@ -1,13 +1,13 @@
 //! The files of one task, the kernel's rows turned into records.
 
 use super::NAME;
-use super::kind::{PIDFS, kind, split};
+use super::kind::{OVERLAYFS, PIDFS, kind, split};
 use crate::error::Error;
 use crate::interpose::FileEvent;
 use crate::interpose::kind::is_socket;
 use record::file::{
-    FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Folder, PageCache, PageUse, Place,
-    SizeClasses, SizeCount,
+    FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Folder, Mounted, PageCache,
+    PageUse, Place, SizeClasses, SizeCount,
 };
 use record::name::{Name, NameChange, NamePath};
 use record::socket::{Ends, SocketInfo};
@@ -198,12 +198,22 @@ fn ends(row: &FileRow) -> Option<Ends> {
     }
 }
 
+/// An inode of overlayfs has not that of the file below, whose pages are told.
+fn generation(row: &FileRow) -> Option<u32> {
+    let told = row.file.generation != 0 && row.magic != OVERLAYFS;
+    told.then_some(row.file.generation)
+}
+
 fn event(mut row: FileRow, with: With) -> FileEvent {
     let page_cache = with.pages.map(|bytes| page_cache(row.pages, bytes));
     if row.file.name == sys::bpf::FileId::ANY_NAME {
         return FileEvent::Pages(PageUse {
             device: split(row.file.device),
             inode: row.file.inode,
+            generation: generation(&row),
+            pid: row.pid,
+            first: Nanos(row.first_ns),
+            last: Nanos(row.last_ns),
             page_cache: page_cache.unwrap_or_default(),
         });
     }
@@ -218,6 +228,7 @@ fn event(mut row: FileRow, with: With) -> FileEvent {
             device: split(row.file.device),
             inode: row.file.inode,
             name: row.file.name,
+            generation: generation(&row),
         },
         kind,
         place: Place {
@@ -241,6 +252,7 @@ fn event(mut row: FileRow, with: With) -> FileEvent {
         time: with.times.then_some(Nanos(row.time_ns)),
         size_first: Bytes(row.size_first_bytes),
         size_last: Bytes(row.size_last_bytes),
+        size_is_old: false,
         flags: FileFlags {
             opened_to_read: row.opened_to_read,
             opened_to_write: row.opened_to_write,
@@ -251,6 +263,7 @@ fn event(mut row: FileRow, with: With) -> FileEvent {
             mapped: row.mapped,
         },
         unlinked: row.unlinked,
+        mounted: Mounted::Unknown,
         ends,
         sizes: row.sizes.iter().map(size_count).collect(),
         classes: row.classes.as_deref().map(size_classes).map(Box::new),

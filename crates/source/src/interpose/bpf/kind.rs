@@ -5,6 +5,7 @@ use record::file::FileKind;
 
 /// Processes that have a descriptor, since 6.9; before, these were anonymous inodes.
 pub(super) const PIDFS: u32 = 0x5049_4446;
+pub(super) const OVERLAYFS: u32 = 0x794c_7630;
 const PIPEFS: u32 = 0x5049_5045;
 const TMPFS: u32 = 0x0102_1994;
 const HUGETLBFS: u32 = 0x9584_58f6;

@@ -243,13 +243,16 @@ impl Files {
             counts.bytes_written.0.saturating_sub(sent),
         );
         let offset = slept();
-        let size_last = size_now(&row, kind).unwrap_or(row.size_last);
+        let size_now = size_now(&row, kind);
+        let size_last = size_now.unwrap_or(row.size_last);
+        let size_is_old = row.size_is_old && kind == FileKind::File && size_now.is_none();
         let place = self.paths.place(&row.path, row.cut, kind, take);
         take(FileEvent::Use(Box::new(FileUse {
             file: FileId {
                 device,
                 inode: row.inode,
                 name: 0,
+                generation: None,
             },
             kind,
             place,
@@ -260,8 +263,10 @@ impl Files {
             time: self.times.then_some(Nanos(row.time_ns)),
             size_first: Bytes(row.size_first),
             size_last: Bytes(size_last),
+            size_is_old,
             flags: row.flags,
             unlinked: row.unlinked,
+            mounted: self.paths.mounted(row.mount.into()),
             ends: row.socket.as_ref().and_then(|it| socket::ends(&it.info)),
             sizes: row.sizes,
             classes: row.classes,

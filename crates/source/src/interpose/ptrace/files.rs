@@ -4,6 +4,7 @@ use super::look::Written;
 use super::row::Row;
 use super::watch::Watch;
 use crate::interpose::FileEvent;
+use crate::interpose::kind::is_regular;
 use crate::interpose::paths::Paths;
 use record::file::{FileId, FileRest, FileUse};
 use record::name::{Name, NamePath};
@@ -122,6 +123,7 @@ impl Files {
                 device,
                 inode: row.inode,
                 name: 0,
+                generation: None,
             },
             kind,
             place,
@@ -132,8 +134,10 @@ impl Files {
             time: self.times.then_some(row.time),
             size_first: Bytes(row.size_first),
             size_last: Bytes(row.size_last),
+            size_is_old: row.size_is_old && is_regular(row.mode),
             flags: row.flags,
             unlinked: row.unlinked,
+            mounted: self.paths.mounted(row.mount),
             // Sockets are not asked for their ends.
             ends: None,
             sizes: row.sizes,

@@ -71,7 +71,7 @@ impl Look {
     /// The path of the program that a process runs, without the word that it is gone.
     pub(super) fn program_path(&mut self, pid: u32, status: &Status) -> Option<Vec<u8>> {
         let link = self.entry(pid, format_args!("exe"))?;
-        target(link, || status.links_total == 0)
+        target(link, |text| !is_at(text, status))
     }
 
     /// What the file `name` of a process holds, up to `bytes_max`.
@@ -111,23 +111,45 @@ impl Look {
 
     /// The path behind a descriptor, without the word that it is gone; `None` if it cannot be told.
     pub(super) fn path(&mut self, tid: u32, fd: i32, status: &Status) -> Option<Vec<u8>> {
-        target(self.link(tid, fd)?, || status.links_total == 0)
+        target(self.link(tid, fd)?, |text| !is_at(text, status))
     }
 
     /// The path that the memory of `tid` holds at `address`, and the folder from which it leads if
     /// it is not absolute: a descriptor, or that in which the process is.
     pub(super) fn written(&mut self, tid: u32, (folder, address): (i32, u64)) -> Option<Written> {
         let text = text(tid, address)?;
+        if own(&text, tid).is_some() {
+            return self.written_own(tid, &text);
+        }
         match text.first() {
             Some(b'/') => self.file(tid, format_args!("root")),
             _ if folder == WORKING_FOLDER => self.file(tid, format_args!("cwd")),
             _ => self.file(tid, format_args!("fd/{folder}")),
         }?;
         let link = CStr::from_bytes_with_nul(&self.name).ok()?;
-        let gone = || statx::follow(link).is_ok_and(|it| it.links_total == 0);
+        let gone = |text: &[u8]| statx::follow(link).is_ok_and(|it| !is_at(text, &it));
         let folder = target(link, gone)?;
         // What has no path is no folder.
         folder.starts_with(b"/").then_some(Written { folder, text })
+    }
+
+    /// The same of a path that leads through what is of the process alone.
+    fn written_own(&mut self, tid: u32, text: &[u8]) -> Option<Written> {
+        self.path_of(tid, WORKING_FOLDER, text)?;
+        self.name.pop();
+        let path = Path::new(OsStr::from_bytes(&self.name));
+        let (folder, mut name) = (path.parent()?.canonicalize().ok()?, path.file_name()?);
+        let mut folder = folder.as_path();
+        let target;
+        // There nothing can be removed or renamed: what the last component leads to is meant.
+        if folder.as_os_str().as_bytes().starts_with(&self.proc) {
+            target = path.canonicalize().ok()?;
+            (folder, name) = (target.parent()?, target.file_name()?);
+        }
+        Some(Written {
+            folder: folder.as_os_str().as_bytes().to_vec(),
+            text: name.as_bytes().to_vec(),
+        })
     }
 
     /// Whether something is at the path that the memory of `tid` holds at `address`, seen from its
@@ -171,6 +193,13 @@ impl Look {
 
     /// Makes the name of what `tid` finds at `path`, seen from its folder `folder`, with a NUL.
     fn path_of(&mut self, tid: u32, folder: i32, path: &[u8]) -> Option<()> {
+        if let Some((own, rest)) = own(path, tid) {
+            self.file(tid, format_args!("{own}"))?;
+            self.name.pop();
+            self.name.extend_from_slice(rest);
+            self.name.push(0);
+            return Some(());
+        }
         match path.first() {
             Some(b'/') => self.file(tid, format_args!("root")),
             _ if folder == WORKING_FOLDER => self.file(tid, format_args!("cwd/")),
@@ -190,6 +219,26 @@ impl Look {
     }
 }
 
+/// What the kernel takes for these names is of the thread that asks, for us our own: what it is in
+/// the folder of a thread in `/proc`, and the rest of the path.
+fn own(path: &[u8], tid: u32) -> Option<(String, &[u8])> {
+    let names = [
+        ("/proc/self", String::new()),
+        ("/proc/thread-self", format!("task/{tid}")),
+        ("/dev/fd", "fd".to_owned()),
+        ("/dev/stdin", "fd/0".to_owned()),
+        ("/dev/stdout", "fd/1".to_owned()),
+        ("/dev/stderr", "fd/2".to_owned()),
+    ];
+    if !path.starts_with(b"/proc/") && !path.starts_with(b"/dev/") {
+        return None;
+    }
+    names.into_iter().find_map(|(name, own)| {
+        let rest = path.strip_prefix(name.as_bytes())?;
+        (rest.is_empty() || rest.starts_with(b"/")).then_some((own, rest))
+    })
+}
+
 /// `ENOENT`, the same on every architecture.
 const ENOENT: i32 = 2;
 
@@ -201,15 +250,22 @@ fn behind(link: &CStr) -> Behind {
     }
 }
 
-/// What a link of `/proc` leads to, without the word that it is gone.
-fn target(link: &CStr, is_gone: impl FnOnce() -> bool) -> Option<Vec<u8>> {
+/// What a link of `/proc` leads to, without the word that the name is gone: the file itself may
+/// have others, or a new one.
+fn target(link: &CStr, is_gone: impl FnOnce(&[u8]) -> bool) -> Option<Vec<u8>> {
     const GONE: &[u8] = b" (deleted)";
     let path = std::fs::read_link(OsStr::from_bytes(link.to_bytes())).ok()?;
     let mut path = path.into_os_string().into_encoded_bytes();
-    if path.ends_with(GONE) && is_gone() {
+    if path.ends_with(GONE) && is_gone(&path) {
         path.truncate(path.len() - GONE.len());
     }
     Some(path)
+}
+
+/// Whether a file that ends with that word by its own name is at this path.
+fn is_at(path: &[u8], status: &Status) -> bool {
+    let found = (status.links_total > 0).then(|| at_path(path)).flatten();
+    found.is_some_and(|found| (found.inode, found.device) == (status.inode, status.device))
 }
 
 /// What is at a path now.
@@ -269,6 +325,28 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_gone_is_told_from_one_that_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let bytes = |name: &str| base.join(name).into_os_string().into_encoded_bytes();
+        let (me, mut look) = (std::process::id(), Look::new(Path::new("/proc")));
+        let mut path_of = |file: &std::fs::File| {
+            let status = look.status(me, file.as_raw_fd()).unwrap();
+            look.path(me, file.as_raw_fd(), &status).unwrap()
+        };
+        let file = std::fs::File::create(base.join("a (deleted)")).unwrap();
+        assert_eq!(path_of(&file), bytes("a (deleted)"));
+        // Another name is left.
+        std::fs::hard_link(base.join("a (deleted)"), base.join("b")).unwrap();
+        std::fs::remove_file(base.join("a (deleted)")).unwrap();
+        assert_eq!(path_of(&file), bytes("a (deleted)"));
+        let file = std::fs::File::create(base.join("c")).unwrap();
+        std::fs::hard_link(base.join("c"), base.join("d")).unwrap();
+        std::fs::remove_file(base.join("c")).unwrap();
+        assert_eq!(path_of(&file), bytes("c"));
+    }
+
+    #[test]
     fn a_path_is_looked_up_as_its_process_would() {
         let me = std::process::id();
         let mut look = Look::new(Path::new("/proc"));
@@ -279,6 +357,40 @@ mod tests {
         let folder = std::fs::File::open("/proc").unwrap();
         assert_eq!(exists(folder.as_raw_fd(), c"self"), Some(true));
         assert_eq!(look.exists(me, WORKING_FOLDER, 16), None);
+    }
+
+    /// These are others for us than for the process.
+    #[test]
+    fn what_each_process_has_for_itself_is_that_of_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let output = std::fs::File::create(base.join("output")).unwrap();
+        let mut child = std::process::Command::new("cat")
+            .current_dir(&base)
+            .stdin(std::process::Stdio::piped())
+            .stdout(output)
+            .spawn()
+            .unwrap();
+        let (pid, mut look) = (child.id(), Look::new(Path::new("/proc")));
+        let place = |name: &str| Written {
+            folder: base.as_os_str().as_bytes().to_vec(),
+            text: name.as_bytes().to_vec(),
+        };
+        for name in ["/proc/self/cwd/a", "/proc/thread-self/cwd/a"] {
+            assert_eq!(look.written_own(pid, name.as_bytes()), Some(place("a")));
+        }
+        for name in ["/proc/self/fd/1", "/dev/fd/1", "/dev/stdout"] {
+            let found = look.written_own(pid, name.as_bytes());
+            assert_eq!(found, Some(place("output")));
+        }
+        assert_eq!(look.written_own(pid, b"/dev/fd/999"), None);
+        look.path_of(pid, WORKING_FOLDER, b"/dev/fd/1").unwrap();
+        let name = CStr::from_bytes_with_nul(&look.name).unwrap().to_owned();
+        assert_eq!(name.to_str().unwrap(), format!("/proc/{pid}/fd/1"));
+        assert_eq!(own(b"/dev/fdx/1", 7), None);
+        assert_eq!(own(b"/proc/selfish", 7), None);
+        drop(child.stdin.take());
+        child.wait().unwrap();
     }
 
     #[test]

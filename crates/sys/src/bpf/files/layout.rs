@@ -40,6 +40,9 @@ pub struct FileId {
     pub name: u64,
     /// Device of its file system, as the kernel numbers it (major << 20 | minor).
     pub device: u32,
+    /// Tells the files apart that had this number one after another (`i_generation`); 0 where the
+    /// file system does not.
+    pub generation: u32,
 }
 
 impl FileId {
@@ -201,13 +204,12 @@ pub(super) struct Key {
 }
 
 fn decode_file(reader: &mut Reader<'_>) -> Option<FileId> {
-    let file = FileId {
+    Some(FileId {
         inode: reader.u64()?,
         name: reader.u64()?,
         device: reader.u32()?,
-    };
-    reader.u32()?;
-    Some(file)
+        generation: reader.u32()?,
+    })
 }
 
 pub(super) fn decode_key(bytes: &[u8]) -> Option<Key> {
@@ -363,6 +365,7 @@ mod tests {
             inode: 1,
             name: 2,
             device: 3,
+            generation: 0,
         };
         let ticks = Ticks {
             jiffies: 0,
