@@ -60,7 +60,7 @@ pub(crate) fn fit(path: *const u8, words: Words, call: impl FnOnce(Option<Words>
 }
 
 fn choose<'a>(path: *const u8, words: Words) -> Fit<'a> {
-    if state::is_quiet() {
+    if state::is_filtered() {
         return Fit::default();
     }
     let verdict = judge_path(path);
@@ -108,7 +108,7 @@ pub(crate) fn fit_found(
         path.iter_mut()
             .zip(joined)
             .for_each(|(to, from)| *to = *from);
-        if !state::is_quiet() && system::stat(path.as_ptr()).is_some() {
+        if !state::is_filtered() && system::stat(path.as_ptr()).is_some() {
             return fit(path.as_ptr(), words, call);
         }
     }
@@ -164,7 +164,7 @@ pub(crate) fn leave_if_out_of_reach() {
     let Some((place, value)) = find(words) else {
         return;
     };
-    if state::is_quiet() || start::is_within_reach() {
+    if state::is_filtered() || start::is_within_reach() {
         return;
     }
     let edit = Edit::Out(place, value);

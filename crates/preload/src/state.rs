@@ -54,6 +54,7 @@ struct Scratch {
 
 /// Whether calls of our own may end the program (a filter of system calls).
 static QUIET: AtomicBool = AtomicBool::new(false);
+static FILTERED: AtomicBool = AtomicBool::new(false);
 
 /// The process that can make one, in its own pid namespace; 0: none can.
 static MAKER: AtomicU32 = AtomicU32::new(0);
@@ -118,7 +119,19 @@ pub(crate) fn known() -> Option<&'static State> {
 
 /// From now on no system call is made but the program's own.
 pub(crate) fn be_quiet() {
+    FILTERED.store(true, Relaxed);
     QUIET.store(true, Relaxed);
+}
+
+/// A filter of calls may follow that nobody tells: from now on no call is made but the program's
+/// own, and those in front of an exec, which a filter lets pass where it allows that.
+pub(crate) fn expect_filter() {
+    QUIET.store(true, Relaxed);
+}
+
+/// Whether there is a filter of calls.
+pub(crate) fn is_filtered() -> bool {
+    FILTERED.load(Relaxed)
 }
 
 /// Whether no system call may be made.

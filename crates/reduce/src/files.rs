@@ -407,8 +407,8 @@ fn notes(rest: &FileRest, changes: u64) -> Vec<String> {
     }
     if rest.blind_calls > 0 {
         notes.push(format!(
-            "{} calls came behind a filter of system calls (seccomp), where the library asks for \
-             no file: those are at least one of the others",
+            "{} calls came behind a filter of system calls (seccomp), or where one may have been \
+             set, and the library asks for no file: those are at least one of the others",
             rest.blind_calls
         ));
     }

@@ -19,8 +19,9 @@ use reduce::files::{FileSummary, FileTable};
 use source::interpose::ptrace::{self, Watch};
 use source::interpose::{FileEvent, preload as library};
 use std::ffi::CString;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -154,9 +155,14 @@ impl Files {
         Ok(library::SHARED)
     }
 
-    /// Whether the command at `path` is started with the library; says so if it cannot be.
-    pub(crate) fn loads_into(&self, path: &Path, facts: &mut Facts) -> bool {
-        if self.library().is_none() {
+    /// Whether the command at `path` is started with the library, which the process `launcher` holds
+    /// open; says so if it cannot be.
+    pub(crate) fn loads_into(&self, path: &Path, launcher: u32, facts: &mut Facts) -> bool {
+        let Some(library) = self.library() else {
+            return false;
+        };
+        if !is_held(launcher, library) {
+            facts.note(OUT_OF_REACH);
             return false;
         }
         let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
@@ -312,6 +318,20 @@ const LIBRARY_SEES: &str = "files are counted by a library in dynamic programs: 
 
 const SANITIZER_NAMED: &str = "the library is left out: LD_PRELOAD names the runtime of a \
     sanitizer, which must come first; no file is seen";
+
+const OUT_OF_REACH: &str = "the library is left out: /proc does not lead to it (it is missing, or \
+    that of another pid namespace); no file is seen";
+
+/// Whether the path by which programs are to find the library leads to it.
+fn is_held(launcher: u32, library: BorrowedFd<'_>) -> bool {
+    let of = |path: String| {
+        let data = std::fs::metadata(path).ok()?;
+        Some((data.dev(), data.ino()))
+    };
+    let fd = library.as_raw_fd();
+    let held = of(format!("/proc/{launcher}/fd/{fd}"));
+    held.is_some() && held == of(format!("/proc/self/fd/{fd}"))
+}
 
 /// How much of what the kernel counted for the whole task went by the library's eyes.
 pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {

@@ -187,7 +187,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     eyes.started(&mut facts, &task);
     // A front that died is noticed by the monitor.
     drop(descriptor::send(front.as_fd(), &ToFront::Started.encode()));
-    let with_library = eyes.files.loads_into(&path, &mut facts);
+    let with_library = eyes.files.loads_into(&path, task.adopter(), &mut facts);
     if let Some(errno) = task.go(with_library)? {
         task.dismiss();
         hold.release();

@@ -2,7 +2,8 @@
 
 use crate::files::{Seen, at_level_io, seen_of};
 use crate::harness::mechanism::Mechanism;
-use crate::harness::run::Run;
+use crate::harness::process::is_root;
+use crate::harness::run::{Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
 use std::fs::File;
@@ -138,4 +139,45 @@ fn preload_behind_a_filter_of_system_calls() {
     assert_eq!((others.counts.opens, others.counts.bytes_written.0), (1, 7));
     let notes = notes(&seen);
     assert!(notes.contains("behind a filter of system calls"), "{notes}");
+}
+
+/// Where the path that names the library does not lead to it, the dynamic linker of a program would
+/// complain of it on the task's stderr.
+#[test]
+fn preload_is_left_out_where_its_path_leads_elsewhere() {
+    if !is_root() {
+        skip!("only root may be another user, or in another pid namespace");
+    }
+    // Who has no new privileges and becomes another user may not follow it.
+    let becomes = words![
+        "setpriv",
+        "--no-new-privs",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "/bin/echo",
+        "hi"
+    ];
+    let done = at_level_io(Mechanism::Preload).command(becomes).finish();
+    assert_eq!((done.stdout.as_str(), done.stderr.as_str()), ("hi\n", ""));
+    // The /proc of another pid namespace has other processes.
+    let run = at_level_io(Mechanism::Preload);
+    let prefix = run.path("inner");
+    let inside = Command::new("unshare")
+        .arg("-pf")
+        .arg(plimsoll())
+        .args(["run", "--level", "io", "--mechanism", "preload", "--output"])
+        .arg(&prefix)
+        .args(["--", "/bin/echo", "hi"])
+        .output();
+    let Ok(inside) = inside.inspect_err(|error| println!("unshare: {error}")) else {
+        skip!("no unshare here");
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(
+        (text(&inside.stdout), text(&inside.stderr)),
+        ("hi\n".to_owned(), String::new())
+    );
+    let report = std::fs::read_to_string(prefix.with_extension("json")).unwrap();
+    assert!(report.contains("/proc does not lead to it"), "{report}");
 }

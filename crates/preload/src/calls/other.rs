@@ -69,10 +69,13 @@ wrap! {
     };
 }
 
-/// What `prctl` asks for may be a filter that calls of our own do not pass.
+/// What `prctl` asks for may be a filter that calls of our own do not pass, or what comes before
+/// one.
 pub(super) fn before_filter(what: i32) {
-    if what == PR_SET_SECCOMP || what == PR_SET_NO_NEW_PRIVS {
-        state::be_quiet();
+    match what {
+        PR_SET_SECCOMP => state::be_quiet(),
+        PR_SET_NO_NEW_PRIVS => state::expect_filter(),
+        _ => {}
     }
 }
 
