@@ -10,6 +10,20 @@ use record::report::serde_free::Scalar;
 use std::ffi::OsString;
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+/// A setuid program that any user may start, in a folder that is removed in the end; nothing where
+/// there can be none.
+fn owned() -> Option<(tempfile::TempDir, PathBuf)> {
+    let source = setuid("owned")?;
+    let folder = tempfile::tempdir().unwrap();
+    set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let path = folder.path().join("owned.setuid");
+    std::fs::copy(source, &path).unwrap();
+    set_permissions(&path, Permissions::from_mode(0o4755)).unwrap();
+    let probe = Run::bare(words![path, "0"]).finish();
+    (probe.status == 6).then_some((folder, path))
+}
 
 /// `command` under a limit of wall time, by a user who is not root.
 fn limited(command: Vec<OsString>) -> Done {
@@ -50,13 +64,9 @@ fn expect_told(done: &Done) -> String {
 
 #[test]
 fn a_command_that_we_may_not_end() {
-    let Some(owned) = setuid("owned") else {
-        skip!("only root makes a setuid program");
+    let Some((_folder, owned)) = owned() else {
+        skip!("only root makes a setuid program, and not everywhere");
     };
-    let probe = Run::bare(words![owned, "0"]).finish();
-    if probe.status != 6 {
-        skip!("no setuid program works here");
-    }
     let done = limited(words![owned, "1500"]);
     done.expect_status(6);
     let report = done.report();
@@ -75,8 +85,8 @@ fn a_command_that_we_may_not_end() {
 /// The shell is ours to end, what it started is not; it is not waited for.
 #[test]
 fn a_child_that_we_may_not_end() {
-    let Some(owned) = setuid("owned") else {
-        skip!("only root makes a setuid program");
+    let Some((_folder, owned)) = owned() else {
+        skip!("only root makes a setuid program, and not everywhere");
     };
     let script = "\"$0\" 20000; exit 3";
     let done = limited(words!["/bin/sh", "-c", script, owned]);
