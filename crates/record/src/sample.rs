@@ -105,6 +105,19 @@ pub struct ProcessSample {
     pub io_uring: bool,
     /// It ignores SIGCHLD (`SigIgn`): its children are never waited for.
     pub sigchld_ignored: bool,
+    /// Another process whose address space is this one's (`vfork`, `CLONE_VM`): of the two only
+    /// that one's `memory` counts.
+    pub memory_of: Option<u32>,
+    /// Its proportional set size was to be read and may not be.
+    pub pss_denied: bool,
+}
+
+impl ProcessSample {
+    /// Whether it has ended and was not waited for yet. One whose main thread alone has ended is in
+    /// the same state, and has live threads.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x') && self.threads.is_none()
+    }
 }
 
 /// A control group at one instant. Each value is of the group and everything below it.

@@ -147,7 +147,8 @@ impl Tree {
         }
         self.miss(at);
         self.passes += 1;
-        self.peaks.pass(&pass, self.of_images(&pass.images));
+        pass.of_images = self.of_images(&pass.images);
+        self.peaks.pass(&pass);
         self.pass = Some(pass);
         self.advance(at);
         self.record(at);
@@ -180,7 +181,7 @@ impl Tree {
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
-        let borrows = life.borrows(at, as_parent);
+        let borrows = sample.memory_of.is_some() || life.borrows(at, as_parent);
         let renewed = !borrows && life.is_renewed(&sample.memory);
         if renewed {
             self.leave_heirs(at, pid);

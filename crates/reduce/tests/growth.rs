@@ -178,7 +178,7 @@ fn a_process_that_is_read_when_it_has_ended_tells_its_last_faults() {
     let seen = held(50 * MIB, 40 * MIB, 10_500);
     task.sample(ms(50), &[sample(1, 0, seen, seen)]);
     let mut dead = sample(1, 0, held(0, 0, 20_500), held(0, 0, 20_500));
-    dead.state = 'Z';
+    (dead.state, dead.threads) = ('Z', None);
     dead.memory = record::sample::Memory::default();
     task.sample(ms(60), &[dead]);
     gone(&mut task, 61, 1);

@@ -113,7 +113,7 @@ impl Eyes {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
             settings,
-            reader: Reader::new(may_walk),
+            reader: Reader::new(may_walk, &options.limits),
             samples: Vec::new(),
             events: Vec::new(),
             scales: Scales::new(Root::default()),
