@@ -52,6 +52,9 @@ pub struct Tree {
     pub(crate) virtual_size: Ceiling,
     pub(crate) growth: Growth,
     pub(crate) dead_unwaited: Dead,
+    /// Shared memory of the machine at the start, and by how much more it had at most, bytes.
+    pub(crate) shared_before: Option<u64>,
+    pub(crate) shared_grown: u64,
     /// Programs executed so far.
     pub(crate) images: u64,
     pub(crate) peaks: Peaks,
@@ -109,6 +112,8 @@ impl Tree {
             virtual_size: Ceiling::new(start),
             growth: Growth::new(start, settings.own_shared.0),
             dead_unwaited: Dead::default(),
+            shared_before: None,
+            shared_grown: 0,
             images: 0,
             peaks: Peaks::default(),
             pass: None,

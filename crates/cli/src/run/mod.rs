@@ -22,6 +22,7 @@ mod monitor;
 mod named;
 mod notifier;
 mod pace;
+mod pages;
 mod paper;
 mod person;
 mod printed;
