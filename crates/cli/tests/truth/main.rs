@@ -34,6 +34,7 @@ mod names;
 mod output;
 mod signals;
 mod sockets;
+mod spaces;
 mod status;
 mod swap;
 mod syscalls;
