@@ -20,7 +20,7 @@ const MEMORY_PART: u64 = 1000;
 /// pages 16 come at once, and each CPU holds back a part of the kernel's counters.
 const ROUGH: u64 = 256 << 10;
 
-/// This part of what was written is much of it.
+/// This part of what may have been written into memory is much of it.
 const MUCH: u64 = 4;
 
 /// A value proven from below and perhaps from above.
@@ -135,10 +135,10 @@ impl<'a> MemoryPeak<'a> {
         let seen = living.map(|life| &life.resident);
         let rss = tree.resident.bound(seen, known, &tree.growth);
         // What was written may be shared memory, which came without a fault.
-        let written = all(tree, end, |used| used.bytes_written.map(|bytes| bytes.0));
         let faultless = match tree.growth.unseen(chain) {
             0 => Some(0),
-            unseen => written.map(|written| written.min(unseen)),
+            unseen => all(tree, end, |used| used.bytes_written.map(|bytes| bytes.0))
+                .map(|written| written.min(unseen)),
         };
         Self {
             tree,
@@ -148,7 +148,7 @@ impl<'a> MemoryPeak<'a> {
             own_upper: own.filter(|own| *own > 0),
             most: faults.and_then(|faults| tree.growth.most(faults)),
             faultless: faultless.filter(|_| living_read),
-            unmapped: unmapped(tree, written),
+            unmapped: unmapped(tree, end),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
             end: end.at,
@@ -461,14 +461,18 @@ fn all(tree: &Tree, end: &End, get: fn(&Counters) -> Option<u64>) -> Option<u64>
         .try_fold(0u64, |sum, part| Some(sum.saturating_add(part?)))
 }
 
-/// At most so much did a task that has `written` so many bytes put into files in memory that nobody
-/// maps, beside what a group counts: what the machine's shared memory grew by. Where that is much
-/// of what was written, it may be all of it, some of which came and went between two looks.
-fn unmapped(tree: &Tree, written: Option<u64>) -> u64 {
+/// At most so much did the task put into files in memory that nobody maps, beside what a group
+/// counts: what the machine's shared memory grew by. Where that is much of what was written and did
+/// not go to storage, it may be all of it, some of which came and went between two looks.
+fn unmapped(tree: &Tree, end: &End) -> u64 {
     let counted = |group: GroupSample| group.shared.is_some();
     if tree.whole_group().is_some_and(counted) {
         return 0;
     }
+    let written = all(tree, end, |used| {
+        let stored = used.disk_written.map_or(0, |bytes| bytes.0);
+        Some(used.bytes_written?.0.saturating_sub(stored))
+    });
     // Not all of what a ring writes is in the sum.
     match written.filter(|_| tree.io_unseen.is_none()) {
         Some(written) if tree.shared_grown >= written / MUCH => written,

@@ -336,9 +336,9 @@ fn huge_pages_from_before_the_task_are_nobodys() {
     assert!(bound <= 3 * MIB, "{bound}");
 }
 
-/// The bound of a task without a group that wrote so much, where the machine's shared memory grew
-/// by so much.
-fn upper_with_files(written: u64, grown: u64) -> Option<u64> {
+/// The bound of a task without a group that wrote so much, some of it to storage, where the
+/// machine's shared memory grew by so much.
+fn upper_with_files(written: u64, stored: u64, grown: u64) -> Option<u64> {
     let mut task = counted(None);
     task.machine_shared(Bytes(70 * MIB));
     let seen = held(30 * MIB, 10 * MIB, 10 * MIB / PAGE);
@@ -349,6 +349,7 @@ fn upper_with_files(written: u64, grown: u64) -> Option<u64> {
     gone(&mut task, 55, 1);
     let mut waited = chain(held(30 * MIB, 0, 10 * MIB / PAGE));
     waited.counters.bytes_written = Some(Bytes(written));
+    waited.counters.disk_written = Some(Bytes(stored));
     let usage = task.finish(&end(55, Some(waited))).usage;
     match method(&usage, "memory_peak") {
         Method::LowerBound { upper } => upper,
@@ -359,19 +360,24 @@ fn upper_with_files(written: u64, grown: u64) -> Option<u64> {
 
 #[test]
 fn what_is_written_into_files_in_memory_is_within_the_bound() {
-    let none = upper_with_files(0, 500 * MIB).unwrap();
-    assert_eq!(upper_with_files(1000 * MIB, 0), Some(none));
+    let none = upper_with_files(0, 0, 500 * MIB).unwrap();
+    assert_eq!(upper_with_files(1000 * MIB, 0, 0), Some(none));
     assert_eq!(
-        upper_with_files(100 * MIB, 200 * MIB),
+        upper_with_files(100 * MIB, 0, 200 * MIB),
         Some(none + 100 * MIB)
     );
     // Some of it may have come and gone between two looks.
     assert_eq!(
-        upper_with_files(100 * MIB, 90 * MIB),
+        upper_with_files(100 * MIB, 0, 90 * MIB),
         Some(none + 100 * MIB)
     );
     assert_eq!(
-        upper_with_files(1000 * MIB, 100 * MIB),
+        upper_with_files(1000 * MIB, 0, 100 * MIB),
         Some(none + 100 * MIB)
+    );
+    // What went to storage is no memory, whoever has more of that.
+    assert_eq!(
+        upper_with_files(300 * MIB, 300 * MIB, 100 * MIB),
+        Some(none)
     );
 }
