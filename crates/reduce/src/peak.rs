@@ -21,7 +21,7 @@ const MEMORY_PART: u64 = 1000;
 const ROUGH: u64 = 256 << 10;
 
 /// This part of what may have been written into memory is much of it.
-const MUCH: u64 = 4;
+const MUCH: u64 = 16;
 
 /// A value proven from below and perhaps from above.
 #[derive(Debug, Clone, Copy, Default)]

@@ -372,7 +372,7 @@ fn what_is_written_into_files_in_memory_is_within_the_bound() {
         Some(none + 100 * MIB)
     );
     assert_eq!(
-        upper_with_files(1000 * MIB, 0, 100 * MIB),
+        upper_with_files(2000 * MIB, 0, 100 * MIB),
         Some(none + 100 * MIB)
     );
     // What went to storage is no memory, whoever has more of that.

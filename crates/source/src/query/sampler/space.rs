@@ -2,17 +2,22 @@
 //! children made with `CLONE_VM`. Each tells all of that memory, which is there once.
 //!
 //! `kcmp` tells it of a child and its parent, once a child: an address space is shared from the
-//! fork on or never. Those found to share are compared in each reading, as an exec parts them.
-//! Where `kcmp` may not be used, a child is taken for sharing while it tells what its parent tells,
-//! to the page: one that was forked has fewer file pages. Children whose parent ended before
-//! anybody looked are not compared with one another.
+//! fork on or never. Those found to share are compared in each reading, until an exec parts them.
+//! That may come between the reading and the comparison: in that reading a process that tells about
+//! the same memory is still taken for sharing. Where `kcmp` may not be used, a child is while it
+//! tells what its parent tells, to the page: one that was forked has fewer file pages. Children
+//! whose parent ended before anybody looked are not compared with one another.
 
 use super::watch::Watch;
 use record::sample::{Memory, ProcessSample};
+use record::unit::Bytes;
 use std::collections::HashMap;
 
 /// Address spaces told apart, of those that their first process has left.
 const SPACES_MAX: usize = 64;
+
+/// What one that is about to execute a program may have got since the other was read, bytes.
+const ABOUT: u64 = 1 << 20;
 
 /// With whom a process shares its address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +31,19 @@ pub(super) enum Space {
     Shared(u32),
 }
 
+/// What is told of two processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// They have one address space.
+    One,
+    /// They have two by now; when they were read it may have been one.
+    Parted,
+    /// They have two.
+    Two,
+    /// Nobody may tell, and they tell different memory.
+    Untold,
+}
+
 /// Notes in each sample whose memory it is, if another tells it already. `share`: whether two
 /// threads have one address space, if that can be told.
 pub(super) fn tell_apart(
@@ -36,24 +54,10 @@ pub(super) fn tell_apart(
     for sample in samples.iter_mut() {
         meet_parent(watches, sample, &share);
     }
-    // Of each group, one of each address space.
+    // Those whose space their group's first has not: group and process.
     let mut firsts: Vec<(u32, u32)> = Vec::new();
     for sample in samples {
-        let pid = sample.id.pid;
-        let Some(Space::Shared(group)) = watches.get(&pid).map(|watch| watch.space) else {
-            continue;
-        };
-        if pid == group || sample.memory.rss.is_none() {
-            continue;
-        }
-        let known = firsts.iter().filter(|first| first.0 == group);
-        let founder = watches.contains_key(&group).then_some((group, group));
-        let mut others = founder.iter().chain(known).map(|first| first.1);
-        match others.find(|other| is_same(watches, *other, pid, &share)) {
-            Some(other) => sample.memory_of = Some(other),
-            None if firsts.len() < SPACES_MAX => firsts.push((group, pid)),
-            None => {}
-        }
+        meet_group(watches, sample, &mut firsts, &share);
     }
 }
 
@@ -65,55 +69,99 @@ fn meet_parent(
 ) {
     let (pid, parent) = (sample.id.pid, sample.ppid);
     let space = |pid: u32| watches.get(&pid).map(|watch| watch.space);
-    if space(pid) != Some(Space::Unknown) {
+    let (Some(Space::Unknown), Some(of_parent)) = (space(pid), space(parent)) else {
         return;
+    };
+    let Some((one, other)) = told(watches, parent).zip(told(watches, pid)) else {
+        return;
+    };
+    let relation = relation(one, other, share);
+    let group = match of_parent {
+        Space::Shared(group) => group,
+        Space::Unknown | Space::Own => parent,
+    };
+    if relation == Relation::Parted {
+        sample.memory_of = Some(parent);
     }
-    let Some(of_parent) = space(parent) else {
-        return;
-    };
-    let Some((one, other)) = threads(watches, parent, pid) else {
-        return;
-    };
-    let shares = share(one, other);
-    let alike = shares != Some(true) && are_alike(watches, parent, pid);
-    let space = match (shares, of_parent) {
-        // It became another program after it was read, or nobody can tell.
-        _ if alike => {
-            sample.memory_of = Some(parent);
-            return;
-        }
-        (Some(true), Space::Shared(group)) => Space::Shared(group),
-        (Some(true), _) => Space::Shared(parent),
-        (Some(false), _) => Space::Own,
-        (None, _) => return,
+    let space = match relation {
+        Relation::One => Space::Shared(group),
+        Relation::Parted | Relation::Two => Space::Own,
+        Relation::Untold => return,
     };
     if let Some(watch) = watches.get_mut(&pid) {
         watch.space = space;
     }
 }
 
-fn is_same(
-    watches: &HashMap<u32, Watch>,
-    one: u32,
-    other: u32,
+/// A process that was found to share is compared with the others that did.
+fn meet_group(
+    watches: &mut HashMap<u32, Watch>,
+    sample: &mut ProcessSample,
+    firsts: &mut Vec<(u32, u32)>,
     share: impl Fn(u32, u32) -> Option<bool>,
-) -> bool {
-    let threads = threads(watches, one, other);
-    let shares = threads.and_then(|(one, other)| share(one, other));
-    shares == Some(true) || are_alike(watches, one, other)
+) {
+    let pid = sample.id.pid;
+    let Some(Space::Shared(group)) = watches.get(&pid).map(|watch| watch.space) else {
+        return;
+    };
+    let Some(own) = told(watches, pid).filter(|_| pid != group) else {
+        return;
+    };
+    let others = firsts.iter().filter(|first| first.0 == group);
+    let others = std::iter::once(group).chain(others.map(|first| first.1));
+    let (mut parted, mut untold) = (None, false);
+    for other in others {
+        let of_other = told(watches, other);
+        match of_other.map(|of_other| relation(of_other, own, &share)) {
+            Some(Relation::One) => {
+                sample.memory_of = Some(other);
+                if let Some(watch) = watches.get_mut(&pid) {
+                    watch.space = Space::Shared(other);
+                }
+                return;
+            }
+            Some(Relation::Parted) => parted = parted.or(Some(other)),
+            Some(Relation::Untold) => untold = true,
+            Some(Relation::Two) | None => {}
+        }
+    }
+    sample.memory_of = parted;
+    if firsts.len() < SPACES_MAX {
+        firsts.push((group, pid));
+    }
+    if let Some(watch) = watches.get_mut(&pid).filter(|_| !untold) {
+        watch.space = Space::Shared(pid);
+    }
 }
 
-/// A thread of each, if both have memory.
-fn threads(watches: &HashMap<u32, Watch>, one: u32, other: u32) -> Option<(u32, u32)> {
-    let thread = |pid: u32| Some(watches.get(&pid)?.memory(pid)?.1);
-    thread(one).zip(thread(other))
+/// The memory that a process told, and a thread that has it.
+fn told(watches: &HashMap<u32, Watch>, pid: u32) -> Option<(Memory, u32)> {
+    let (memory, thread) = watches.get(&pid)?.memory(pid)?;
+    Some((*memory, thread))
 }
 
-/// Whether both told the same memory, page by page.
-fn are_alike(watches: &HashMap<u32, Watch>, one: u32, other: u32) -> bool {
-    let told = |pid: u32| Some(present(watches.get(&pid)?.memory(pid)?.0));
-    let (one, other) = (told(one), told(other));
-    one.is_some() && one == other
+fn relation(
+    one: (Memory, u32),
+    other: (Memory, u32),
+    share: impl Fn(u32, u32) -> Option<bool>,
+) -> Relation {
+    match share(one.1, other.1) {
+        Some(true) => Relation::One,
+        None if present(&one.0) == present(&other.0) => Relation::One,
+        None => Relation::Untold,
+        Some(false) if are_about_alike(&one.0, &other.0) => Relation::Parted,
+        Some(false) => Relation::Two,
+    }
+}
+
+/// Whether one may have become the other while both were read.
+fn are_about_alike(one: &Memory, other: &Memory) -> bool {
+    let about = |a: Option<Bytes>, b: Option<Bytes>| {
+        a.zip(b).is_some_and(|(a, b)| a.0.abs_diff(b.0) <= ABOUT)
+    };
+    about(one.rss_anon, other.rss_anon)
+        && about(one.rss_file, other.rss_file)
+        && about(one.virtual_size, other.virtual_size)
 }
 
 /// What of it is of now: the peaks are not read in each pass.
@@ -124,5 +172,31 @@ fn present(memory: &Memory) -> Memory {
         pss: None,
         pss_unreclaimable: None,
         ..*memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(mib: u64) -> Memory {
+        let bytes = Some(Bytes(mib << 20));
+        Memory {
+            rss: bytes,
+            rss_anon: bytes,
+            rss_file: Some(Bytes(0)),
+            virtual_size: bytes,
+            ..Memory::default()
+        }
+    }
+
+    #[test]
+    fn two_are_one_where_kcmp_or_every_page_says_so() {
+        let of = |mib, answer| relation((memory(100), 1), (memory(mib), 2), |_, _| answer);
+        assert_eq!(of(30, Some(true)), Relation::One);
+        assert_eq!(of(100, None), Relation::One);
+        assert_eq!(of(101, None), Relation::Untold);
+        assert_eq!(of(101, Some(false)), Relation::Parted);
+        assert_eq!(of(30, Some(false)), Relation::Two);
     }
 }
