@@ -104,7 +104,7 @@ pub(crate) struct Life {
     /// as it was then. Nothing if that is not known.
     pub(crate) image: Option<u64>,
     pub(crate) sigchld_ignored: bool,
-    /// Whose address space it had when it was last read, if not its own.
+    /// Whose address space it had when it was last read, if that was not its own for certain.
     pub(crate) memory_of: Option<u32>,
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
@@ -219,7 +219,8 @@ impl Life {
     pub(crate) fn read(&mut self, at: Nanos, sample: &ProcessSample) {
         self.missed = 0;
         self.zombie = sample.has_ended();
-        self.memory_of = sample.memory_of;
+        let proven = sample.memory_of.filter(|shared| shared.proven);
+        self.memory_of = proven.map(|shared| shared.pid);
         self.comm.clone_from(&sample.comm);
         self.sigchld_ignored |= sample.sigchld_ignored;
         self.parent = self.parent.or(Some(sample.ppid).filter(|ppid| *ppid > 0));

@@ -1,7 +1,7 @@
 //! Memory whose process is not who it seems: an address space of several processes, one whose main
 //! thread has ended, one that nobody may look at, and files that are memory.
 
-use crate::harness::expect::{MIB, Rigour, Truth, field, holds, memory, slowness};
+use crate::harness::expect::{MIB, Truth, field, holds, memory, number, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::{Done, Run};
@@ -50,11 +50,16 @@ fn vfork_shares_with_its_parent(mechanism: Mechanism) {
     }
 }
 
-/// Each of them may have had the pages that its faults brought for itself: no narrow bound.
+/// Of who ended before anybody looked it is not known that it shared: the bounds may be wide.
 fn clones_share_with_their_parent(mechanism: Mechanism) {
     let done = watched(mechanism, spaces("clone", 60, 300));
     for name in ["memory_peak", "rss_peak"] {
-        holds(&done, name, memory(60), Rigour::Sampled);
+        let mib = number(&done, name) / MIB as f64;
+        assert!(
+            (59.0..=63.0).contains(&mib),
+            "{name}: {mib}\n{}",
+            done.context()
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::query::{proc_loadavg, proc_self_auxv};
 use crate::root::Root;
 use record::identity::ProcessId;
-use record::sample::{Counters, Memory, ProcessSample};
+use record::sample::{Counters, Memory, ProcessSample, Shared};
 use record::unit::{Bytes, Nanos};
 use std::collections::HashMap;
 use sys::bpf::{Walk, Walked, WalkedIo};
@@ -317,7 +317,11 @@ fn tell_apart(samples: &mut [ProcessSample], space: impl Fn(u32) -> Option<u64>)
         let pid = sample.id.pid;
         if let Some(space) = space(pid) {
             let owner = *first.entry(space).or_insert(pid);
-            sample.memory_of = Some(owner).filter(|owner| *owner != pid);
+            let shared = Shared {
+                pid: owner,
+                proven: true,
+            };
+            sample.memory_of = Some(shared).filter(|_| owner != pid);
         }
     }
 }

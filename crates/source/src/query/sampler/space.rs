@@ -9,7 +9,7 @@
 //! whose parent ended before anybody looked are not compared with one another.
 
 use super::watch::Watch;
-use record::sample::{Memory, ProcessSample};
+use record::sample::{Memory, ProcessSample, Shared};
 use record::unit::Bytes;
 use std::collections::HashMap;
 
@@ -36,12 +36,22 @@ pub(super) enum Space {
 enum Relation {
     /// They have one address space.
     One,
+    /// Nobody may tell, and they tell the same memory.
+    Alike,
     /// They have two by now; when they were read it may have been one.
     Parted,
     /// They have two.
     Two,
     /// Nobody may tell, and they tell different memory.
     Untold,
+}
+
+impl Relation {
+    /// What a sample says of it: that its memory is that of `pid`.
+    fn shared(self, pid: u32) -> Option<Shared> {
+        let proven = self == Relation::One;
+        Some(Shared { pid, proven })
+    }
 }
 
 /// Notes in each sample whose memory it is, if another tells it already. `share`: whether two
@@ -81,10 +91,10 @@ fn meet_parent(
         Space::Unknown | Space::Own => parent,
     };
     if relation == Relation::Parted {
-        sample.memory_of = Some(parent);
+        sample.memory_of = relation.shared(parent);
     }
     let space = match relation {
-        Relation::One => Space::Shared(group),
+        Relation::One | Relation::Alike => Space::Shared(group),
         Relation::Parted | Relation::Two => Space::Own,
         Relation::Untold => return,
     };
@@ -112,15 +122,16 @@ fn meet_group(
     let (mut parted, mut untold) = (None, false);
     for other in others {
         let of_other = told(watches, other);
-        match of_other.map(|of_other| relation(of_other, own, &share)) {
-            Some(Relation::One) => {
-                sample.memory_of = Some(other);
+        let relation = of_other.map(|of_other| relation(of_other, own, &share));
+        match relation {
+            Some(one @ (Relation::One | Relation::Alike)) => {
+                sample.memory_of = one.shared(other);
                 if let Some(watch) = watches.get_mut(&pid) {
                     watch.space = Space::Shared(other);
                 }
                 return;
             }
-            Some(Relation::Parted) => parted = parted.or(Some(other)),
+            Some(Relation::Parted) => parted = parted.or(Relation::Parted.shared(other)),
             Some(Relation::Untold) => untold = true,
             Some(Relation::Two) | None => {}
         }
@@ -147,7 +158,7 @@ fn relation(
 ) -> Relation {
     match share(one.1, other.1) {
         Some(true) => Relation::One,
-        None if present(&one.0) == present(&other.0) => Relation::One,
+        None if present(&one.0) == present(&other.0) => Relation::Alike,
         None => Relation::Untold,
         Some(false) if are_about_alike(&one.0, &other.0) => Relation::Parted,
         Some(false) => Relation::Two,
@@ -194,7 +205,7 @@ mod tests {
     fn two_are_one_where_kcmp_or_every_page_says_so() {
         let of = |mib, answer| relation((memory(100), 1), (memory(mib), 2), |_, _| answer);
         assert_eq!(of(30, Some(true)), Relation::One);
-        assert_eq!(of(100, None), Relation::One);
+        assert_eq!(of(100, None), Relation::Alike);
         assert_eq!(of(101, None), Relation::Untold);
         assert_eq!(of(101, Some(false)), Relation::Parted);
         assert_eq!(of(30, Some(false)), Relation::Two);
