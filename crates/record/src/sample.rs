@@ -78,6 +78,15 @@ pub struct MemoryPeaks {
     pub anon_at_end: Option<Bytes>,
 }
 
+/// That a process has the address space of another (`vfork`, `CLONE_VM`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shared {
+    /// The other.
+    pub pid: u32,
+    /// The kernel said so; else they told about the same memory.
+    pub proven: bool,
+}
+
 /// One process as one reading saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessSample {
@@ -105,6 +114,19 @@ pub struct ProcessSample {
     pub io_uring: bool,
     /// It ignores SIGCHLD (`SigIgn`): its children are never waited for.
     pub sigchld_ignored: bool,
+    /// Another process whose address space is this one's: of the two only that one's `memory`
+    /// counts.
+    pub memory_of: Option<Shared>,
+    /// Its proportional set size was to be read and may not be.
+    pub pss_denied: bool,
+}
+
+impl ProcessSample {
+    /// Whether it has ended and was not waited for yet. One whose main thread alone has ended is in
+    /// the same state, and has live threads.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x') && self.threads.is_none()
+    }
 }
 
 /// A control group at one instant. Each value is of the group and everything below it.

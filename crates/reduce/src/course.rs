@@ -192,9 +192,14 @@ impl Tree {
             self.resident.ended_unseen(at);
         }
         let is_root = pid == self.root;
-        self.resident.end(at, &life.resident, rss, is_root);
         let size = life.peaks.virtual_size.map(|b| b.0);
-        self.virtual_size.settle(life.settled_virtual, size);
+        if rss.is_some() && self.has_space_of_another(&life) {
+            self.resident.end_shared(&life.resident);
+            self.virtual_size.settle(life.settled_virtual, Some(0));
+        } else {
+            self.resident.end(at, &life.resident, rss, is_root);
+            self.virtual_size.settle(life.settled_virtual, size);
+        }
         let inherited = self.inherited(&life);
         if self.is_vague_heir(&life) {
             life.held.is_more();
@@ -212,6 +217,14 @@ impl Tree {
         } else {
             self.retire(life);
         }
+    }
+
+    /// Whether a process ends in the address space of one that lives on in it: the peaks that it
+    /// tells are those of that one as well.
+    fn has_space_of_another(&self, life: &Life) -> bool {
+        let owner = life.memory_of.and_then(|pid| self.living.get(&pid));
+        let stayed = |owner: &Life| life.image.is_some() && owner.image == life.image;
+        life.execs == 0 && owner.is_some_and(stayed)
     }
 
     /// Whether the CPU time of an exit is not final without a `Final`.

@@ -104,6 +104,8 @@ pub(crate) struct Life {
     /// as it was then. Nothing if that is not known.
     pub(crate) image: Option<u64>,
     pub(crate) sigchld_ignored: bool,
+    /// Whose address space it had when it was last read, if that was not its own for certain.
+    pub(crate) memory_of: Option<u32>,
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
     pub(crate) peaks: MemoryPeaks,
@@ -147,6 +149,7 @@ impl Life {
             of: None,
             image: None,
             sigchld_ignored: false,
+            memory_of: None,
             ending: None,
             finals: None,
             peaks: MemoryPeaks::default(),
@@ -215,7 +218,9 @@ impl Life {
     /// It was read.
     pub(crate) fn read(&mut self, at: Nanos, sample: &ProcessSample) {
         self.missed = 0;
-        self.zombie = matches!(sample.state, 'Z' | 'X');
+        self.zombie = sample.has_ended();
+        let proven = sample.memory_of.filter(|shared| shared.proven);
+        self.memory_of = proven.map(|shared| shared.pid);
         self.comm.clone_from(&sample.comm);
         self.sigchld_ignored |= sample.sigchld_ignored;
         self.parent = self.parent.or(Some(sample.ppid).filter(|ppid| *ppid > 0));

@@ -15,6 +15,9 @@ pub enum Basis {
     Group,
     /// Proportional set sizes of the last pass.
     Pss,
+    /// Anonymous and shared memory of each program or of one process, where the proportional set
+    /// sizes may not be read.
+    Parts,
     /// Sum of resident sets: shared pages count in each process, file pages too.
     RssSum,
 }
@@ -183,18 +186,30 @@ impl Tree {
             });
         }
         let pass = self.pass.as_ref()?;
+        let parts = self.parts(pass).unwrap_or(0);
         match pass.pss {
             Some(pss) => Some(LiveMemory {
-                low: pss,
+                low: pss.max(parts),
                 high: pss.saturating_add(pass.rss_without_pss),
                 basis: Basis::Pss,
             }),
             None => pass.rss.map(|rss| LiveMemory {
-                low: 0,
+                low: parts,
                 high: rss,
-                basis: Basis::RssSum,
+                basis: match parts {
+                    0 => Basis::RssSum,
+                    _ => Basis::Parts,
+                },
             }),
         }
+    }
+
+    /// At least so much was there in `pass`, if shares could not be read.
+    fn parts(&self, pass: &Pass) -> Option<u64> {
+        let one = pass.unreclaimable_process;
+        let one = one.map(|own| own.saturating_sub(self.settings.own_shared.0));
+        let images = pass.of_images.filter(|_| self.knows_tree());
+        one.max(images).filter(|_| pass.pss_denied)
     }
 
     /// Adds the state to the time series.

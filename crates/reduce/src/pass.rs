@@ -67,6 +67,12 @@ pub(crate) struct Pass {
     pub(crate) pss: Option<u64>,
     /// Resident sets of the processes that did not tell their share.
     pub(crate) rss_without_pss: u64,
+    /// The share of some could not be read.
+    pub(crate) pss_denied: bool,
+    /// Most anonymous and shared memory of one process.
+    pub(crate) unreclaimable_process: Option<u64>,
+    /// What the programs have of their own, together.
+    pub(crate) of_images: Option<u64>,
     /// Anonymous memory of each process of which the program is known.
     pub(crate) images: Vec<Part>,
     /// By processes alive, their waited-for children included.
@@ -110,6 +116,7 @@ impl Pass {
         plus(&mut self.threads, sample.threads);
         self.most_threads.raise(sample.threads, life);
         if !borrows {
+            self.pss_denied |= sample.pss_denied;
             self.add_memory(&sample.memory, life);
             if let (Some(image), Some(anon)) = (life.image, sample.memory.rss_anon) {
                 self.images.push(Part {
@@ -128,6 +135,10 @@ impl Pass {
         plus(&mut self.rss_shmem, memory.rss_shmem.map(|b| b.0));
         plus(&mut self.virtual_size, memory.virtual_size.map(|b| b.0));
         plus(&mut self.swap, memory.swap.map(|b| b.0));
+        if let (Some(anon), Some(shmem)) = (memory.rss_anon, memory.rss_shmem) {
+            let own = anon.0.saturating_add(shmem.0);
+            self.unreclaimable_process = self.unreclaimable_process.max(Some(own));
+        }
         match memory.pss_unreclaimable {
             Some(share) => plus(&mut self.pss, Some(share.0)),
             None => {
@@ -187,9 +198,8 @@ pub(crate) struct Peaks {
 }
 
 impl Peaks {
-    /// Takes the sums of a pass into account. `images` is the sum of what the programs have of
-    /// their own.
-    pub(crate) fn pass(&mut self, pass: &Pass, images: Option<u64>) {
+    /// Takes the sums of a pass into account.
+    pub(crate) fn pass(&mut self, pass: &Pass) {
         if self.rss.raise(pass.rss, pass.at) {
             self.rss_anon = pass.rss_anon;
             self.rss_file = pass.rss_file;
@@ -200,7 +210,7 @@ impl Peaks {
         self.threads.raise(pass.threads, pass.at);
         self.processes.raise(Some(pass.processes), pass.at);
         self.pss.raise(pass.pss, pass.at);
-        self.images.raise(images, pass.at);
+        self.images.raise(pass.of_images, pass.at);
     }
 
     /// Takes what is known of one process at `at` into account; so much of its shared memory may be

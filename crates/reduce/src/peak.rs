@@ -6,7 +6,7 @@ use crate::pass::Peak;
 use crate::resident::Known;
 use crate::settings::End;
 use crate::tree::Tree;
-use record::sample::Counters;
+use record::sample::{Counters, GroupSample};
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Field, Method, Number, Value};
 
@@ -19,6 +19,9 @@ const MEMORY_PART: u64 = 1000;
 /// A resident set less the file pages that were seen in it may be so far from the truth: of file
 /// pages 16 come at once, and each CPU holds back a part of the kernel's counters.
 const ROUGH: u64 = 256 << 10;
+
+/// This part of what may have been written into memory is much of it.
+const MUCH: u64 = 16;
 
 /// A value proven from below and perhaps from above.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,6 +78,8 @@ pub(crate) struct MemoryPeak<'a> {
     most: Option<u64>,
     /// At most so much memory of the task came without page faults.
     faultless: Option<u64>,
+    /// At most so much is in files in memory that nobody maps and no group has counted.
+    unmapped: u64,
     /// Whether each process that ended told its own peak.
     finals: bool,
     living_read: bool,
@@ -143,6 +148,7 @@ impl<'a> MemoryPeak<'a> {
             own_upper: own.filter(|own| *own > 0),
             most: faults.and_then(|faults| tree.growth.most(faults)),
             faultless: faultless.filter(|_| living_read),
+            unmapped: unmapped(tree, end),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
             end: end.at,
@@ -311,8 +317,9 @@ impl<'a> MemoryPeak<'a> {
         let holds = |upper: &u64| Some(*upper) >= lower;
         let charge = charge.filter(holds);
         bounds.cap(charge);
-        // What nobody maps is charged to a group.
-        let all = |mapped: u64| mapped.saturating_add(peaks.group_shared);
+        // What nobody maps is charged to a group, or is some of what the machine has.
+        let unmapped = peaks.group_shared.saturating_add(self.unmapped);
+        let all = |mapped: u64| mapped.saturating_add(unmapped);
         bounds.cap(self.rss_bounds().upper.map(all).filter(holds));
         let by_faults = own_upper.map(all).filter(holds);
         bounds.by_faults =
@@ -454,6 +461,25 @@ fn all(tree: &Tree, end: &End, get: fn(&Counters) -> Option<u64>) -> Option<u64>
     living
         .chain([get(&waited.counters)])
         .try_fold(0u64, |sum, part| Some(sum.saturating_add(part?)))
+}
+
+/// At most so much did the task put into files in memory that nobody maps, beside what a group
+/// counts: what the machine's shared memory grew by. Where that is much of what was written and did
+/// not go to storage, it may be all of it, some of which came and went between two looks.
+fn unmapped(tree: &Tree, end: &End) -> u64 {
+    let counted = |group: GroupSample| group.shared.is_some();
+    if tree.whole_group().is_some_and(counted) {
+        return 0;
+    }
+    let written = all(tree, end, |used| {
+        let stored = used.disk_written.map_or(0, |bytes| bytes.0);
+        Some(used.bytes_written?.0.saturating_sub(stored))
+    });
+    // Not all of what a ring writes is in the sum.
+    match written.filter(|_| tree.io_unseen.is_none()) {
+        Some(written) if tree.shared_grown >= written / MUCH => written,
+        _ => tree.shared_grown,
+    }
 }
 
 const LOWER: Method = Method::LowerBound { upper: None };

@@ -193,6 +193,15 @@ impl Resident {
         }
     }
 
+    /// It ended, and what it had another has still, whose mark tells it.
+    pub(crate) fn end_shared(&mut self, seen: &Seen) {
+        self.ceiling.settle(seen.settled, Some(0));
+        let from = seen.settled_by_faults;
+        self.by_faults.each(|one| one.settle(from, Some(0)));
+        // What came by its faults the other has.
+        self.beyond_faults = true;
+    }
+
     fn with_owed(&self, unread: Unread) -> Unread {
         Unread {
             faults: unread.faults.saturating_add(self.owed),

@@ -141,6 +141,14 @@ impl Tree {
         self.growth.huge_pages(made);
     }
 
+    /// The machine has so much shared memory by now, files in tmpfs included: first as the task
+    /// begins. What it grows by may be the task's, mapped by nobody.
+    pub fn machine_shared(&mut self, bytes: Bytes) {
+        let before = *self.shared_before.get_or_insert(bytes.0);
+        let grown = bytes.0.saturating_sub(before);
+        self.shared_grown = self.shared_grown.max(grown);
+    }
+
     /// Why `metric` is absent, should it be.
     pub fn reason(&mut self, metric: &'static str, reason: Absent) {
         self.reasons.insert(metric, reason);

@@ -52,6 +52,9 @@ pub struct Tree {
     pub(crate) virtual_size: Ceiling,
     pub(crate) growth: Growth,
     pub(crate) dead_unwaited: Dead,
+    /// Shared memory of the machine at the start, and by how much more it had at most, bytes.
+    pub(crate) shared_before: Option<u64>,
+    pub(crate) shared_grown: u64,
     /// Programs executed so far.
     pub(crate) images: u64,
     pub(crate) peaks: Peaks,
@@ -109,6 +112,8 @@ impl Tree {
             virtual_size: Ceiling::new(start),
             growth: Growth::new(start, settings.own_shared.0),
             dead_unwaited: Dead::default(),
+            shared_before: None,
+            shared_grown: 0,
             images: 0,
             peaks: Peaks::default(),
             pass: None,
@@ -147,7 +152,8 @@ impl Tree {
         }
         self.miss(at);
         self.passes += 1;
-        self.peaks.pass(&pass, self.of_images(&pass.images));
+        pass.of_images = self.of_images(&pass.images);
+        self.peaks.pass(&pass);
         self.pass = Some(pass);
         self.advance(at);
         self.record(at);
@@ -180,7 +186,7 @@ impl Tree {
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
-        let borrows = life.borrows(at, as_parent);
+        let borrows = sample.memory_of.is_some() || life.borrows(at, as_parent);
         let renewed = !borrows && life.is_renewed(&sample.memory);
         if renewed {
             self.leave_heirs(at, pid);

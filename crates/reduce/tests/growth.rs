@@ -178,7 +178,7 @@ fn a_process_that_is_read_when_it_has_ended_tells_its_last_faults() {
     let seen = held(50 * MIB, 40 * MIB, 10_500);
     task.sample(ms(50), &[sample(1, 0, seen, seen)]);
     let mut dead = sample(1, 0, held(0, 0, 20_500), held(0, 0, 20_500));
-    dead.state = 'Z';
+    (dead.state, dead.threads) = ('Z', None);
     dead.memory = record::sample::Memory::default();
     task.sample(ms(60), &[dead]);
     gone(&mut task, 61, 1);
@@ -334,4 +334,50 @@ fn huge_pages_from_before_the_task_are_nobodys() {
     gone(&mut task, 42, 1);
     let bound = upper(task, 42, held(3 * MIB, 0, 500)).unwrap();
     assert!(bound <= 3 * MIB, "{bound}");
+}
+
+/// The bound of a task without a group that wrote so much, some of it to storage, where the
+/// machine's shared memory grew by so much.
+fn upper_with_files(written: u64, stored: u64, grown: u64) -> Option<u64> {
+    let mut task = counted(None);
+    task.machine_shared(Bytes(70 * MIB));
+    let seen = held(30 * MIB, 10 * MIB, 10 * MIB / PAGE);
+    task.sample(ms(10), &[sample(1, 0, seen, seen)]);
+    for now in [70 * MIB + grown, 20 * MIB] {
+        task.machine_shared(Bytes(now));
+    }
+    gone(&mut task, 55, 1);
+    let mut waited = chain(held(30 * MIB, 0, 10 * MIB / PAGE));
+    waited.counters.bytes_written = Some(Bytes(written));
+    waited.counters.disk_written = Some(Bytes(stored));
+    let usage = task.finish(&end(55, Some(waited))).usage;
+    match method(&usage, "memory_peak") {
+        Method::LowerBound { upper } => upper,
+        Method::Exact => Some(whole(&usage, "memory_peak")),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_is_written_into_files_in_memory_is_within_the_bound() {
+    let none = upper_with_files(0, 0, 500 * MIB).unwrap();
+    assert_eq!(upper_with_files(1000 * MIB, 0, 0), Some(none));
+    assert_eq!(
+        upper_with_files(100 * MIB, 0, 200 * MIB),
+        Some(none + 100 * MIB)
+    );
+    // Some of it may have come and gone between two looks.
+    assert_eq!(
+        upper_with_files(100 * MIB, 0, 90 * MIB),
+        Some(none + 100 * MIB)
+    );
+    assert_eq!(
+        upper_with_files(2000 * MIB, 0, 100 * MIB),
+        Some(none + 100 * MIB)
+    );
+    // What went to storage is no memory, whoever has more of that.
+    assert_eq!(
+        upper_with_files(300 * MIB, 300 * MIB, 100 * MIB),
+        Some(none)
+    );
 }

@@ -244,7 +244,9 @@ fn pass(task: &mut Tree, at: Nanos, rows: &[(u32, u64, u64, Option<u64>, bool)])
                 ..cpu(read % 5000)
             };
             let mut one = sample(pid, 0, own, own);
-            one.state = if zombie { 'Z' } else { 'R' };
+            if zombie {
+                (one.state, one.threads) = ('Z', None);
+            }
             one
         })
         .collect();

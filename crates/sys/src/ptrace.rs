@@ -13,7 +13,7 @@ mod call;
 mod trial;
 mod untraced;
 
-pub use call::{Entered, entered, memory, returned, share_descriptors};
+pub use call::{Entered, entered, memory, returned};
 pub use trial::{probe, probe_calls};
 pub use untraced::{trace_clone, trace_clone3};
 

@@ -26,7 +26,15 @@ pub(crate) const FOLDERS: &[Folder] = &[
         path: "crates/source/src/query",
         table: "SOURCES",
         parts: &[
-            "source", "sampler", "counters", "field", "host", "pss", "paging", "walk",
+            "source",
+            "sampler",
+            "counters",
+            "field",
+            "host",
+            "pss",
+            "paging",
+            "walk",
+            "main_thread",
         ],
     },
     Folder {

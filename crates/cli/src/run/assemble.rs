@@ -345,7 +345,7 @@ pub(crate) fn not_started(facts: Facts, status: Status, cause: &str) -> Assemble
 /// Each page once where that is known, else the resident sets, of which nothing is proven.
 const fn memory_shown(memory: LiveMemory) -> Bytes {
     match memory.basis {
-        Basis::Group | Basis::Pss => Bytes(memory.low),
+        Basis::Group | Basis::Pss | Basis::Parts => Bytes(memory.low),
         Basis::RssSum => Bytes(memory.high),
     }
 }

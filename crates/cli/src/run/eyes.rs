@@ -8,6 +8,7 @@ use super::gpu::Gpus;
 use super::hold::Hold;
 use super::introductions::Introductions;
 use super::notifier::{Notifier, Opening};
+use super::pages::Pages;
 use super::reader::{Reader, below};
 use super::reaped::Reaped;
 use super::rhythm::Rhythm;
@@ -23,7 +24,6 @@ use reduce::files::FileSummary;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
-use source::query::paging::Paging;
 use source::query::pss::Scales;
 use source::root::Root;
 use std::ffi::OsString;
@@ -51,8 +51,7 @@ pub(crate) struct Eyes {
     reaped: Reaped,
     glance: Glance,
     glanced: Vec<ProcessSample>,
-    /// What page faults bring on this machine.
-    paging: Option<Paging>,
+    pages: Pages,
     /// The command as it was asked for: its process's first command line.
     command: Vec<u8>,
     root: u32,
@@ -113,7 +112,7 @@ impl Eyes {
             notifier,
             tree: Tree::new(facts.start, 0, settings),
             settings,
-            reader: Reader::new(may_walk),
+            reader: Reader::new(may_walk, &options.limits),
             samples: Vec::new(),
             events: Vec::new(),
             scales: Scales::new(Root::default()),
@@ -122,7 +121,7 @@ impl Eyes {
             reaped: Reaped::default(),
             glance: Glance::default(),
             glanced: Vec::new(),
-            paging: None,
+            pages: Pages::default(),
             command: command_line(&options.command),
             root: task.pid(),
             root_end: None,
@@ -144,7 +143,7 @@ impl Eyes {
         self.start = facts.start;
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
         self.gpus.collect(&mut self.tree);
-        self.count_pages();
+        self.pages.begin(&mut self.tree);
         if delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }
@@ -164,24 +163,14 @@ impl Eyes {
         }
     }
 
-    /// Tells what page faults bring here, from the start on.
-    fn count_pages(&mut self) {
-        self.paging = Paging::open(&Root::default());
-        if let Some(paging) = &mut self.paging
-            && let Some(made) = paging.huge_made()
-        {
-            self.tree.paging(paging.sizes, made);
-        }
-    }
-
     /// Tells what those that ended by `from` had, if it is time to.
     fn count_the_dead(&mut self, from: Nanos) {
         let caught_up = !self.broken && self.notifier.caught_up();
         if caught_up && self.reaped.is_due(from, self.adopter, &self.tree) {
-            let paging = &mut self.paging;
+            let pages = &mut self.pages;
             self.reaped
                 .look(from, self.adopter, &mut self.tree, |tree| {
-                    count_huge_pages(paging, tree);
+                    pages.count(tree);
                 });
         }
     }
@@ -326,7 +315,7 @@ impl Eyes {
         // for a dear one, after which nobody looks for a long time.
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
         // Before the processes: what they get from now on belongs to the next pass.
-        count_huge_pages(&mut self.paging, &mut self.tree);
+        self.pages.count(&mut self.tree);
         let (told, tree) = (self.told(), &mut self.tree);
         let members = told.then(|| self.untraced.members(self.adopter, tree));
         let pids = self
@@ -438,7 +427,7 @@ impl Eyes {
         alive: bool,
         facts: &mut Facts,
     ) -> (Tree, Option<FileSummary>, (Files, Notifier)) {
-        count_huge_pages(&mut self.paging, &mut self.tree);
+        self.pages.count(&mut self.tree);
         self.gpus.finish(&mut self.tree);
         let files = self.files.finish(alive, self.start, facts);
         if let Some(files) = &files {
@@ -478,12 +467,6 @@ impl Eyes {
 
 fn resident(sample: &ProcessSample) -> u64 {
     sample.memory.rss.map_or(0, |rss| rss.0)
-}
-
-fn count_huge_pages(paging: &mut Option<Paging>, tree: &mut Tree) {
-    if let Some(made) = paging.as_mut().and_then(Paging::huge_made) {
-        tree.huge_pages(made);
-    }
 }
 
 /// Whether the kernel could tell how long the disk was waited for, but is told not to.

@@ -23,6 +23,7 @@ mod monitor;
 mod named;
 mod notifier;
 mod pace;
+mod pages;
 mod paper;
 mod person;
 mod printed;

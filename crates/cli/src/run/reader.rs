@@ -2,6 +2,8 @@
 //! has become the cheaper way.
 
 use super::facts::Facts;
+use crate::cmd::limits::AskedLimit;
+use record::limit::Resource;
 use record::sample::ProcessSample;
 use source::follow::procfs;
 use source::query::sampler::{self, Sampler};
@@ -17,6 +19,8 @@ use sys::clock::{self, Clock};
 /// How the processes are read.
 pub(crate) struct Reader {
     sampler: Sampler,
+    /// A limit is on what is read or written.
+    limits_io: bool,
     #[cfg(feature = "bpf")]
     walk: Walk,
     /// What the last pass through `/proc` took of a CPU, nanoseconds.
@@ -37,14 +41,17 @@ enum Walk {
 }
 
 impl Reader {
-    /// Through `/proc`, and by a walk later if it may.
+    /// Through `/proc`, and by a walk later if it may. What is read and written may be limited.
     #[cfg_attr(
         not(feature = "bpf"),
         allow(unused_variables, reason = "there is no walk")
     )]
-    pub(crate) fn new(may_walk: bool) -> Self {
+    pub(crate) fn new(may_walk: bool, limits: &[AskedLimit]) -> Self {
+        let io =
+            |asked: &AskedLimit| matches!(asked.limit.resource, Resource::Read | Resource::Written);
         Self {
             sampler: Sampler::new(Root::default(), sampler::Settings::default()),
+            limits_io: limits.iter().any(io),
             #[cfg(feature = "bpf")]
             walk: if may_walk {
                 Walk::Later(Gain::default())
@@ -93,7 +100,7 @@ impl Reader {
                 return read;
             }
             let begun = clock::now(Clock::Thread);
-            let read = self.through_proc(adopter, members, samples);
+            let read = self.through_proc(adopter, members, samples, facts);
             self.cost = clock::now(Clock::Thread).saturating_sub(begun);
             if let Walk::Later(gain) = &mut self.walk
                 && gain.pays_after(self.cost, &Root::default())
@@ -104,8 +111,7 @@ impl Reader {
         }
         #[cfg(not(feature = "bpf"))]
         {
-            let _ = facts;
-            self.through_proc(adopter, members, samples)
+            self.through_proc(adopter, members, samples, facts)
         }
     }
 
@@ -128,9 +134,16 @@ impl Reader {
         adopter: u32,
         members: Option<Vec<u32>>,
         samples: &mut Vec<ProcessSample>,
+        facts: &mut Facts,
     ) -> Vec<u32> {
         let pids = members.unwrap_or_else(|| below(adopter).map(|one| one.pid).collect());
-        self.sampler.sample(&pids, samples);
+        let cost = self.sampler.sample(&pids, samples);
+        if self.limits_io && cost.denied_io > 0 {
+            facts.note(
+                "limits on bytes read and written: those of a process whose /proc/PID/io may not \
+                 be read count only once it has ended",
+            );
+        }
         pids
     }
 

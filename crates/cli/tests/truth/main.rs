@@ -38,6 +38,7 @@ mod output;
 mod preload;
 mod signals;
 mod sockets;
+mod spaces;
 mod status;
 mod swap;
 mod syscalls;

@@ -32,6 +32,7 @@ pub mod walk;
 
 mod counters;
 mod field;
+mod main_thread;
 
 pub use source::Source;
 

@@ -1,7 +1,8 @@
 //! The sizes of pages, and what of them the machine has: with page faults, a bound on the memory
 //! that a process gained.
 
-use super::{proc_self_auxv, proc_vmstat};
+use super::proc_self_auxv;
+use super::proc_vmstat::{self, Vmstat};
 use crate::root::Root;
 use record::sample::PageSizes;
 use record::unit::Bytes;
@@ -15,38 +16,60 @@ const BUFFER_BYTES: usize = 32 << 10;
 /// The pages of this machine.
 #[derive(Debug)]
 pub struct Paging {
-    /// Their sizes.
-    pub sizes: PageSizes,
+    /// Their sizes; `None` where a fault may bring what nobody counts for all: pages of sizes
+    /// between the two.
+    pub sizes: Option<PageSizes>,
+    page: Option<u64>,
     vmstat: Option<File>,
     buffer: Vec<u8>,
 }
 
-impl Paging {
-    /// `None` where a fault may bring what nobody counts for all: pages of sizes between the two.
-    pub fn open(root: &Root) -> Option<Self> {
-        let huge = huge_bytes(root)?.map(Bytes);
-        let vmstat = match huge {
-            Some(_) => Some(File::open(root.proc("vmstat")).ok()?),
-            None => None,
-        };
-        Some(Self {
-            sizes: PageSizes {
-                page: Bytes(proc_self_auxv::read(root).ok()?),
-                huge,
-            },
-            vmstat,
-            buffer: vec![0; BUFFER_BYTES],
-        })
-    }
-
+/// What the machine counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Look {
     /// Huge pages made since the machine started; 0 where there are none, `None` where that is not
     /// told.
-    pub fn huge_made(&mut self) -> Option<u64> {
-        let Some(file) = &self.vmstat else {
-            return Some(0);
+    pub huge_made: Option<u64>,
+    /// Shared memory and files in tmpfs, whosever; of the last second each CPU may hold back half a
+    /// megabyte.
+    pub shared: Option<Bytes>,
+}
+
+impl Paging {
+    /// The pages as the files below `root` tell.
+    pub fn open(root: &Root) -> Self {
+        let page = proc_self_auxv::read(root).ok();
+        let sizes = |huge: Option<u64>| {
+            let page = Bytes(page?);
+            let huge = huge.map(Bytes);
+            Some(PageSizes { page, huge })
         };
-        let length = file.read_at(&mut self.buffer, 0).ok()?;
-        proc_vmstat::parse(self.buffer.get(..length)?).huge()
+        Self {
+            sizes: huge_bytes(root).and_then(sizes),
+            page,
+            // Without it nothing is told.
+            vmstat: File::open(root.proc("vmstat")).ok(),
+            buffer: vec![0; BUFFER_BYTES],
+        }
+    }
+
+    /// What is counted by now.
+    pub fn look(&mut self) -> Look {
+        let vmstat = self.vmstat().unwrap_or_default();
+        let huge_made = self.sizes.and_then(|sizes| match sizes.huge {
+            Some(_) => vmstat.huge(),
+            None => Some(0),
+        });
+        let shared = vmstat.shared_pages.zip(self.page);
+        Look {
+            huge_made,
+            shared: shared.map(|(pages, page)| Bytes(pages.saturating_mul(page))),
+        }
+    }
+
+    fn vmstat(&mut self) -> Option<Vmstat> {
+        let length = self.vmstat.as_ref()?.read_at(&mut self.buffer, 0).ok()?;
+        Some(proc_vmstat::parse(self.buffer.get(..length)?))
     }
 }
 
@@ -150,9 +173,12 @@ mod tests {
 
     #[test]
     fn this_machine_tells() {
-        let Some(mut paging) = Paging::open(&Root::default()) else {
+        let mut paging = Paging::open(&Root::default());
+        let look = paging.look();
+        assert!(look.shared.is_some());
+        let Some(sizes) = paging.sizes else {
             return println!("skipped: pages of several sizes");
         };
-        assert!(paging.sizes.page.0 >= 4096 && paging.huge_made().is_some());
+        assert!(sizes.page.0 >= 4096 && look.huge_made.is_some());
     }
 }

@@ -6,10 +6,8 @@
 
 use super::field::{kib, pairs};
 use super::source::Source;
-use crate::root::Root;
 use record::metric::{Kind, Metric, Scope};
 use record::unit::{Bytes, Unit};
-use record::value::Absent;
 
 /// What this file yields.
 pub const METRICS: &[Metric] = &[
@@ -81,9 +79,4 @@ pub fn parse(text: &[u8]) -> SmapsRollup {
         *field = kib(value);
     }
     rollup
-}
-
-/// Reads and parses the file of `pid`, whatever it costs.
-pub fn read(root: &Root, pid: u32) -> Result<SmapsRollup, Absent> {
-    Ok(parse(&root.read_process(Some(pid), "smaps_rollup")?))
 }

@@ -98,7 +98,7 @@ pub struct Stat<'a> {
     pub user_children: Nanos,
     /// System time of the children waited for.
     pub system_children: Nanos,
-    /// Live threads.
+    /// Live threads; a main thread that has ended counts while others live.
     pub threads: u64,
     /// Start since boot.
     pub start: Nanos,
@@ -116,7 +116,18 @@ impl Stat<'_> {
 
     /// Whether it has ended and was not waited for yet.
     pub const fn ended(&self) -> bool {
+        self.main_ended() && self.threads <= 1
+    }
+
+    /// Whether its main thread has ended. Others may live on: then the files of the process itself
+    /// tell of no memory.
+    pub const fn main_ended(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    /// Threads that have not ended.
+    pub fn threads_live(&self) -> u64 {
+        self.threads.saturating_sub(u64::from(self.main_ended()))
     }
 
     /// Whether any child was ever waited for: even the smallest process has faults.

@@ -20,6 +20,8 @@ pub struct Vmstat {
     pub huge_by_collapse: Option<u64>,
     /// Of shared memory.
     pub huge_shared: Option<u64>,
+    /// Shared memory and files in tmpfs, in pages.
+    pub shared_pages: Option<u64>,
     /// Processes that were ended for want of memory, in control groups too (since Linux 4.13).
     pub oom_kills: Option<u64>,
 }
@@ -42,6 +44,7 @@ pub fn parse(text: &[u8]) -> Vmstat {
             Some(b"thp_fault_alloc") => &mut vmstat.huge_by_faults,
             Some(b"thp_collapse_alloc") => &mut vmstat.huge_by_collapse,
             Some(b"thp_file_alloc") => &mut vmstat.huge_shared,
+            Some(b"nr_shmem") => &mut vmstat.shared_pages,
             Some(b"oom_kill") => &mut vmstat.oom_kills,
             _ => continue,
         };

@@ -2,10 +2,11 @@
 //! through the lock on the address space, the read process about 9 ms for each GiB of small pages.
 
 use super::proc_pid_smaps_rollup::{self, SmapsRollup};
-use super::proc_pid_status;
+use super::{main_thread, proc_pid_status};
 use crate::root::Root;
 use record::sample::ProcessSample;
 use record::unit::{Bytes, Nanos};
+use record::value::Absent;
 use std::time::Instant;
 
 /// What a reading costs for each byte resident, nanoseconds per MiB (8.8 ms per GiB, measured on
@@ -87,6 +88,8 @@ impl Scales {
         }
         self.heaviest = self.heaviest.max(sum);
         for (sample, weight) in samples.iter_mut().zip(weights) {
+            sample.pss_denied = weight == Err(Absent::NoPermission);
+            let weight = weight.unwrap_or_default();
             sample.memory.pss = weight.pss;
             sample.memory.pss_unreclaimable = weight.unreclaimable();
         }
@@ -100,21 +103,26 @@ impl Scales {
         Nanos(self.spent_ns)
     }
 
-    /// The weights in the order of `samples`; empty for one that ended meanwhile, may not be read
-    /// or is too large.
-    fn read(&self, samples: &[ProcessSample], forced: bool) -> Vec<SmapsRollup> {
+    /// The weights in the order of `samples`; empty for one whose memory another has as well, or
+    /// that is too large.
+    fn read(&self, samples: &[ProcessSample], forced: bool) -> Vec<Result<SmapsRollup, Absent>> {
         let weigh = |sample: &ProcessSample| {
-            if !forced && resident(sample) > PROCESS_MAX.0 {
-                return SmapsRollup::default();
+            if sample.memory_of.is_some() || !forced && resident(sample) > PROCESS_MAX.0 {
+                return Ok(SmapsRollup::default());
             }
-            proc_pid_smaps_rollup::read(&self.root, sample.id.pid).unwrap_or_default()
+            let text = main_thread::read(&self.root, sample, "smaps_rollup")?;
+            Ok(proc_pid_smaps_rollup::parse(&text))
         };
         samples.iter().map(weigh).collect()
     }
 
     fn resident_now(&self, sample: &ProcessSample) -> u64 {
+        if sample.memory_of.is_some() {
+            return 0;
+        }
         // One that ended holds nothing any more.
-        let status = proc_pid_status::read(&self.root, Some(sample.id.pid)).ok();
+        let text = main_thread::read(&self.root, sample, "status").ok();
+        let status = text.map(|text| proc_pid_status::parse(&text));
         status
             .and_then(|status| status.memory.rss)
             .map_or(0, |rss| rss.0)
@@ -151,8 +159,10 @@ fn take_off(samples: &mut [ProcessSample], mut bytes: u64) {
     }
 }
 
+/// What is resident and no other tells as well.
 fn resident(sample: &ProcessSample) -> u64 {
-    sample.memory.rss.map_or(0, |bytes| bytes.0)
+    let own = sample.memory.rss.filter(|_| sample.memory_of.is_none());
+    own.map_or(0, |bytes| bytes.0)
 }
 
 #[cfg(test)]
@@ -193,6 +203,8 @@ mod tests {
             threads: None,
             io_uring: false,
             sigchld_ignored: false,
+            memory_of: None,
+            pss_denied: false,
             own: record::sample::Counters::default(),
             with_children: record::sample::Counters::default(),
             memory: record::sample::Memory {

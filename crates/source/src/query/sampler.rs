@@ -25,6 +25,7 @@
 //! threads included), else the sum of `task/*/io`, dead threads as last seen.
 
 mod kept;
+mod space;
 mod threads;
 mod watch;
 
@@ -36,6 +37,7 @@ use record::unit::{Bytes, Nanos};
 use record::value::Absent;
 use std::collections::HashMap;
 use std::time::Instant;
+use sys::kcmp;
 use watch::{Turn, Watch};
 
 /// Descriptors kept where the limit cannot be read: a quarter of the usual 1024.
@@ -189,6 +191,8 @@ impl Sampler {
                 Err(_) => cost.unreadable += 1,
             }
         }
+        let share = |one, other| kcmp::share_memory(one, other).ok();
+        space::tell_apart(&mut self.watches, out, share);
         cost
     }
 

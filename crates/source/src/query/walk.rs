@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::query::{proc_loadavg, proc_self_auxv};
 use crate::root::Root;
 use record::identity::ProcessId;
-use record::sample::{Counters, Memory, ProcessSample};
+use record::sample::{Counters, Memory, ProcessSample, Shared};
 use record::unit::{Bytes, Nanos};
 use std::collections::HashMap;
 use sys::bpf::{Walk, Walked, WalkedIo};
@@ -77,6 +77,8 @@ struct Kept {
 #[derive(Debug, Default)]
 struct Process {
     leader: Option<Walked>,
+    /// Who told its memory.
+    speaker: Option<Walked>,
     /// The leader in.
     sum: Counters,
     alive: bool,
@@ -151,13 +153,15 @@ impl Walker {
                 why: "a process has too many ancestors".to_owned(),
             });
         }
-        for (pid, process) in std::mem::take(&mut self.processes) {
+        let processes = std::mem::take(&mut self.processes);
+        for (&pid, process) in &processes {
             if process.alive
                 && let Some(leader) = process.leader
             {
-                out.push(self.sample_of(pid, &leader, &process));
+                out.push(self.sample_of(pid, &leader, process));
             }
         }
+        tell_apart(out, |pid| Some(processes.get(&pid)?.speaker?.mm));
         out.sort_unstable_by_key(|sample| sample.id.pid);
         let pass = self.pass;
         self.seen.retain(|_, seen| seen.pass == pass);
@@ -180,10 +184,11 @@ impl Walker {
         seen.pass = self.pass;
         seen.own = larger(seen.own, own);
         seen.with_children = larger(seen.with_children, add(without_io(seen.own), with_children));
-        seen.memory = memory(leader, self.page_bytes, seen.memory);
+        seen.memory = memory(process.speaker.as_ref(), self.page_bytes, seen.memory);
         seen.io_uring |= process.io_uring;
         seen.sigchld_ignored |= leader.flags & Walked::SIGCHLD_IGNORED != 0;
-        let ended = leader.state & ENDED != 0;
+        // Others live, or it would not be here.
+        let ended = u64::from(leader.state & ENDED != 0);
         let sample = ProcessSample {
             id,
             ppid: leader.parent_tgid,
@@ -191,12 +196,14 @@ impl Walker {
             sid: leader.session,
             state: letter(leader.state),
             comm: name(&leader.comm).to_vec(),
-            threads: (!ended).then_some(u64::from(leader.threads)),
+            threads: Some(u64::from(leader.threads).saturating_sub(ended)),
             own: seen.own,
             with_children: seen.with_children,
             memory: seen.memory,
             io_uring: seen.io_uring,
             sigchld_ignored: seen.sigchld_ignored,
+            memory_of: None,
+            pss_denied: false,
         };
         self.seen.insert(pid, seen);
         sample
@@ -210,6 +217,9 @@ impl Process {
         self.io_uring |= one.flags & Walked::IO_URING != 0;
         if one.pid == one.tgid {
             self.leader = Some(*one);
+        }
+        if one.flags & Walked::MEMORY != 0 {
+            self.speaker = Some(*one);
         }
     }
 }
@@ -299,23 +309,40 @@ fn only_io(counters: Counters) -> Counters {
     }
 }
 
-fn memory(leader: &Walked, page_bytes: u64, last: Memory) -> Memory {
-    if leader.flags & Walked::MEMORY == 0 {
-        return peaks_only(last);
+/// Notes in each sample whose memory it is, if an older process has the same address space.
+fn tell_apart(samples: &mut [ProcessSample], space: impl Fn(u32) -> Option<u64>) {
+    samples.sort_unstable_by_key(|sample| (sample.id.start_ns, sample.id.pid));
+    let mut first = HashMap::new();
+    for sample in samples {
+        let pid = sample.id.pid;
+        if let Some(space) = space(pid) {
+            let owner = *first.entry(space).or_insert(pid);
+            let shared = Shared {
+                pid: owner,
+                proven: true,
+            };
+            sample.memory_of = Some(shared).filter(|_| owner != pid);
+        }
     }
+}
+
+fn memory(speaker: Option<&Walked>, page_bytes: u64, last: Memory) -> Memory {
+    let Some(speaker) = speaker else {
+        return peaks_only(last);
+    };
     let pages = |pages: u64| Some(Bytes(pages.saturating_mul(page_bytes)));
-    let rss = leader.rss_file_pages + leader.rss_anon_pages + leader.rss_shmem_pages;
+    let rss = speaker.rss_file_pages + speaker.rss_anon_pages + speaker.rss_shmem_pages;
     Memory {
         rss: pages(rss),
-        rss_anon: pages(leader.rss_anon_pages),
-        rss_file: pages(leader.rss_file_pages),
-        rss_shmem: pages(leader.rss_shmem_pages),
+        rss_anon: pages(speaker.rss_anon_pages),
+        rss_file: pages(speaker.rss_file_pages),
+        rss_shmem: pages(speaker.rss_shmem_pages),
         pss: None,
         pss_unreclaimable: None,
-        swap: pages(leader.swap_pages),
-        virtual_size: pages(leader.total_vm_pages),
-        rss_peak: pages(leader.hiwater_rss_pages),
-        virtual_peak: pages(leader.hiwater_vm_pages),
+        swap: pages(speaker.swap_pages),
+        virtual_size: pages(speaker.total_vm_pages),
+        rss_peak: pages(speaker.hiwater_rss_pages),
+        virtual_peak: pages(speaker.hiwater_vm_pages),
     }
 }
 

@@ -146,6 +146,7 @@ static __always_inline void read_memory(struct walked *record, struct mm_struct 
 	else
 		sum_whole(&pages, mm);
 	record->flags |= WALKED_MEMORY;
+	record->mm = (__u64)mm;
 	record->rss_file_pages = positive(pages.sum.file);
 	record->rss_anon_pages = positive(pages.sum.anon);
 	record->rss_shmem_pages = positive(pages.sum.shmem);
@@ -206,12 +207,11 @@ int walk(struct bpf_iter__task *ctx)
 		record.flags |= WALKED_IO_URING;
 	read_io(&record.io, &task->ioac);
 	BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
-	if (record.pid == record.tgid) {
+	if (record.pid == record.tgid)
 		add_ended(&record, task);
-		mm = BPF_CORE_READ(task, mm);
-		if (mm)
-			read_memory(&record, mm);
-	}
+	mm = BPF_CORE_READ(task, mm);
+	if (mm && (record.pid == record.tgid || !BPF_CORE_READ(task, group_leader, mm)))
+		read_memory(&record, mm);
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

@@ -23,7 +23,10 @@ struct walked_io {
 /* Whether it is below the root is not known. */
 #define WALKED_TOO_DEEP 8u
 
-/* One living thread. That of a leader (pid == tgid) holds its process's ended threads as well. */
+/*
+ * One living thread. That of a leader (pid == tgid) holds its process's ended threads as well, and
+ * its memory; where the leader has ended before the others, each of these holds that.
+ */
 struct walked {
 	__u32 tgid;
 	__u32 pid;
@@ -56,6 +59,7 @@ struct walked {
 	__u64 total_vm_pages;
 	__u64 hiwater_rss_pages;
 	__u64 hiwater_vm_pages;
+	__u64 mm; /* the address space that the seven above are of */
 	char comm[COMM_BYTES];
 };
 

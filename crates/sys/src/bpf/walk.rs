@@ -42,7 +42,7 @@ pub struct WalkedIo {
 }
 
 /// One living thread (`struct walked`). That of a leader holds its process's ended threads and its
-/// memory as well.
+/// memory as well; where the leader has ended before the others, each of these holds that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Walked {
@@ -56,7 +56,8 @@ pub struct Walked {
     pub state: u32,
     /// Living threads of its process; leaders only.
     pub threads: u32,
-    /// Bits of the constants below; only [`Walked::IO_URING`] on threads that are no leader.
+    /// Bits of the constants below; of threads that are no leader only the first
+    /// two.
     pub flags: u32,
     /// Process group; leaders only.
     pub group: u32,
@@ -108,12 +109,15 @@ pub struct Walked {
     pub hiwater_rss_pages: u64,
     /// Largest address space, pages.
     pub hiwater_vm_pages: u64,
+    /// Where the kernel has the address space that the pages are of: which processes share one.
+    pub mm: u64,
     /// Short name, ended by a NUL.
     pub comm: [u8; 16],
 }
 
 impl Walked {
-    /// The memory was read: a leader that is neither a kernel thread nor ending.
+    /// The memory was read: a leader that is neither a kernel thread nor ending, or a thread of an
+    /// ended one.
     pub const MEMORY: u32 = 1;
     /// The thread holds an `io_uring`.
     pub const IO_URING: u32 = 2;
@@ -123,7 +127,7 @@ impl Walked {
     pub const TOO_DEEP: u32 = 8;
 }
 
-const RECORD_BYTES: usize = 328;
+const RECORD_BYTES: usize = 336;
 const _: () = assert!(size_of::<Walked>() == RECORD_BYTES);
 
 /// The walk, ready for passes.

@@ -7,7 +7,6 @@ use std::mem::offset_of;
 const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
 const OP_EXIT: u8 = 2;
 const OP_SECCOMP: u8 = 3;
-const KCMP_FILES: libc::c_int = 2;
 
 /// `struct ptrace_syscall_info`: its union has the number and the arguments of a call that begins,
 /// or first the result of one that is over.
@@ -87,16 +86,6 @@ pub fn memory(tid: u32, address: u64, buffer: &mut [u8]) -> Result<usize, Error>
     check("process_vm_readv", got as i64).map(|got| got as usize)
 }
 
-/// Whether two processes have one table of descriptors (`kcmp(2)`).
-///
-/// # Errors
-/// `ENOSYS` where the kernel cannot tell, `ESRCH` if one is gone.
-pub fn share_descriptors(one: u32, other: u32) -> Result<bool, Error> {
-    // SAFETY: takes plain numbers.
-    let result = unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_FILES, 0, 0) };
-    check("kcmp", result).map(|order| order == 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,14 +99,5 @@ mod tests {
         assert_eq!((got, &room), (20, &text));
         let nothing = memory(me, 16, &mut room).unwrap_err();
         assert_eq!(nothing.errno(), Some(libc::EFAULT));
-    }
-
-    #[test]
-    fn a_process_shares_its_descriptors_with_itself() {
-        let me = std::process::id();
-        match share_descriptors(me, me) {
-            Ok(shared) => assert!(shared),
-            Err(error) => println!("skipped: {error}"),
-        }
     }
 }

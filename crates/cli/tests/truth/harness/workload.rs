@@ -47,6 +47,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "reader",
     "share",
     "sockets",
+    "spaces",
     "storm",
     "stubborn",
     "swapped",

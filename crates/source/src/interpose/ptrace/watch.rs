@@ -13,6 +13,7 @@ use record::file::FileRest;
 use record::unit::Nanos;
 use std::collections::HashMap;
 use std::path::Path;
+use sys::kcmp::share_descriptors;
 use sys::ptrace::{self, Entered};
 use sys::seccomp::{FileCall, file_call};
 
@@ -360,7 +361,7 @@ impl Watch {
     /// `parent` made a process or a thread: `child` is its process, `tid` it itself.
     pub(crate) fn forked(&mut self, parent: u32, child: u32, tid: u32) {
         // A kernel that cannot tell: threads have one table as a rule, and processes their own.
-        let shared = ptrace::share_descriptors(parent, tid);
+        let shared = share_descriptors(parent, tid);
         let is_thread = parent == child;
         if shared.unwrap_or(is_thread) != is_thread {
             self.stop_remembering(parent);

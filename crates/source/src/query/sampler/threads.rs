@@ -86,14 +86,17 @@ fn read_thread(
     buffer: &mut Vec<u8>,
 ) -> Option<Counters> {
     let mut counters = Counters::default();
-    if with_io && let Some(text) = read(&folder.join("io"), descriptors, buffer) {
+    if with_io && let Some(text) = read_by_path(&folder.join("io"), descriptors, buffer) {
         counters = proc_pid_io::parse(text);
     }
-    let schedstat =
-        proc_pid_schedstat::parse(read(&folder.join("schedstat"), descriptors, buffer)?);
+    let schedstat = proc_pid_schedstat::parse(read_by_path(
+        &folder.join("schedstat"),
+        descriptors,
+        buffer,
+    )?);
     counters.cpu = schedstat.map(|line| line.cpu);
     counters.cpu_wait = schedstat.map(|line| line.wait);
-    let text = read(&folder.join("status"), descriptors, buffer)?;
+    let text = read_by_path(&folder.join("status"), descriptors, buffer)?;
     (counters.switches_voluntary, counters.switches_involuntary) =
         proc_pid_status::parse_switches(text);
     Some(counters)
@@ -107,15 +110,15 @@ pub(super) fn read_thread_io(
     buffer: &mut Vec<u8>,
 ) -> Option<Counters> {
     let path = root.process(pid, &format!("task/{pid}/io"));
-    read(&path, descriptors, buffer).map(proc_pid_io::parse)
+    read_by_path(&path, descriptors, buffer).map(proc_pid_io::parse)
 }
 
-fn read<'b>(
+/// A file of a thread; nothing if that has ended, or is another user's.
+pub(super) fn read_by_path<'b>(
     path: &Path,
     descriptors: &mut Descriptors,
     buffer: &'b mut Vec<u8>,
 ) -> Option<&'b [u8]> {
-    // A file that cannot be read belongs to a thread that has ended, or to another user.
     let file = descriptors.open(path).ok()?;
     let length = read_at_start(&file, buffer).ok()?;
     buffer.get(..length)

@@ -1,11 +1,13 @@
 //! One process under watch: its kept-open files, its identity and the last of its details.
 
 use super::kept::{Descriptors, Kept, read_at_start};
-use super::threads::{Threads, read_thread_io};
+use super::space::Space;
+use super::threads::{Threads, read_by_path, read_thread_io};
 use super::{IoWait, SampleCost};
 use crate::query::counters::{add, larger, peaks_only, without_io};
 use crate::query::{
-    proc_pid_fd, proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_statm, proc_pid_status,
+    main_thread, proc_pid_fd, proc_pid_io, proc_pid_schedstat, proc_pid_stat, proc_pid_statm,
+    proc_pid_status,
 };
 use crate::root::{Root, process_absent};
 use record::identity::ProcessId;
@@ -55,11 +57,15 @@ pub(super) struct Watch {
     pass_seen: u64,
     /// The pass of its last turn; 0 is never.
     pass_detail: u64,
+    /// As the kernel counts them: see [`proc_pid_stat::Stat::threads`].
     threads_live: u64,
     has_waited: bool,
     threads: Threads,
     memory: Memory,
     sigchld_ignored: bool,
+    /// A thread that lives, while the main one does not: the memory is read of it.
+    speaker: Option<u32>,
+    pub(super) space: Space,
     rings: Rings,
     own: Counters,
     with_children: Counters,
@@ -99,6 +105,8 @@ impl Means<'_> {
 struct Rest {
     has_waited: bool,
     ended: bool,
+    main_ended: bool,
+    threads: u64,
     children: Counters,
     ticks: Counters,
 }
@@ -111,6 +119,12 @@ impl Watch {
 
     pub(super) fn seen_in(&self, pass: u64) -> bool {
         self.pass_seen == pass
+    }
+
+    /// Its memory as last read, and a thread that has it.
+    pub(super) fn memory(&self, pid: u32) -> Option<(&Memory, u32)> {
+        self.memory.rss?;
+        Some((&self.memory, self.speaker.unwrap_or(pid)))
     }
 
     pub(super) fn last_rss(&self) -> Option<Bytes> {
@@ -169,11 +183,14 @@ impl Watch {
         if self.id.is_some_and(|id| id != sample.id) {
             return Err(Absent::Gone);
         }
-        self.threads_live = sample.threads.unwrap_or(1);
+        self.threads_live = rest.threads;
         self.has_waited = rest.has_waited;
         self.rest.confirmed = false;
         if !rest.ended {
-            self.read_memory(due, &mut means)?;
+            match rest.main_ended {
+                true => self.read_memory_of_thread(&mut means),
+                false => self.read_memory(due, &mut means)?,
+            }
             self.read_threads(due, &mut means)?;
             self.rest.confirmed &= sample.state != 'R';
         } else {
@@ -279,6 +296,24 @@ impl Watch {
         Ok(())
     }
 
+    /// Reads the memory where the main thread, whose file is that of the process, has ended: it has
+    /// given its address space back, and the others have it still.
+    fn read_memory_of_thread(&mut self, means: &mut Means<'_>) {
+        let known = self.speaker.take();
+        let others = main_thread::others(means.root, means.pid);
+        for tid in known.into_iter().chain(others) {
+            let path = means.root.process(means.pid, &format!("task/{tid}/status"));
+            means.cost.files_read += 1;
+            let text = read_by_path(&path, means.descriptors, means.buffer);
+            let memory = text.map(proc_pid_status::parse).map(|read| read.memory);
+            if let Some(memory) = memory.filter(|memory| memory.rss.is_some()) {
+                (self.memory, self.speaker) = (memory, Some(tid));
+                return;
+            }
+        }
+        self.memory = peaks_only(self.memory);
+    }
+
     /// Whether it has not run since the last pass, and a pass would find the same again. `false`
     /// where one file does not tell.
     pub(super) fn is_still(&self, buffer: &mut Vec<u8>) -> bool {
@@ -373,12 +408,14 @@ fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
         sid: stat.sid,
         state: stat.state,
         comm: stat.comm.to_vec(),
-        threads: (!stat.ended()).then_some(stat.threads),
+        threads: (!stat.ended()).then(|| stat.threads_live()),
         own: Counters::default(),
         with_children: Counters::default(),
         memory: Memory::default(),
         io_uring: false,
         sigchld_ignored: false,
+        memory_of: None,
+        pss_denied: false,
     }
 }
 
@@ -409,6 +446,8 @@ fn as_rest(stat: &proc_pid_stat::Stat<'_>, io_wait: IoWait) -> Rest {
     Rest {
         has_waited: stat.has_waited(),
         ended: stat.ended(),
+        main_ended: stat.main_ended(),
+        threads: stat.threads,
         children,
         ticks,
     }

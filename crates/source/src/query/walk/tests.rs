@@ -109,15 +109,14 @@ fn user_and_system_time_add_up_to_the_cpu_time() {
 
 #[test]
 fn of_one_that_has_ended_only_the_peaks_stay() {
-    let mut leader = Walked {
+    let leader = Walked {
         rss_anon_pages: 2,
         hiwater_rss_pages: 3,
         flags: Walked::MEMORY,
         ..Walked::default()
     };
-    let living = memory(&leader, 4096, Memory::default());
+    let living = memory(Some(&leader), 4096, Memory::default());
     assert_eq!(living.rss, Some(Bytes(8192)));
-    leader.flags = 0;
-    let ended = memory(&leader, 4096, living);
+    let ended = memory(None, 4096, living);
     assert_eq!((ended.rss, ended.rss_peak), (None, Some(Bytes(12_288))));
 }

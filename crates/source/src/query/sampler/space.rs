@@ -1,0 +1,213 @@
+//! Which processes of a reading have one address space: a child of `vfork` until its exec, and
+//! children made with `CLONE_VM`. Each tells all of that memory, which is there once.
+//!
+//! `kcmp` tells it of a child and its parent, once a child: an address space is shared from the
+//! fork on or never. Those found to share are compared in each reading, until an exec parts them.
+//! That may come between the reading and the comparison: in that reading a process that tells about
+//! the same memory is still taken for sharing. Where `kcmp` may not be used, a child is while it
+//! tells what its parent tells, to the page: one that was forked has fewer file pages. Children
+//! whose parent ended before anybody looked are not compared with one another.
+
+use super::watch::Watch;
+use record::sample::{Memory, ProcessSample, Shared};
+use record::unit::Bytes;
+use std::collections::HashMap;
+
+/// Address spaces told apart, of those that their first process has left.
+const SPACES_MAX: usize = 64;
+
+/// What one that is about to execute a program may have got since the other was read, bytes.
+const ABOUT: u64 = 1 << 20;
+
+/// With whom a process shares its address space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Space {
+    /// Not told yet.
+    #[default]
+    Unknown,
+    /// With nobody that was there before it.
+    Own,
+    /// With others, at least once: the pid of the first of them.
+    Shared(u32),
+}
+
+/// What is told of two processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// They have one address space.
+    One,
+    /// Nobody may tell, and they tell the same memory.
+    Alike,
+    /// They have two by now; when they were read it may have been one.
+    Parted,
+    /// They have two.
+    Two,
+    /// Nobody may tell, and they tell different memory.
+    Untold,
+}
+
+impl Relation {
+    /// What a sample says of it: that its memory is that of `pid`.
+    fn shared(self, pid: u32) -> Option<Shared> {
+        let proven = self == Relation::One;
+        Some(Shared { pid, proven })
+    }
+}
+
+/// Notes in each sample whose memory it is, if another tells it already. `share`: whether two
+/// threads have one address space, if that can be told.
+pub(super) fn tell_apart(
+    watches: &mut HashMap<u32, Watch>,
+    samples: &mut [ProcessSample],
+    share: impl Fn(u32, u32) -> Option<bool>,
+) {
+    for sample in samples.iter_mut() {
+        meet_parent(watches, sample, &share);
+    }
+    // Those whose space their group's first has not: group and process.
+    let mut firsts: Vec<(u32, u32)> = Vec::new();
+    for sample in samples {
+        meet_group(watches, sample, &mut firsts, &share);
+    }
+}
+
+/// A process that is read for the first time is compared with its parent.
+fn meet_parent(
+    watches: &mut HashMap<u32, Watch>,
+    sample: &mut ProcessSample,
+    share: impl Fn(u32, u32) -> Option<bool>,
+) {
+    let (pid, parent) = (sample.id.pid, sample.ppid);
+    let space = |pid: u32| watches.get(&pid).map(|watch| watch.space);
+    let (Some(Space::Unknown), Some(of_parent)) = (space(pid), space(parent)) else {
+        return;
+    };
+    let Some((one, other)) = told(watches, parent).zip(told(watches, pid)) else {
+        return;
+    };
+    let relation = relation(one, other, share);
+    let group = match of_parent {
+        Space::Shared(group) => group,
+        Space::Unknown | Space::Own => parent,
+    };
+    if relation == Relation::Parted {
+        sample.memory_of = relation.shared(parent);
+    }
+    let space = match relation {
+        Relation::One | Relation::Alike => Space::Shared(group),
+        Relation::Parted | Relation::Two => Space::Own,
+        Relation::Untold => return,
+    };
+    if let Some(watch) = watches.get_mut(&pid) {
+        watch.space = space;
+    }
+}
+
+/// A process that was found to share is compared with the others that did.
+fn meet_group(
+    watches: &mut HashMap<u32, Watch>,
+    sample: &mut ProcessSample,
+    firsts: &mut Vec<(u32, u32)>,
+    share: impl Fn(u32, u32) -> Option<bool>,
+) {
+    let pid = sample.id.pid;
+    let Some(Space::Shared(group)) = watches.get(&pid).map(|watch| watch.space) else {
+        return;
+    };
+    let Some(own) = told(watches, pid).filter(|_| pid != group) else {
+        return;
+    };
+    let others = firsts.iter().filter(|first| first.0 == group);
+    let others = std::iter::once(group).chain(others.map(|first| first.1));
+    let (mut parted, mut untold) = (None, false);
+    for other in others {
+        let of_other = told(watches, other);
+        let relation = of_other.map(|of_other| relation(of_other, own, &share));
+        match relation {
+            Some(one @ (Relation::One | Relation::Alike)) => {
+                sample.memory_of = one.shared(other);
+                if let Some(watch) = watches.get_mut(&pid) {
+                    watch.space = Space::Shared(other);
+                }
+                return;
+            }
+            Some(Relation::Parted) => parted = parted.or(Relation::Parted.shared(other)),
+            Some(Relation::Untold) => untold = true,
+            Some(Relation::Two) | None => {}
+        }
+    }
+    sample.memory_of = parted;
+    if firsts.len() < SPACES_MAX {
+        firsts.push((group, pid));
+    }
+    if let Some(watch) = watches.get_mut(&pid).filter(|_| !untold) {
+        watch.space = Space::Shared(pid);
+    }
+}
+
+/// The memory that a process told, and a thread that has it.
+fn told(watches: &HashMap<u32, Watch>, pid: u32) -> Option<(Memory, u32)> {
+    let (memory, thread) = watches.get(&pid)?.memory(pid)?;
+    Some((*memory, thread))
+}
+
+fn relation(
+    one: (Memory, u32),
+    other: (Memory, u32),
+    share: impl Fn(u32, u32) -> Option<bool>,
+) -> Relation {
+    match share(one.1, other.1) {
+        Some(true) => Relation::One,
+        None if present(&one.0) == present(&other.0) => Relation::Alike,
+        None => Relation::Untold,
+        Some(false) if are_about_alike(&one.0, &other.0) => Relation::Parted,
+        Some(false) => Relation::Two,
+    }
+}
+
+/// Whether one may have become the other while both were read.
+fn are_about_alike(one: &Memory, other: &Memory) -> bool {
+    let about = |a: Option<Bytes>, b: Option<Bytes>| {
+        a.zip(b).is_some_and(|(a, b)| a.0.abs_diff(b.0) <= ABOUT)
+    };
+    about(one.rss_anon, other.rss_anon)
+        && about(one.rss_file, other.rss_file)
+        && about(one.virtual_size, other.virtual_size)
+}
+
+/// What of it is of now: the peaks are not read in each pass.
+fn present(memory: &Memory) -> Memory {
+    Memory {
+        rss_peak: None,
+        virtual_peak: None,
+        pss: None,
+        pss_unreclaimable: None,
+        ..*memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(mib: u64) -> Memory {
+        let bytes = Some(Bytes(mib << 20));
+        Memory {
+            rss: bytes,
+            rss_anon: bytes,
+            rss_file: Some(Bytes(0)),
+            virtual_size: bytes,
+            ..Memory::default()
+        }
+    }
+
+    #[test]
+    fn two_are_one_where_kcmp_or_every_page_says_so() {
+        let of = |mib, answer| relation((memory(100), 1), (memory(mib), 2), |_, _| answer);
+        assert_eq!(of(30, Some(true)), Relation::One);
+        assert_eq!(of(100, None), Relation::Alike);
+        assert_eq!(of(101, None), Relation::Untold);
+        assert_eq!(of(101, Some(false)), Relation::Parted);
+        assert_eq!(of(30, Some(false)), Relation::Two);
+    }
+}
