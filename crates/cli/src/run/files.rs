@@ -155,8 +155,8 @@ impl Files {
         Ok(library::SHARED)
     }
 
-    /// Whether the command at `path` is started with the library, which the process `launcher` holds
-    /// open; says so if it cannot be.
+    /// Whether the command at `path` is started with the library, which the process `launcher`
+    /// holds open; says so if it cannot be.
     pub(crate) fn loads_into(&self, path: &Path, launcher: u32, facts: &mut Facts) -> bool {
         let Some(library) = self.library() else {
             return false;

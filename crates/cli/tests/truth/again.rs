@@ -1,5 +1,5 @@
-//! Level io: what comes after another of its kind is not taken for it, against what the workload did
-//! by construction.
+//! Level io: what comes after another of its kind is not taken for it, against what the workload
+//! did by construction.
 
 use crate::files::{Seen, watch};
 use crate::harness::each_io_mechanism;

@@ -63,8 +63,8 @@ static void pipes(void) {
     }
 }
 
-/* 5 reads of an event counter, 3 of a timer, both open at once; a process as a descriptor, closed; a
- * file without a name, one byte in it. */
+/* 5 reads of an event counter, 3 of a timer, both open at once; a process as a descriptor, closed;
+ * a file without a name, one byte in it. */
 static void counters(void) {
     uint64_t count = 1;
     int event = eventfd(0, 0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
@@ -92,7 +92,7 @@ static void counters(void) {
     close(unnamed);
 }
 
-/* stage/deep/a is written, stage becomes final, final/deep/a is read and final/deep/b is written. */
+/* stage/deep/a is written, stage becomes final, final/deep/a is read, final/deep/b is written. */
 static void moved(void) {
     check("mkdir", mkdir("stage", 0755));
     check("mkdir", mkdir("stage/deep", 0755));

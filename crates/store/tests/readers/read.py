@@ -172,9 +172,10 @@ def openmetrics(case):
         expected = case.value(metric)
         near(got, None if expected is None else expected / unit, 1e-9, case.folder)
     if shutil.which("promtool"):
-        words = ["promtool", "check", "metrics", "--lint=none"]
+        words = ["promtool", "check", "metrics"]
         done = subprocess.run(words, input=text, text=True, capture_output=True)
-        same((done.returncode, done.stderr), (0, ""), case.folder)
+        # 3: it reads it, and has its own taste in names.
+        same((done.returncode in (0, 3), done.stderr), (True, done.stderr), case.folder)
 
 
 def runexec(case):
