@@ -12,15 +12,19 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// A setuid program that any user may start, in a folder that is removed in the end; nothing where
-/// there can be none.
+/// A setuid program of root's that any user may start, in a folder that is removed in the end;
+/// nothing where there can be none.
 fn owned() -> Option<(tempfile::TempDir, PathBuf)> {
     let source = setuid("owned")?;
     let folder = tempfile::tempdir().unwrap();
-    set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    let path = folder.path().join("owned.setuid");
-    std::fs::copy(source, &path).unwrap();
-    set_permissions(&path, Permissions::from_mode(0o4755)).unwrap();
+    let mut path = source.clone();
+    // Who is not root finds it where root has made it.
+    if process::is_root() {
+        set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        path = folder.path().join("owned.setuid");
+        std::fs::copy(source, &path).unwrap();
+        set_permissions(&path, Permissions::from_mode(0o4755)).unwrap();
+    }
     let probe = Run::bare(words![path, "0"]).finish();
     (probe.status == 6).then_some((folder, path))
 }
