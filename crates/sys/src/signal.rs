@@ -14,16 +14,6 @@ pub fn is_ignored(signal: i32) -> bool {
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Whether the process `pid` ignores `signal` now (`/proc/PID/status`). False where nobody tells.
-pub fn is_ignored_by(pid: u32, signal: i32) -> bool {
-    let status = std::fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
-    let mut lines = status.split(|byte| *byte == b'\n');
-    let mask = lines.find_map(|line| line.strip_prefix(b"SigIgn:"));
-    let mask = mask.and_then(|mask| std::str::from_utf8(mask).ok());
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & bit(signal) != 0)
-}
-
 /// Gives `signal` its default action in this process.
 pub fn set_default(signal: i32) {
     // SAFETY: SIG_DFL is a valid disposition for any signal; an invalid number is refused by the
@@ -172,10 +162,7 @@ mod tests {
     fn dispositions_are_read_back() {
         set_ignored(libc::SIGUSR1);
         assert!(is_ignored(libc::SIGUSR1));
-        assert!(is_ignored_by(std::process::id(), libc::SIGUSR1));
         set_default(libc::SIGUSR1);
         assert!(!is_ignored(libc::SIGUSR1));
-        assert!(!is_ignored_by(std::process::id(), libc::SIGUSR1));
-        assert!(!is_ignored_by(0, libc::SIGUSR1));
     }
 }

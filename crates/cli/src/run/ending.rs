@@ -5,8 +5,8 @@ use record::unit::Nanos;
 const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
 const SIGQUIT: i32 = 3;
-const SIGTERM: i32 = 15;
-const SIGCONT: i32 = 18;
+pub(super) const SIGTERM: i32 = 15;
+pub(super) const SIGCONT: i32 = 18;
 
 /// Why the tree is being ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! the monitor decides. If the monitor dies it adopts what is left and takes the status from the
 //! launcher.
 
+use super::ending::SIGCONT;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use super::{live, paper};
 use crate::cmd::run::RunOptions;
@@ -17,7 +18,6 @@ const PASSED_ON: &[i32] = &[
     1, 2, 3, 10, 12, 14, 15, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
 ];
 const SIGCHLD: i32 = 17;
-const SIGCONT: i32 = 18;
 const SIGKILL: i32 = 9;
 /// Signals that end a program by default: HUP, INT, QUIT, TERM.
 const ENDING: &[i32] = &[1, 2, 3, 15];

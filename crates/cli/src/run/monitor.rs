@@ -1,7 +1,7 @@
 //! The monitor: reads, reduces, enforces, writes the report; decides the exit status.
 
 use super::assemble::{Outcome, Seen, assemble};
-use super::ending::{Action, Came, Ending, Reason};
+use super::ending::{Action, Came, Ending, Reason, SIGCONT, SIGTERM};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
@@ -19,8 +19,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use sys::descriptor::{self, Received, Waiting};
 use sys::signal::{Arrived, Signals};
 
-const SIGTERM: i32 = 15;
-const SIGCONT: i32 = 18;
 const SIGKILL: i32 = 9;
 
 /// What is about to end has this long after the command to do so.
@@ -318,7 +316,7 @@ impl<'a> Monitor<'a> {
             from_kernel: arrived.from_kernel(),
             to_group,
             main_in_group: sys::process::group(main) == sys::process::group(std::process::id()),
-            main_ignores: sys::signal::is_ignored_by(main, arrived.signal),
+            main_ignores: self.task.ignores(arrived.signal),
             stopped: self.stopped,
         };
         let passing = came.passing();

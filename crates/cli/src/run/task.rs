@@ -5,6 +5,8 @@ use anyhow::{Context, Result, bail};
 use record::identity::Ending;
 use record::sample::{Counters, MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos};
+use source::query::proc_pid_status;
+use source::root::Root;
 use std::os::fd::{AsFd, BorrowedFd};
 use sys::launcher::{Launcher, Message, Plan, Totals};
 use sys::process::{self, Usage};
@@ -112,6 +114,12 @@ impl Task {
         self.launcher
             .go(with_library)
             .context("the launcher is gone")
+    }
+
+    /// Whether the command's process ignores `signal` now; not where nobody tells.
+    pub(crate) fn ignores(&self, signal: i32) -> bool {
+        let status = proc_pid_status::read(&Root::default(), Some(self.pid()));
+        status.is_ok_and(|status| status.ignores(signal) == Some(true))
     }
 
     /// The descriptor to wait on for [`Task::next`]; none when the launcher is gone.

@@ -1,6 +1,7 @@
 //! Signals to the processes of the task, and who could not be ended by them: another user's process
 //! (a setuid program), which the kernel does not let us signal.
 
+use crate::view::headline::NOT_ENDED;
 use record::report::{Evidence, serde_free::Scalar};
 use reduce::tree::Tree;
 use std::os::fd::AsFd;
@@ -8,9 +9,6 @@ use sys::descriptor::{self, Waiting};
 
 /// Most processes that are remembered; of the rest it is only known that there are some.
 const UNENDED_MAX: usize = 64;
-
-/// What the evidence is called.
-pub(crate) const EVIDENCE: &str = "not_ended";
 
 const EPERM: i32 = 1;
 
@@ -74,7 +72,7 @@ impl Unended {
     /// What the report has of each.
     pub(crate) fn evidence(&self) -> impl Iterator<Item = Evidence> + '_ {
         self.list.iter().map(|one| Evidence {
-            kind: EVIDENCE.to_owned(),
+            kind: NOT_ENDED.to_owned(),
             value: Scalar::Text(one.words()),
             source: "kill(2): not permitted, another user's process".to_owned(),
         })

@@ -109,10 +109,13 @@ fn killed(signal: Option<i32>) -> String {
     )
 }
 
+/// What the evidence of a process that could not be ended is called.
+pub const NOT_ENDED: &str = "not_ended";
+
 /// The processes of another user that could not be ended.
 pub(super) fn not_ended(exit: &Exit) -> Option<String> {
     const WIDTH: usize = 48;
-    let mut of_others = exit.evidence.iter().filter(|one| one.kind == "not_ended");
+    let mut of_others = exit.evidence.iter().filter(|one| one.kind == NOT_ENDED);
     let Scalar::Text(first) = &of_others.next()?.value else {
         return None;
     };

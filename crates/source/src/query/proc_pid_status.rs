@@ -14,7 +14,7 @@ use record::unit::Unit;
 use record::value::Absent;
 
 /// The number of SIGCHLD, which is 17 but on alpha, mips, parisc and sparc.
-const SIGCHLD: u32 = 17;
+pub(super) const SIGCHLD: i32 = 17;
 
 /// What this file yields.
 pub const METRICS: &[Metric] = &[
@@ -94,15 +94,24 @@ pub struct Status {
     pub threads: Option<u64>,
     /// Who traces it; 0 is nobody.
     pub tracer: Option<u32>,
-    /// Whether it ignores SIGCHLD, so that its children vanish at their end and are never waited
-    /// for. A handler with `SA_NOCLDWAIT` does the same and is not told here.
-    pub sigchld_ignored: Option<bool>,
+    /// The signals that it ignores: bit N-1 for signal N. Of one that ignores SIGCHLD the children
+    /// vanish at their end and are never waited for; a handler with `SA_NOCLDWAIT` does the same
+    /// and is not told here.
+    pub signals_ignored: Option<u64>,
     /// CPUs that the thread may use, as the kernel lists them (`0-3,8`).
     pub cpus_allowed: Option<Vec<u8>>,
     /// Voluntary context switches of the thread.
     pub switches_voluntary: Option<u64>,
     /// Involuntary context switches of the thread.
     pub switches_involuntary: Option<u64>,
+}
+
+impl Status {
+    /// Whether it ignores `signal`.
+    pub fn ignores(&self, signal: i32) -> Option<bool> {
+        let bit = u32::try_from(signal).ok()?.checked_sub(1)?;
+        Some(self.signals_ignored?.checked_shr(bit)? & 1 == 1)
+    }
 }
 
 /// Parses the file.
@@ -119,7 +128,7 @@ pub fn parse(text: &[u8]) -> Status {
             b"Uid" => {
                 status.uid_effective = value.split(u8::is_ascii_whitespace).nth(1).and_then(id)
             }
-            b"SigIgn" => status.sigchld_ignored = signal_in(value, SIGCHLD),
+            b"SigIgn" => status.signals_ignored = mask(value),
             b"Threads" => status.threads = first_number(value),
             b"Cpus_allowed_list" => status.cpus_allowed = Some(value.to_vec()),
             b"voluntary_ctxt_switches" => status.switches_voluntary = first_number(value),
@@ -159,9 +168,9 @@ pub fn parse_switches(text: &[u8]) -> (Option<u64>, Option<u64>) {
 }
 
 /// Whether a mask in hexadecimal, signal 1 being its lowest bit, has `signal`.
-fn signal_in(mask: &[u8], signal: u32) -> Option<bool> {
-    let mask = std::str::from_utf8(mask.trim_ascii()).ok()?;
-    Some(u64::from_str_radix(mask, 16).ok()? >> (signal - 1) & 1 == 1)
+fn mask(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text.trim_ascii()).ok()?;
+    u64::from_str_radix(text, 16).ok()
 }
 
 /// `NSpid` has the id in each pid namespace, ours first.
@@ -205,7 +214,7 @@ mod tests {
     fn who_ignores_sigchld_is_told() {
         let ignored = |mask: &str| {
             let text = format!("SigIgn:\t{mask}\nSigCgt:\tffffffffffffffff\n");
-            parse(text.as_bytes()).sigchld_ignored
+            parse(text.as_bytes()).ignores(SIGCHLD)
         };
         assert_eq!(ignored("0000000000010000"), Some(true));
         assert_eq!(ignored("fffffffffffeffff"), Some(false));

@@ -271,7 +271,7 @@ impl Watch {
         let Some(page_bytes) = means.turn.page_bytes.filter(|_| !due) else {
             let text = means.read(&mut self.status, "status")?;
             let status = proc_pid_status::parse(text);
-            self.sigchld_ignored |= status.sigchld_ignored == Some(true);
+            self.sigchld_ignored |= status.ignores(proc_pid_status::SIGCHLD) == Some(true);
             self.memory = match status.memory.rss {
                 Some(_) => status.memory,
                 // A kernel thread, or one that has just given its memory back.
