@@ -110,7 +110,8 @@ impl Growth {
     /// It executes a program. A child has what it got since its fork until then; the rest it shares
     /// with its parent.
     pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held) {
-        if held.more {
+        // Or what it was forked from is gone, and its pages were its own until now.
+        if held.more || !held.met && held.base(0) > 0 {
             self.part(at, held, 0);
             (held.more, held.vague) = (false, false);
             return;

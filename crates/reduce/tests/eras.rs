@@ -442,6 +442,24 @@ fn replaced_pages_last_until_the_child_executes_a_program() {
     assert!(most >= truth && most <= 2 * truth, "{most}");
 }
 
+/// A child keeps what its parent was read to have had before it executed a program, until its own.
+#[test]
+fn what_was_read_of_a_parent_is_its_childs_until_the_first_program() {
+    let history = [
+        11_400_438_202_242_106_836,
+        232_538_967_052_850_288,
+        11_556_970_624_000_645_683,
+        6_768_753_800_325_582_884,
+        10_283_806_170_990_976_323,
+    ];
+    for eras in [false, true] {
+        let (_, truth, most) = bound(&history, eras);
+        assert_eq!(truth, 1_576_960);
+        let most = most.expect("bound");
+        assert!(most >= truth && most <= 3 * truth, "{most} {eras}");
+    }
+}
+
 /// What the main process was before its exec has faults too that only its end tells.
 #[test]
 fn the_faults_of_the_main_process_are_not_all_of_its_last_program() {

@@ -45,16 +45,17 @@ impl Untraced {
 }
 
 /// Whether a process lives and has no tracer. One that its tracer has waited for has none either,
-/// and is dead.
+/// and is dead; and so has the main thread of one in which another thread executes a program, which
+/// is that of the process when it is looked at again.
 fn is_untraced(pid: u32) -> bool {
     let read = |name| std::fs::read(Root::default().process(pid, name)).ok();
     let traced = |text: Vec<u8>| proc_pid_status::parse(&text).tracer != Some(0);
-    if read("status").is_none_or(traced) {
-        return false;
-    }
-    // Read after its tracer, so that it was alive then.
-    let stat = read("stat").and_then(|text| source::follow::procfs::Found::parse(&text));
-    stat.is_some_and(|found| found.live_threads() > 0 && !found.exiting)
+    let alive = || {
+        let stat = read("stat").and_then(|text| source::follow::procfs::Found::parse(&text));
+        stat.is_some_and(|found| found.live_threads() > 0 && !found.exiting)
+    };
+    let untraced = || !read("status").is_none_or(traced);
+    untraced() && alive() && untraced()
 }
 
 #[cfg(test)]

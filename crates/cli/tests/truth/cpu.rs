@@ -1,10 +1,12 @@
 //! CPU time and counts of processes and threads, against what the kernel told the workload itself.
 
-use crate::harness::expect::{Rigour, Truth, holds, number};
+use crate::harness::cpu::told;
+use crate::harness::expect::{Truth, holds, number};
 use crate::harness::mechanism::Mechanism;
-use crate::harness::run::{Done, Run};
+use crate::harness::run::Done;
 use crate::harness::workload::program;
 use crate::harness::{each_mechanism, words};
+use std::ffi::OsString;
 
 each_mechanism!(
     one_process_burns,
@@ -16,27 +18,20 @@ each_mechanism!(
 );
 
 /// The totals come from the wait chain, so they are exact for anybody with any mechanism.
-fn cpu(done: &Done, ratio: f64) {
-    let truth = done.printed("cpu_us") * 1000;
-    holds(
-        done,
-        "cpu_time",
-        Truth::near_cpu(truth, ratio, 1_500_000),
-        Rigour::Near,
-    );
-    let parts = number(done, "cpu_user") + number(done, "cpu_system");
-    let whole = number(done, "cpu_time");
+fn cpu(mechanism: Mechanism, command: &[OsString], ratio: f64) -> Done {
+    let done = told(mechanism, command, ratio);
+    let parts = number(&done, "cpu_user") + number(&done, "cpu_system");
+    let whole = number(&done, "cpu_time");
     assert!(
         (parts - whole).abs() <= whole * 0.02 + 2e6,
         "user and system {parts} are not the whole {whole}\n{}",
         done.context()
     );
+    done
 }
 
 fn one_process_burns(mechanism: Mechanism) {
-    let done = Run::watched(mechanism, words![program("burn"), "300"]).finish();
-    done.expect_status(0);
-    cpu(&done, 0.02);
+    let done = cpu(mechanism, &[program("burn").into(), "300".into()], 0.02);
     holds(
         &done,
         "processes_total",
@@ -50,9 +45,7 @@ fn one_process_burns(mechanism: Mechanism) {
 fn children(mechanism: Mechanism, name: &str, count: u64, parallel: u64) {
     let (many, once) = (count.to_string(), parallel.to_string());
     let command = words![program("storm"), many, once, "fork", program(name), "20"];
-    let done = Run::watched(mechanism, command).finish();
-    done.expect_status(0);
-    cpu(&done, 0.02);
+    let done = cpu(mechanism, &command, 0.02);
     holds(
         &done,
         "processes_total",
@@ -90,9 +83,7 @@ fn threads_are_counted_once(mechanism: Mechanism) {
         "16",
         "400"
     ];
-    let done = Run::watched(mechanism, command).finish();
-    done.expect_status(0);
-    cpu(&done, 0.02);
+    let done = cpu(mechanism, &command, 0.02);
     for (name, count) in [
         ("threads_peak", 17),
         ("processes_total", 2),
@@ -104,9 +95,7 @@ fn threads_are_counted_once(mechanism: Mechanism) {
 
 fn six_hundred_times_nothing(mechanism: Mechanism) {
     let command = words![program("storm"), "600", "1", "vfork", "/bin/true"];
-    let done = Run::watched(mechanism, command).finish();
-    done.expect_status(0);
-    cpu(&done, 0.03);
+    let done = cpu(mechanism, &command, 0.03);
     holds(
         &done,
         "processes_total",

@@ -1,5 +1,6 @@
 //! Which processes are the task: daemons, storms, clones, exec chains, execs from threads.
 
+use crate::harness::cpu::told;
 use crate::harness::expect::{Rigour, Truth, holds, number};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Cleanup};
@@ -142,8 +143,7 @@ fn six_thousand_short_processes(mechanism: Mechanism) {
         "vfork",
         program("nothing.static")
     ];
-    let done = Run::watched(mechanism, command).finish();
-    done.expect_status(0);
+    let done = told(mechanism, &command, 0.03);
     let lost = done.report().monitor.events_lost;
     if lost > 0 {
         println!("{lost} events lost, and told");
@@ -161,13 +161,6 @@ fn six_thousand_short_processes(mechanism: Mechanism) {
             mechanism.counts(),
         );
     }
-    let cpu = done.printed("cpu_us") * 1000;
-    holds(
-        &done,
-        "cpu_time",
-        Truth::near_cpu(cpu, 0.03, 2_000_000),
-        Rigour::Near,
-    );
 }
 
 fn clone_parent(mechanism: Mechanism) {
@@ -188,8 +181,8 @@ fn clone_parent(mechanism: Mechanism) {
 }
 
 fn an_exec_chain_is_one_process(mechanism: Mechanism) {
-    let done = Run::watched(mechanism, words![program("execchain"), "20", "100"]).finish();
-    done.expect_status(0);
+    let command = words![program("execchain"), "20", "100"];
+    let done = told(mechanism, &command, 0.02);
     holds(
         &done,
         "processes_total",
@@ -202,19 +195,11 @@ fn an_exec_chain_is_one_process(mechanism: Mechanism) {
         Truth::exactly(1),
         mechanism.counts(),
     );
-    let cpu = done.printed("cpu_us") * 1000;
-    holds(
-        &done,
-        "cpu_time",
-        Truth::near_cpu(cpu, 0.02, 1_500_000),
-        Rigour::Near,
-    );
 }
 
 fn an_exec_from_a_thread_is_one_process(mechanism: Mechanism) {
     let command = words![program("threadexec"), program("burn"), "100"];
-    let done = Run::watched(mechanism, command).finish();
-    done.expect_status(0);
+    let done = told(mechanism, &command, 0.02);
     holds(
         &done,
         "processes_total",
@@ -222,13 +207,6 @@ fn an_exec_from_a_thread_is_one_process(mechanism: Mechanism) {
         mechanism.counts(),
     );
     holds(&done, "threads_peak", Truth::exactly(3), mechanism.counts());
-    let cpu = done.printed("cpu_us") * 1000;
-    holds(
-        &done,
-        "cpu_time",
-        Truth::near_cpu(cpu, 0.02, 1_500_000),
-        Rigour::Near,
-    );
 }
 
 /// The fields that every report of a task that ran must have a number for.

@@ -61,6 +61,11 @@ impl Truth {
         Self::near(value, 0.0, 0)
     }
 
+    /// Whether `value` is more than is accepted.
+    pub(crate) fn is_below(self, value: f64) -> bool {
+        value > self.high
+    }
+
     /// Anything from `low` to `high`.
     pub(crate) fn between(low: u64, high: u64) -> Self {
         Self {

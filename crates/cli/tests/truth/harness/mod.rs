@@ -1,6 +1,7 @@
 //! What the tests of the truth stand on: programs whose use is known, runs of `plimsoll`,
 //! judgement.
 
+pub(crate) mod cpu;
 pub(crate) mod expect;
 pub(crate) mod mechanism;
 pub(crate) mod process;
