@@ -408,6 +408,13 @@ impl Growth {
         Some(most.saturating_add(around))
     }
 
+    /// Whether a fault maps many pages of a file that is in memory: not where a page is as large as
+    /// what is mapped around it.
+    pub(crate) fn maps_around(&self) -> bool {
+        const SMALL: u64 = 16 << 10;
+        self.sizes.is_some_and(|sizes| sizes.page.0 <= SMALL)
+    }
+
     /// So many faults, a page each.
     pub(crate) fn pages(&self, faults: u64) -> Option<u64> {
         Some(faults.saturating_mul(self.sizes?.page.0))

@@ -20,6 +20,12 @@ const MEMORY_PART: u64 = 1000;
 /// pages 16 come at once, and each CPU holds back a part of the kernel's counters.
 const ROUGH: u64 = 256 << 10;
 
+/// Two counts of one thing are at most this part of it apart.
+const LIKELY: u64 = 8;
+
+/// More than a program has in its first moment, whatever its language.
+const LARGE: u64 = 8 << 20;
+
 /// This part of what may have been written into memory is much of it.
 const MUCH: u64 = 16;
 
@@ -70,6 +76,8 @@ pub(crate) struct MemoryPeak<'a> {
     tree: &'a Tree,
     /// The largest process by the wait chain.
     chain: Option<u64>,
+    /// What those used whom it tells of.
+    waited: Option<&'a Counters>,
     rss_upper: Option<u64>,
     virtual_upper: Option<u64>,
     /// By page faults.
@@ -88,7 +96,7 @@ pub(crate) struct MemoryPeak<'a> {
 
 impl<'a> MemoryPeak<'a> {
     /// Gathers the bounds as of `end`.
-    pub(crate) fn new(tree: &'a Tree, end: &End) -> Self {
+    pub(crate) fn new(tree: &'a Tree, end: &'a End) -> Self {
         let waited = end.waited.and_then(|w| w.rss_peak_process);
         let chain = waited.map(|b| b.0);
         let read = |life: &Life| life.last.as_ref().is_some_and(|last| last.at >= end.at);
@@ -143,6 +151,7 @@ impl<'a> MemoryPeak<'a> {
         Self {
             tree,
             chain,
+            waited: end.waited.as_ref().map(|waited| &waited.counters),
             rss_upper: proven(rss),
             virtual_upper: proven(size.bound(None)),
             own_upper: own.filter(|own| *own > 0),
@@ -304,12 +313,16 @@ impl<'a> MemoryPeak<'a> {
         let mut own = peaks.rss_process_less_file;
         own.value = own.value.filter(possible);
         bounds.raise(own, false);
-        let (chain, seen) = self.chain_less_file();
-        let chain = chain.filter(possible);
+        let (largest, seen) = self.chain_less_file();
+        let chain = largest.filter(possible);
         if seen {
             bounds.raise(timeless(chain), false);
         } else if self.chain_grew_by_itself() {
             bounds.infer(chain);
+        } else {
+            let brought = own_upper.into_iter().chain(ever).min();
+            let brought = self.brought_by_faults(largest, brought);
+            bounds.infer(brought.filter(possible));
         }
         bounds.sampled |= self.samples_saw(bounds.lower);
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
@@ -357,6 +370,21 @@ impl<'a> MemoryPeak<'a> {
         let mix = self.tree.peaks.mix_process;
         mix.zip(self.chain)
             .is_some_and(|(mix, chain)| mix.grew_by_itself(chain))
+    }
+
+    /// What the largest process had, where page faults brought about as much and storage little:
+    /// then it was likely memory of its own. A file that is in memory comes many pages a fault, and
+    /// any other one comes from storage, or goes there.
+    fn brought_by_faults(&self, largest: Option<u64>, most: Option<u64>) -> Option<u64> {
+        let (largest, most) = largest.zip(most).filter(|both| both.0 >= LARGE)?;
+        let part = largest / LIKELY;
+        let counters = self.waited.filter(|_| self.tree.growth.maps_around())?;
+        let stored = counters
+            .disk_read?
+            .0
+            .saturating_add(counters.disk_written?.0);
+        let likely = most.abs_diff(largest) <= part && stored <= part;
+        likely.then(|| largest.min(most))
     }
 
     /// The sum of address spaces.

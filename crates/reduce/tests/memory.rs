@@ -128,6 +128,49 @@ fn a_large_process_that_was_seen_small_is_not_reported_small() {
     }
 }
 
+/// A program that slept, seen small with most of it file pages, then filled `filled` bytes at
+/// `faults` page faults, `stored` of them to or from storage, and ended before anybody looked.
+fn unseen_filler(filled: u64, faults: u64, huge: u64, stored: u64) -> Usage {
+    let mut task = tree(Procfs);
+    let sizes = PageSizes {
+        page: Bytes(4096),
+        huge: Some(Bytes(2 * MIB)),
+    };
+    task.paging(sizes, 0);
+    let asleep = Used {
+        faults: Some(100),
+        ..memory(1_300_000, 100_000)
+    };
+    task.sample(ms(10), &[sample(1, 0, asleep, asleep)]);
+    task.huge_pages(huge);
+    let all = Used {
+        faults: Some(100 + faults),
+        ..memory(1_300_000 + filled, 0)
+    };
+    let mut waited = chain(all);
+    waited.counters.disk_read = Some(Bytes(0));
+    waited.counters.disk_written = Some(Bytes(stored));
+    task.finish(&end(1400, Some(waited))).usage
+}
+
+#[test]
+fn what_page_faults_brought_unseen_is_memory_of_its_own() {
+    let filled = 96 * MIB;
+    // A page a fault, and a huge page a fault.
+    for (faults, huge) in [(filled / 4096, 0), (48, 48)] {
+        let usage = unseen_filler(filled, faults, huge, 0);
+        let told = whole(&usage, "memory_peak");
+        assert!(near(told, filled), "{told}");
+        assert_eq!(method(&usage, "memory_peak"), LOWER);
+    }
+    // A file that is in memory comes many pages a fault, one that is not from storage.
+    for (faults, stored) in [(filled / 65536, 0), (filled / 4096, filled)] {
+        let usage = unseen_filler(filled, faults, 0, stored);
+        let told = whole(&usage, "memory_peak");
+        assert!(told < MIB, "{told}");
+    }
+}
+
 /// It was about to end, and had given its memory back: the kernel would have told.
 #[test]
 fn a_sample_without_memory_came_too_late_for_it() {
