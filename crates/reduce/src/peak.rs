@@ -84,6 +84,8 @@ pub(crate) struct MemoryPeak<'a> {
     own_upper: Option<u64>,
     /// At most so much can have come by page faults ever.
     most: Option<u64>,
+    /// The same without huge pages.
+    small: Option<u64>,
     /// At most so much memory of the task came without page faults.
     faultless: Option<u64>,
     /// At most so much is in files in memory that nobody maps and no group has counted.
@@ -156,6 +158,7 @@ impl<'a> MemoryPeak<'a> {
             virtual_upper: proven(size.bound(None)),
             own_upper: own.filter(|own| *own > 0),
             most: faults.and_then(|faults| tree.growth.most(faults)),
+            small: faults.and_then(|faults| tree.growth.pages(faults)),
             faultless: faultless.filter(|_| living_read),
             unmapped: unmapped(tree, end),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
@@ -317,14 +320,15 @@ impl<'a> MemoryPeak<'a> {
         let chain = largest.filter(possible);
         if seen {
             bounds.raise(timeless(chain), false);
-        } else if self.chain_grew_by_itself() {
-            bounds.infer(chain);
         } else {
-            let brought = own_upper.into_iter().chain(ever).min();
-            let brought = self.brought_by_faults(largest, brought);
-            bounds.infer(brought.filter(possible));
+            let grown = chain.filter(|_| self.chain_grew_by_itself());
+            // Of the huge pages of the machine none may be the task's.
+            let brought = [own_upper, ever, self.small].into_iter().flatten();
+            let brought = brought.filter_map(|most| self.brought_by_faults(largest?, most));
+            bounds.infer(grown.or(brought.max().filter(possible)));
         }
         bounds.sampled |= self.samples_saw(bounds.lower);
+        bounds.sampled &= !self.missed_much(bounds.lower);
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
         let lower = bounds.lower;
         let holds = |upper: &u64| Some(*upper) >= lower;
@@ -352,6 +356,13 @@ impl<'a> MemoryPeak<'a> {
         several && seen.zip(lower).is_some_and(near)
     }
 
+    /// Whether one process may have had far more than `lower` unseen: then samples are not what is
+    /// known.
+    fn missed_much(&self, lower: Option<u64>) -> bool {
+        let unseen = self.chain_less_file().0.unwrap_or(0);
+        lower.is_some_and(|lower| unseen > lower.saturating_mul(2).saturating_add(LARGE))
+    }
+
     /// The largest process of the chain less the most file pages seen in any, and whether a process
     /// was seen that near to it.
     fn chain_less_file(&self) -> (Option<u64>, bool) {
@@ -375,15 +386,14 @@ impl<'a> MemoryPeak<'a> {
     /// What the largest process had, where page faults brought about as much and storage little:
     /// then it was likely memory of its own. A file that is in memory comes many pages a fault, and
     /// any other one comes from storage, or goes there.
-    fn brought_by_faults(&self, largest: Option<u64>, most: Option<u64>) -> Option<u64> {
-        let (largest, most) = largest.zip(most).filter(|both| both.0 >= LARGE)?;
+    fn brought_by_faults(&self, largest: u64, most: u64) -> Option<u64> {
         let part = largest / LIKELY;
         let counters = self.waited.filter(|_| self.tree.growth.maps_around())?;
         let stored = counters
             .disk_read?
             .0
             .saturating_add(counters.disk_written?.0);
-        let likely = most.abs_diff(largest) <= part && stored <= part;
+        let likely = largest >= LARGE && most.abs_diff(largest) <= part && stored <= part;
         likely.then(|| largest.min(most))
     }
 

@@ -156,8 +156,8 @@ fn unseen_filler(filled: u64, faults: u64, huge: u64, stored: u64) -> Usage {
 #[test]
 fn what_page_faults_brought_unseen_is_memory_of_its_own() {
     let filled = 96 * MIB;
-    // A page a fault, and a huge page a fault.
-    for (faults, huge) in [(filled / 4096, 0), (48, 48)] {
+    // A page a fault, the same while others get huge pages, and a huge page a fault.
+    for (faults, huge) in [(filled / 4096, 0), (filled / 4096, 500), (48, 48)] {
         let usage = unseen_filler(filled, faults, huge, 0);
         let told = whole(&usage, "memory_peak");
         assert!(near(told, filled), "{told}");
@@ -169,6 +169,26 @@ fn what_page_faults_brought_unseen_is_memory_of_its_own() {
         let told = whole(&usage, "memory_peak");
         assert!(told < MIB, "{told}");
     }
+}
+
+/// Where nothing tells what a large process had, the little that was seen is not what is known.
+#[test]
+fn a_large_process_that_may_be_all_files_leaves_a_wide_bound() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 1, 1, 2, "fill");
+    let asleep = memory(1_300_000, 100_000);
+    task.sample(
+        ms(10),
+        &[sample(1, 0, asleep, asleep), sample(2, 1, asleep, asleep)],
+    );
+    gone(&mut task, 1300, 2);
+    gone(&mut task, 1301, 1);
+    let waited = Some(chain(memory(97 * MIB, 0)));
+    let usage = task.finish(&end(1302, waited)).usage;
+    let Method::LowerBound { upper: Some(upper) } = method(&usage, "memory_peak") else {
+        panic!("{:?}", usage.get("memory_peak"));
+    };
+    assert!(upper >= 97 * MIB, "{upper}");
 }
 
 /// It was about to end, and had given its memory back: the kernel would have told.
