@@ -23,6 +23,14 @@ impl fmt::Display for BadQuantity {
         };
         match read(&self.text, self.unit) {
             Some(0.0) => write!(f, "`{}` must be above 0: {forms}", self.text),
+            Some(value) if value > 0.0 && value < 1.0 => {
+                let least = match self.unit {
+                    Unit::Bytes | Unit::Count => "1",
+                    Unit::Nanoseconds => "0.000000001s",
+                    Unit::Ratio | Unit::Cores => "0.001",
+                };
+                write!(f, "`{}` is too small: at least {least}", self.text)
+            }
             Some(value) if value >= TOO_LARGE => {
                 let largest = match self.unit {
                     Unit::Bytes => "8000000TiB",
@@ -175,8 +183,10 @@ pub fn show_time(ns: u64) -> String {
         format!("{seconds:.2} s")
     } else if seconds >= 0.000_999_5 {
         format!("{:.1} ms", seconds * 1e3)
-    } else {
+    } else if seconds >= 0.000_000_999_5 || ns == 0 {
         format!("{:.0} us", seconds * 1e6)
+    } else {
+        format!("{ns} ns")
     }
 }
 
@@ -219,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_told_the_largest() {
+    fn what_is_out_of_range_is_told_the_range() {
         let said = |text, unit| parse(text, unit).unwrap_err().to_string();
         for (text, unit, largest) in [
             ("99999999999h", Unit::Nanoseconds, "100000d"),
@@ -231,6 +241,16 @@ mod tests {
             assert_eq!(said(text, unit), why);
             assert!(parse(largest, unit).is_ok(), "{largest}");
         }
+        for (text, unit, least) in [
+            ("0.1", Unit::Bytes, "1"),
+            ("0.0000000001s", Unit::Nanoseconds, "0.000000001s"),
+            ("0.0001", Unit::Cores, "0.001"),
+        ] {
+            let why = format!("`{text}` is too small: at least {least}");
+            assert_eq!(said(text, unit), why);
+            assert!(parse(least, unit).is_ok(), "{least}");
+        }
+        assert_eq!([show_time(0), show_time(100)], ["0 us", "100 ns"]);
     }
 
     #[test]

@@ -300,6 +300,10 @@ impl<'a> Totals<'a> {
             Some((best, at)) if best >= mean && self.tree.passes > 0 => {
                 let period_ns = self.tree.settings.interval;
                 let sampled = Method::Sampled { period_ns };
+                // A reading takes its time, and the task goes on meanwhile.
+                let counts = self.tree.exact_counts();
+                let threads = counts.and_then(|counts| counts.threads_peak);
+                let best = threads.map_or(best, |threads| best.min(threads as f64));
                 let field = cores(best, sampled, "CPU time at each sample, a second apart");
                 at_instant(field, at.since(self.tree.start))
             }

@@ -13,6 +13,8 @@ each_mechanism!(
     fill_and_exit,
     fill_and_exit_static,
     fill_as_grandchild_of_sh,
+    fill_late_and_exit,
+    fill_late_as_grandchild_of_sh,
     fill_and_die_of_sigkill,
     fill_and_become_another_program,
     fill_in_a_child_that_becomes_another_program,
@@ -48,6 +50,21 @@ fn fill_and_exit_static(mechanism: Mechanism) {
 fn fill_as_grandchild_of_sh(mechanism: Mechanism) {
     let script = format!("{} 300 exit; exit 3", program("fill.static").display());
     fills(mechanism, words!["/bin/sh", "-c", script], 3, 300);
+}
+
+/// It was seen small for long, most of it file pages, and nobody looks often any more.
+fn fill_late_and_exit(mechanism: Mechanism) {
+    fills(
+        mechanism,
+        words![program("fill"), "60", "exit", "900"],
+        0,
+        60,
+    );
+}
+
+fn fill_late_as_grandchild_of_sh(mechanism: Mechanism) {
+    let script = format!("{} 60 exit 900; exit 3", program("fill.static").display());
+    fills(mechanism, words!["/bin/sh", "-c", script], 3, 60);
 }
 
 fn fill_and_die_of_sigkill(mechanism: Mechanism) {
