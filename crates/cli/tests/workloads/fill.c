@@ -1,6 +1,6 @@
-/* fill MIB exit|kill|hold|exec|child [MS]: after MS milliseconds asleep touches MIB MiB of anonymous
- * memory, then at once exits with 0, dies of SIGKILL, prints `ready` and waits for a signal, or
- * becomes `true`. `child` is `exec` in a child.
+/* fill MIB exit|kill|hold|exec|child [MS]: after MS milliseconds asleep touches MIB MiB of
+ * anonymous memory, then at once exits with 0, dies of SIGKILL, prints `ready` and waits for a
+ * signal, or becomes `true`. `child` is `exec` in a child.
  * Truth: peak resident memory = MIB MiB and the program itself (static: below 1 MiB). */
 #include "truth.h"
 
