@@ -5,10 +5,11 @@
 //! rewritten in place through the descriptor kept open, and the end is one rename: one create and
 //! one rename a task.
 
-use crate::Error;
+use crate::target::{names_file, resolve};
+use crate::{Error, Left};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -32,16 +33,14 @@ struct State {
 
 impl Output {
     /// Makes sure, before the task starts, that `PREFIX.json` can be written: makes the file that
-    /// will become it, `.NAME.json.running` beside it. `r.json` means the prefix `r`.
+    /// will become it, `.NAME.json.running` beside it. `r.json` means the prefix `r`; where it is a
+    /// link it stays one.
     ///
     /// # Errors
     /// If the prefix names no file, a directory is in the way, or the file cannot be made.
     pub fn check(prefix: &Path) -> Result<Self, Error> {
         let prefix = strip(prefix)?;
-        let path = with_extension(&prefix, "json");
-        if path.is_dir() {
-            return Err(Error::IsDirectory { path });
-        }
+        let path = resolve(&with_extension(&prefix, "json"))?;
         let (file, running) = create_beside(&path)?;
         let state = State {
             file,
@@ -168,21 +167,57 @@ impl Append {
     }
 
     /// Appends `line`, its end included, by one `write(2)`: lines of different tasks do not mix.
+    /// Where only a part has room the file is cut back to where it ended.
     ///
     /// # Errors
     /// If not all of it was taken.
     pub fn write(mut self, line: &[u8]) -> Result<(), Error> {
-        let failed = |source| Error::Write {
-            path: self.path.clone(),
-            source,
-        };
-        loop {
-            match self.file.write(line) {
-                Ok(taken) if taken == line.len() => return Ok(()),
-                Ok(_) => return Err(failed(ErrorKind::WriteZero.into())),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(error)),
+        let (mut taken, mut start) = (0, None);
+        let source = loop {
+            match self.file.write(line.get(taken..).unwrap_or_default()) {
+                Ok(0) => break ErrorKind::WriteZero.into(),
+                Ok(count) => taken += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => break error,
             }
+            if taken >= line.len() {
+                return Ok(());
+            }
+            // Where this write ended.
+            let end = self.file.stream_position().ok();
+            start = start.or(end.map(|end| end.saturating_sub(taken as u64)));
+        };
+        let (path, length) = (self.path.clone(), line.len());
+        Err(match taken {
+            0 => Error::Write { path, source },
+            _ => Error::Short {
+                path,
+                taken,
+                length,
+                left: self.cut_off(start, taken),
+                source,
+            },
+        })
+    }
+
+    /// After `taken` bytes of a line, from `start` on: what comes next must not continue it.
+    fn cut_off(&mut self, start: Option<u64>, taken: usize) -> Left {
+        let cut = || {
+            let end = (&self.file).stream_position()?;
+            let size = self.file.metadata()?.len();
+            match start {
+                // Nobody else added to the file.
+                Some(start) if size == end && end - start == taken as u64 => {
+                    self.file.set_len(start).map(|()| true)
+                }
+                _ => Ok(false),
+            }
+        };
+        let cut: io::Result<bool> = cut();
+        match cut {
+            Ok(true) => Left::Nothing,
+            _ if self.file.write_all(b"\n").is_ok() => Left::Line,
+            _ => Left::Part,
         }
     }
 }
@@ -210,8 +245,9 @@ pub fn write_file(
 /// In the place of a monitor that died: removes the running state of the report `prefix` if there
 /// is nothing in it.
 pub fn remove_empty_state(prefix: &Path) {
-    if let Ok(prefix) = strip(prefix) {
-        remove_if_empty(&running_name(&with_extension(&prefix, "json")));
+    let path = strip(prefix).and_then(|prefix| resolve(&with_extension(&prefix, "json")));
+    if let Ok(path) = path {
+        remove_if_empty(&running_name(&path));
     }
 }
 
@@ -228,8 +264,7 @@ fn strip(prefix: &Path) -> Result<PathBuf, Error> {
     let no_name = || Error::NoName {
         prefix: prefix.to_owned(),
     };
-    let ends_in_slash = prefix.as_os_str().as_encoded_bytes().ends_with(b"/");
-    let name = prefix.file_name().filter(|_| !ends_in_slash);
+    let name = prefix.file_name().filter(|_| names_file(prefix));
     let name = name.ok_or_else(no_name)?;
     match (Path::new(name).extension(), Path::new(name).file_stem()) {
         (Some(extension), Some(stem)) if extension == "json" => Ok(prefix.with_file_name(stem)),
@@ -374,11 +409,25 @@ mod tests {
             Output::check(Path::new("/proc/r")).unwrap_err(),
             Error::Open { .. }
         ));
-        for prefix in ["", "/", "..", "somewhere/"] {
+        for prefix in ["", "/", ".", "..", "somewhere/", "somewhere/."] {
             let error = Output::check(Path::new(prefix)).unwrap_err();
             assert!(matches!(error, Error::NoName { .. }), "{prefix}: {error}");
         }
         assert!(Append::check(&dir.path().join("missing/all.jsonl")).is_err());
+    }
+
+    #[test]
+    fn a_link_under_the_name_of_the_report_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("r.json");
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        for text in [b"{\"a\":1}\n", b"{\"a\":2}\n"] {
+            let output = Output::check(&dir.path().join("r")).unwrap();
+            output.finish(text).unwrap();
+            assert_eq!(fs::read_link(&link).unwrap(), Path::new("file"));
+            assert_eq!(fs::read(dir.path().join("file")).unwrap(), text);
+        }
+        assert_eq!(names(dir.path()), ["file", "r.json"]);
     }
 
     #[test]

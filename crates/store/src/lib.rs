@@ -7,5 +7,6 @@ mod error;
 pub mod export;
 pub mod file;
 pub mod place;
+pub mod target;
 
-pub use error::Error;
+pub use error::{Error, Left};

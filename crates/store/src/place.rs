@@ -3,6 +3,7 @@
 
 use crate::Error;
 use crate::file::{Append, create_beside, identity, remove_if_empty, running_name};
+use crate::target::resolve;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -33,7 +34,7 @@ impl Place {
     /// # Errors
     /// If it cannot be made beside `path`, or `path` names no file.
     pub fn replacing(path: &Path) -> Result<Self, Error> {
-        let path = target(path)?;
+        let path = resolve(path)?;
         let failed = |source| Error::Open {
             path: path.clone(),
             source,
@@ -50,7 +51,7 @@ impl Place {
     /// # Errors
     /// If it cannot be opened or made, or `path` names no file.
     pub fn appending(path: &Path) -> Result<Self, Error> {
-        let path = target(path)?;
+        let path = resolve(path)?;
         let special = open_special(&path).map_err(|source| Error::Open {
             path: path.clone(),
             source,
@@ -130,7 +131,7 @@ impl Drop for Place {
 
 /// In the place of a monitor that died: removes the empty file that was to replace `path`.
 pub fn remove_empty(path: &Path) {
-    if let Ok(path) = target(path) {
+    if let Ok(path) = resolve(path) {
         remove_if_empty(&running_name(&path));
     }
 }
@@ -138,24 +139,6 @@ pub fn remove_empty(path: &Path) {
 /// Nothing, or half of a text, was written: if it cannot be removed it is only that.
 fn remove(running: &Path) {
     let _ = fs::remove_file(running);
-}
-
-/// The file behind `path`: a link to a file stays one.
-fn target(path: &Path) -> Result<PathBuf, Error> {
-    let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-    if ends_in_slash || path.file_name().is_none() {
-        return Err(Error::NoName {
-            prefix: path.to_owned(),
-        });
-    }
-    let path = match fs::symlink_metadata(path) {
-        Ok(data) if data.is_symlink() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
-        _ => path.to_owned(),
-    };
-    if path.is_dir() {
-        return Err(Error::IsDirectory { path });
-    }
-    Ok(path)
 }
 
 /// A device, pipe or terminal that is there already; renaming would put a file in its place. A
@@ -234,6 +217,13 @@ mod tests {
         Place::replacing(&link).unwrap().write(b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&file).unwrap(), b"new");
+        // One that leads to nothing yet too, as where a line is added.
+        for open in [Place::replacing, Place::appending] {
+            fs::remove_file(&file).unwrap();
+            open(&link).unwrap().write(b"new").unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read(&file).unwrap(), b"new");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use store::export::{self, FORMATS, Format, Holds, Wants};
+use store::target::Target;
 
 /// The report for people: a view of this program, not a format of the store.
 const TEXT: &str = "text";
@@ -166,11 +167,9 @@ pub fn settle(asked: &[AskedFormat], prefix: Option<&Path>) -> Result<Vec<AskedF
 }
 
 impl Destination {
-    /// Whether it is this file, however its path is written.
+    /// Whether it is this file, by whichever path.
     pub fn is_file(&self, path: &Path) -> bool {
-        let absolute = |path: &Path| std::path::absolute(path).ok();
-        self.path()
-            .is_some_and(|own| own == path || absolute(own) == absolute(path))
+        self.path().is_some_and(|own| is_one_file(own, path))
     }
 
     fn path(&self) -> Option<&Path> {
@@ -178,6 +177,15 @@ impl Destination {
             Destination::Replaced(path) | Destination::Appended(path) => Some(path),
             _ => None,
         }
+    }
+}
+
+/// Whether two paths lead to one file, which need not be there yet.
+pub fn is_one_file(one: &Path, other: &Path) -> bool {
+    match (Target::of(one), Target::of(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        // One that cannot be written is refused when it is opened.
+        _ => one == other,
     }
 }
 
