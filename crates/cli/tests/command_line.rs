@@ -145,7 +145,8 @@ fn shells_complete_limits_tools_and_the_command() {
     let bash = "LINE='<line>'; source {}; eval \"COMP_WORDS=($LINE)\"; \
                 [[ $LINE == *' ' ]] && COMP_WORDS+=(''); \
                 COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
-                _plimsoll plimsoll \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"; \
+                _plimsoll plimsoll \"${COMP_WORDS[COMP_CWORD]}\" \
+                \"${COMP_WORDS[COMP_CWORD - 1]}\"; \
                 printf '%s\\n' \"${COMPREPLY[@]}\"";
     for (line, offered, not) in COMPLETED {
         // readline parts words at an equals sign.

@@ -1,5 +1,6 @@
 //! `--format NAME[=PATH]`: the names of formats, and where each goes.
 
+use super::similar::did_you_mean;
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
@@ -196,7 +197,8 @@ fn parse(word: &OsStr) -> Result<AskedFormat, String> {
     let Some(kind) = Kind::called(&name) else {
         let names: Vec<_> = named().map(|(name, _)| name).collect();
         return Err(format!(
-            "no format `{name}`; there are {}",
+            "no format `{name}`{}; there are {}",
+            did_you_mean(&name, names.iter().copied()),
             names.join(", ")
         ));
     };
@@ -271,6 +273,7 @@ mod tests {
         assert_eq!(to("text=fd"), Destination::Replaced("fd".into()));
         for (word, part) in [
             ("xml", "there are text, json, "),
+            ("jsn=f", "no format `jsn` (did you mean `json`?); there are"),
             ("json=", "names no file"),
             ("json=fd:1", "is the task's"),
             ("json=fd:", "no descriptor"),

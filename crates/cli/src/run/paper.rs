@@ -83,6 +83,13 @@ impl Paper {
         self.live.as_ref().is_some_and(Live::has_row)
     }
 
+    /// The terminal was resized.
+    pub(crate) fn resized(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.resized();
+        }
+    }
+
     /// Draws the status line, if it is time; `stopped`: the task is.
     pub(crate) fn live(
         &mut self,

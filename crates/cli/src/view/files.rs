@@ -2,7 +2,7 @@
 
 use super::report::Extra;
 use super::style::{Role, Style, printable};
-use record::file::{FileCounts, FileLine, FileSystemLine, OtherFiles, PageCache};
+use record::file::{FileCounts, FileLine, FileSystemLine, OtherFiles, PageCache, SizeCount};
 use record::quantity;
 use record::report::Report;
 
@@ -83,10 +83,10 @@ fn counts(counts: &FileCounts, pages: Option<PageCache>, columns: Columns) -> St
 }
 
 fn file_row(file: &FileLine, columns: Columns, style: Style, out: &mut String) {
-    let often = file
-        .sizes
-        .first()
-        .map_or(String::new(), |size| quantity::show_bytes(size.bytes.0));
+    // Calls at the end of the file move nothing.
+    let moved = |size: &&SizeCount| size.bytes.0 > 0;
+    let often = file.sizes.iter().find(moved).or(file.sizes.first());
+    let often = often.map_or(String::new(), |size| quantity::show_bytes(size.bytes.0));
     let time = if columns.times {
         let spent = file.time_ns.map(|time| quantity::show_time(time.0));
         format!("{:>9}", spent.unwrap_or_default())

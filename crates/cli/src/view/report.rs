@@ -83,7 +83,7 @@ pub struct Extra {
 pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
     let mut marks = Marks::default();
     let mut out = first_line(report, extra, style, &mut marks);
-    for row in rows(report, extra, &mut marks) {
+    for row in rows(report, extra, style, &mut marks) {
         row.render(style, &mut out);
     }
     if report.exit.kind != ExitType::NotStarted {
@@ -118,9 +118,12 @@ fn first_line(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -
     )
 }
 
-fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
+fn rows(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -> Vec<Row> {
     let mut rows = Vec::new();
-    rows.push(Row::text("command", command_line(&report.task.command)));
+    rows.push(Row::text(
+        "command",
+        command_line(&report.task.command, style),
+    ));
     if report.exit.kind == ExitType::NotStarted {
         return rows;
     }
@@ -158,10 +161,13 @@ fn evidence(one: &Evidence) -> String {
     ))
 }
 
-fn command_line(words: &[String]) -> String {
+fn command_line(words: &[String], style: Style) -> String {
     // Long scripts on a command line would fill the screen.
     const WIDTH: usize = 130;
-    cut(&printable(&words.join(" ")), WIDTH)
+    // A word that is wider than the row would be wrapped by the terminal.
+    let row = style.width.saturating_sub(LABEL_WIDTH);
+    let width = if style.terminal { row } else { WIDTH };
+    cut(&printable(&words.join(" ")), width)
 }
 
 /// A value of the report, with words around it where it is there: `{}` stands for the value. Of one
