@@ -164,10 +164,13 @@ fn evidence(one: &Evidence) -> String {
 fn command_line(words: &[String], style: Style) -> String {
     // Long scripts on a command line would fill the screen.
     const WIDTH: usize = 130;
-    // A word that is wider than the row would be wrapped by the terminal.
-    let row = style.width.saturating_sub(LABEL_WIDTH);
-    let width = if style.terminal { row } else { WIDTH };
-    cut(&printable(&words.join(" ")), width)
+    let text = printable(&words.join(" "));
+    if style.terminal {
+        // Which would wrap a word that is wider than the row.
+        let row = style.width.saturating_sub(LABEL_WIDTH);
+        return cut(&shorten(&text, row), row);
+    }
+    cut(&text, WIDTH)
 }
 
 /// A value of the report, with words around it where it is there: `{}` stands for the value. Of one
@@ -492,6 +495,25 @@ mod tests {
             shorten("averylongprogramname x/y", 10),
             "averylongprogramname x/y"
         );
+    }
+
+    #[test]
+    fn the_command_is_one_row_of_a_terminal() {
+        let mut report = sample::build();
+        report.task.command = vec!["/opt/bin/run".into(), "a/".repeat(80), "--end".into()];
+        for width in [40, 60, 120] {
+            let style = Style {
+                width,
+                terminal: true,
+                ..Style::PLAIN
+            };
+            let screen = text(&report, &Extra::default(), style);
+            let mut lines = screen.lines().skip(1);
+            let row = lines.next().unwrap();
+            assert!(row.starts_with("command     run a/"), "{screen}");
+            assert!(row.chars().count() <= width, "{screen}");
+            assert!(!lines.next().unwrap().starts_with(' '), "{screen}");
+        }
     }
 
     #[test]
