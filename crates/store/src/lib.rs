@@ -3,6 +3,7 @@
 //! Nothing here reads the kernel's monitoring files or a clock; when to write is the caller's
 //! business.
 
+mod beside;
 mod error;
 pub mod export;
 pub mod file;

@@ -2,7 +2,8 @@
 //! descriptor. Each is opened before the task starts, and written once after its end.
 
 use crate::Error;
-use crate::file::{Append, create_beside, identity, remove_if_empty, running_name};
+use crate::beside::{self, Beside};
+use crate::file::{Append, identity};
 use crate::target::resolve;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -21,7 +22,7 @@ pub struct Place {
 #[derive(Debug)]
 enum Kind {
     /// Written beside the file under this name, then renamed.
-    Beside { file: File, running: PathBuf },
+    Beside(Beside),
     /// Added at the end by one `write(2)`.
     Append(Append),
     /// Written as it stands: a descriptor, a pipe, a terminal, a device.
@@ -42,8 +43,8 @@ impl Place {
         if let Some(file) = open_special(&path).map_err(failed)? {
             return Ok(Self::new(path, Kind::Direct(file)));
         }
-        let (file, running) = create_beside(&path)?;
-        Ok(Self::new(path, Kind::Beside { file, running }))
+        let beside = Beside::create(&path)?;
+        Ok(Self::new(path, Kind::Beside(beside)))
     }
 
     /// A file to which one text is added.
@@ -84,7 +85,8 @@ impl Place {
     /// If the file system does not tell.
     pub fn identity(&self) -> io::Result<(u64, u64)> {
         match &self.kind {
-            Some(Kind::Beside { file, .. } | Kind::Direct(file)) => identity(file),
+            Some(Kind::Beside(beside)) => identity(beside.file()),
+            Some(Kind::Direct(file)) => identity(file),
             Some(Kind::Append(append)) => append.identity(),
             None => Err(ErrorKind::NotFound.into()),
         }
@@ -103,19 +105,13 @@ impl Place {
             None => Ok(()),
             Some(Kind::Append(append)) => append.write(text),
             Some(Kind::Direct(mut file)) => file.write_all(text).map_err(failed),
-            Some(Kind::Beside { mut file, running }) => {
-                let written = file.write_all(text).map_err(failed);
-                let renamed = written.and_then(|()| {
-                    fs::rename(&running, &self.path).map_err(|source| Error::Rename {
-                        from: running.clone(),
-                        to: self.path.clone(),
-                        source,
-                    })
-                });
-                if renamed.is_err() {
-                    remove(&running);
+            Some(Kind::Beside(mut beside)) => {
+                let written = beside.file().write_all(text).map_err(failed);
+                let done = written.and_then(|()| beside.publish(text));
+                if done.is_err() {
+                    beside.remove();
                 }
-                renamed
+                done
             }
         }
     }
@@ -123,22 +119,18 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(Kind::Beside { running, .. }) = &self.kind {
-            remove(running);
+        if let Some(Kind::Beside(beside)) = &self.kind {
+            beside.remove();
         }
     }
 }
 
-/// In the place of a monitor that died: removes the empty file that was to replace `path`.
-pub fn remove_empty(path: &Path) {
+/// In the place of a monitor that died, of this pid: removes the empty file that was to replace
+/// `path`.
+pub fn remove_empty(path: &Path, pid: u32) {
     if let Ok(path) = resolve(path) {
-        remove_if_empty(&running_name(&path));
+        beside::remove_empty(&path, pid);
     }
-}
-
-/// Nothing, or half of a text, was written: if it cannot be removed it is only that.
-fn remove(running: &Path) {
-    let _ = fs::remove_file(running);
 }
 
 /// A device, pipe or terminal that is there already; renaming would put a file in its place. A

@@ -3,6 +3,8 @@
 /// The most alike of `names`, if one is: with a slip of the fingers or two, cut short, or with more
 /// behind it (`mem`, `walltime`).
 pub(super) fn similar<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let word = word.as_str();
     let slips = |name: &str| {
         let slips = slips(word, name);
         let most = word.chars().count().min(name.chars().count()) / 3;
@@ -79,6 +81,7 @@ mod tests {
             ("josn", "json"),
             ("mem", "memory"),
             ("memry", "memory"),
+            ("Memory", "memory"),
             ("walltime", "wall"),
             ("wal", "wall"),
             ("thread", "threads"),

@@ -77,6 +77,35 @@ fn one_file_by_two_paths_is_refused_before_the_task_starts() {
     }
 }
 
+/// Readers see a whole report at every moment: the old one, then each as it ends.
+#[test]
+fn two_runs_to_one_path_at_once() {
+    let options = ["-q", "--output=same", "--format=openmetrics=same.prom"];
+    let run = |id: &str, command| Run::plain(&options, command).options(["--id", id]);
+    let first = run("first", words!["/bin/sh", "-c", "read line"]);
+    let folder = first.path("cwd");
+    let id = || {
+        let text = fs::read_to_string(folder.join("same.json")).unwrap();
+        let prom = fs::read_to_string(folder.join("same.prom")).unwrap();
+        assert!(prom.ends_with("# EOF\n"), "{prom}");
+        serde_json::from_str::<Report>(&text).unwrap().task.id
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    let first = first.input(reader).start();
+    crate::harness::process::wait_until("the first has its file", || {
+        folder.join(".same.prom.running").exists()
+    });
+    let in_folder = words!["env", "-C", &folder];
+    let second = run("second", words!["true"]).wrapped(in_folder).finish();
+    assert_eq!((second.status, second.stderr.as_str()), (0, ""));
+    assert_eq!(id(), "second");
+    drop(writer);
+    let first = first.finish();
+    assert_eq!(first.stderr, "");
+    assert_eq!(id(), "first");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
 /// What is added to a full file is whole, or not there: what comes next stands by itself.
 #[test]
 fn a_line_that_has_no_room_is_taken_back() {
