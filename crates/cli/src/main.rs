@@ -1,5 +1,6 @@
 //! The binary `plimsoll`: words to an exit status.
 
 fn main() -> std::process::ExitCode {
-    cli::status(std::env::args_os().collect()).into()
+    let words = std::env::args_os().collect();
+    sys::stack::with_room(|| cli::status(words)).into()
 }

@@ -2,7 +2,9 @@
 #![allow(
     missing_docs,
     clippy::unwrap_used,
-    reason = "a test that meets what it did not expect fails by panicking"
+    clippy::print_stdout,
+    clippy::disallowed_macros,
+    reason = "a test that meets what it did not expect fails by panicking, or says what it skips"
 )]
 
 use std::ffi::OsString;
@@ -97,4 +99,82 @@ fn the_doctor_tells_programs_what_it_tells_people() {
         assert!(screen.contains(one["name"].as_str().unwrap()), "{one}");
     }
     assert!(!screen.contains('\u{1b}'));
+}
+
+/// What `shell` prints for this script, `{}` being the completions; none where it is missing.
+fn asked(shell: &str, script: &str) -> Option<String> {
+    let completions = plimsoll(&["completions", shell]).stdout;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("completions");
+    std::fs::write(&file, completions).unwrap();
+    let script = script.replace("{}", file.to_str().unwrap());
+    // No settings of whoever runs the tests.
+    let home = ("HOME", folder.path());
+    let got = Command::new(shell)
+        .args(["-c", &script])
+        .envs([home])
+        .output();
+    let Ok(got) = got else {
+        println!("skipped: {shell} is not installed");
+        return None;
+    };
+    assert!(got.status.success(), "{got:?}");
+    Some(String::from_utf8(got.stdout).unwrap())
+}
+
+/// A line, and words that must and that must not be offered for its end.
+const COMPLETED: &[(&str, &[&str], &[&str])] = &[
+    (
+        "plimsoll run --limit ",
+        &["wall=", "memory="],
+        &["Cargo.toml"],
+    ),
+    ("plimsoll run --limit mem", &["memory="], &["wall="]),
+    ("plimsoll run --limit = w", &["wall="], &["memory="]),
+    ("plimsoll run --limit wall = ", &[], &["Cargo.toml", "cpu="]),
+    ("plimsoll run --with ", &["series:process"], &[]),
+    ("plimsoll run mkdi", &["mkdir"], &[]),
+    ("plimsoll run -q --output = x -- mkdi", &["mkdir"], &[]),
+    ("plimsoll run --limit wall = 2h mkdi", &["mkdir"], &[]),
+    ("plimsoll run --me", &["--measure-only"], &[]),
+    ("plimsoll compat time --", &["--portability"], &["--me"]),
+    ("plimsoll compat time -v mkdi", &["mkdir"], &[]),
+    ("plimsoll compat ", &["kickstart"], &["mkdir"]),
+];
+
+#[test]
+fn shells_complete_limits_tools_and_the_command() {
+    let bash = "LINE='<line>'; source {}; eval \"COMP_WORDS=($LINE)\"; \
+                [[ $LINE == *' ' ]] && COMP_WORDS+=(''); \
+                COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
+                _plimsoll plimsoll \"${COMP_WORDS[COMP_CWORD]}\" \
+                \"${COMP_WORDS[COMP_CWORD - 1]}\"; \
+                printf '%s\\n' \"${COMPREPLY[@]}\"";
+    for (line, offered, not) in COMPLETED {
+        // readline parts words at an equals sign.
+        let whole = line.replace(" = ", "=");
+        let shells = [
+            ("bash", bash.replace("<line>", line)),
+            ("fish", format!("source {{}}; complete -C '{whole}'")),
+        ];
+        for (shell, script) in shells {
+            let Some(got) = asked(shell, &script) else {
+                continue;
+            };
+            let words: Vec<_> = got
+                .lines()
+                .filter_map(|line| line.split('\t').next())
+                .collect();
+            let has = |word: &&&str| words.iter().any(|got| got.ends_with(**word));
+            assert!(
+                offered.iter().all(|word| has(&word)),
+                "{shell}: {line}: {got}"
+            );
+            assert!(!not.iter().any(|word| has(&word)), "{shell}: {line}: {got}");
+        }
+    }
+    let zsh = String::from_utf8(plimsoll(&["completions", "zsh"]).stdout).unwrap();
+    assert!(zsh.contains(r"series\\\:process\:"), "a value with a colon");
+    assert!(zsh.contains(":NAME=VALUE:_plimsoll_limits'"));
+    asked("zsh", "zsh -n {}");
 }

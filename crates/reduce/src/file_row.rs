@@ -324,7 +324,8 @@ fn count_class(classes: &mut SizeClasses, size: SizeCount) {
 }
 
 fn most_frequent(mut sizes: Vec<SizeCount>) -> Vec<SizeCount> {
-    sizes.sort_by_key(|size| (Reverse(size.reads + size.writes), size.bytes));
+    // One call that read a whole file and one at its end are a tie: the former tells more.
+    sizes.sort_by_key(|size| (Reverse(size.reads + size.writes), Reverse(size.bytes)));
     sizes.truncate(SIZES_SHOWN);
     sizes
 }

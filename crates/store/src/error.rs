@@ -34,6 +34,20 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The file took a part of a line alone: most often an almost full disk.
+    #[error("cannot write to {}: {taken} of {length} bytes were taken, {left}", path.display())]
+    Short {
+        /// The path of the file.
+        path: PathBuf,
+        /// Bytes of the line that were taken.
+        taken: usize,
+        /// Bytes of the whole line.
+        length: usize,
+        /// What became of that part.
+        left: Left,
+        /// What the kernel said of the rest.
+        source: io::Error,
+    },
     /// The finished file could not be given its name.
     #[error("cannot rename {} to {}", from.display(), to.display())]
     Rename {
@@ -52,4 +66,25 @@ pub enum Error {
         /// What the encoder said.
         source: serde_json::Error,
     },
+}
+
+/// What became of the part of a line that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// The file ends where it did.
+    Nothing,
+    /// It stays, as a broken line: others added to the file meanwhile, or it cannot be cut.
+    Line,
+    /// It stays, and what is added next continues it.
+    Part,
+}
+
+impl std::fmt::Display for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Left::Nothing => "and cut off again",
+            Left::Line => "and stay as a broken line",
+            Left::Part => "and stay as the start of the next line",
+        })
+    }
 }

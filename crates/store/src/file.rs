@@ -5,10 +5,12 @@
 //! rewritten in place through the descriptor kept open, and the end is one rename: one create and
 //! one rename a task.
 
-use crate::Error;
+use crate::beside::{self, Beside};
+use crate::target::{names_file, resolve};
+use crate::{Error, Left};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -16,55 +18,37 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Output {
     prefix: PathBuf,
-    path: PathBuf,
-    running: PathBuf,
-    state: State,
-}
-
-/// The open file and what it holds.
-#[derive(Debug)]
-struct State {
-    file: File,
-    path: PathBuf,
+    beside: Beside,
+    /// Bytes of the running state that is there.
     length: usize,
-    renamed: bool,
 }
 
 impl Output {
     /// Makes sure, before the task starts, that `PREFIX.json` can be written: makes the file that
-    /// will become it, `.NAME.json.running` beside it. `r.json` means the prefix `r`.
+    /// will become it, `.NAME.json.running` beside it. `r.json` means the prefix `r`; where it is a
+    /// link it stays one.
     ///
     /// # Errors
     /// If the prefix names no file, a directory is in the way, or the file cannot be made.
     pub fn check(prefix: &Path) -> Result<Self, Error> {
         let prefix = strip(prefix)?;
-        let path = with_extension(&prefix, "json");
-        if path.is_dir() {
-            return Err(Error::IsDirectory { path });
-        }
-        let (file, running) = create_beside(&path)?;
-        let state = State {
-            file,
-            path: running.clone(),
-            length: 0,
-            renamed: false,
-        };
+        let path = resolve(&with_extension(&prefix, "json"))?;
+        let beside = Beside::create(&path)?;
         Ok(Self {
             prefix,
-            path,
-            running,
-            state,
+            beside,
+            length: 0,
         })
     }
 
     /// The path of the report after the end.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.beside.path()
     }
 
     /// The path of the running state.
     pub fn running_path(&self) -> &Path {
-        &self.running
+        self.beside.running_path()
     }
 
     /// The path of another file of this report, such as `PREFIX.series.csv`.
@@ -77,7 +61,7 @@ impl Output {
     /// # Errors
     /// If the file system does not tell.
     pub fn identity(&self) -> io::Result<(u64, u64)> {
-        identity(&self.state.file)
+        identity(self.beside.file())
     }
 
     /// Rewrites the running state in place. A reader, or a crash between two of our calls, finds
@@ -86,7 +70,15 @@ impl Output {
     /// # Errors
     /// If the disk is full or the file system fails; the next call tries again.
     pub fn write_running(&mut self, text: &[u8]) -> Result<(), Error> {
-        self.state.write(text)
+        self.length = write_padded(self.beside.file(), text, self.length).map_err(|source| {
+            // What is there may be longer than what it should be.
+            self.length = self.length.max(text.len());
+            Error::Write {
+                path: self.beside.running_path().to_owned(),
+                source,
+            }
+        })?;
+        Ok(())
     }
 
     /// Writes the end and gives the file its name.
@@ -95,42 +87,28 @@ impl Output {
     /// If the disk is full or the file cannot be renamed; the last state stays under its
     /// temporary name.
     pub fn finish(mut self, text: &[u8]) -> Result<(), Error> {
-        self.state.write(text)?;
-        fs::rename(&self.running, &self.path).map_err(|source| Error::Rename {
-            from: self.running.clone(),
-            to: self.path.clone(),
-            source,
-        })?;
-        self.state.renamed = true;
-        Ok(())
+        self.write_running(text)?;
+        self.beside.publish(text)
     }
 }
 
-impl State {
-    fn write(&mut self, text: &[u8]) -> Result<(), Error> {
-        let failed = |source| Error::Write {
-            path: self.path.clone(),
-            source,
-        };
-        // Blanks over the rest of a longer state: JSON at every moment, not only after the cut.
-        let mut padded = text.to_vec();
-        padded.resize(text.len().max(self.length), b'\n');
-        self.file.write_all_at(&padded, 0).map_err(failed)?;
-        self.length = self.length.max(text.len());
-        if padded.len() > text.len() {
-            self.file.set_len(text.len() as u64).map_err(failed)?;
-            self.length = text.len();
-        }
-        Ok(())
+/// Writes a state over one of `length` bytes; the length of what is there now.
+fn write_padded(file: &File, text: &[u8], length: usize) -> io::Result<usize> {
+    // Blanks over the rest of a longer state: JSON at every moment, not only after the cut.
+    let mut padded = text.to_vec();
+    padded.resize(text.len().max(length), b'\n');
+    file.write_all_at(&padded, 0)?;
+    if padded.len() > text.len() {
+        file.set_len(text.len() as u64)?;
     }
+    Ok(text.len())
 }
 
-impl Drop for State {
+impl Drop for Output {
     fn drop(&mut self) {
-        if self.length == 0 && !self.renamed {
-            // Nothing was ever written: leave no empty file. If it cannot be removed, it is only
-            // that.
-            let _ = fs::remove_file(&self.path);
+        if self.length == 0 {
+            // Nothing was ever written: leave no empty file.
+            self.beside.remove();
         }
     }
 }
@@ -168,21 +146,57 @@ impl Append {
     }
 
     /// Appends `line`, its end included, by one `write(2)`: lines of different tasks do not mix.
+    /// Where only a part has room the file is cut back to where it ended.
     ///
     /// # Errors
     /// If not all of it was taken.
     pub fn write(mut self, line: &[u8]) -> Result<(), Error> {
-        let failed = |source| Error::Write {
-            path: self.path.clone(),
-            source,
-        };
-        loop {
-            match self.file.write(line) {
-                Ok(taken) if taken == line.len() => return Ok(()),
-                Ok(_) => return Err(failed(ErrorKind::WriteZero.into())),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(error)),
+        let (mut taken, mut start) = (0, None);
+        let source = loop {
+            match self.file.write(line.get(taken..).unwrap_or_default()) {
+                Ok(0) => break ErrorKind::WriteZero.into(),
+                Ok(count) => taken += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => break error,
             }
+            if taken >= line.len() {
+                return Ok(());
+            }
+            // Where this write ended.
+            let end = self.file.stream_position().ok();
+            start = start.or(end.map(|end| end.saturating_sub(taken as u64)));
+        };
+        let (path, length) = (self.path.clone(), line.len());
+        Err(match taken {
+            0 => Error::Write { path, source },
+            _ => Error::Short {
+                path,
+                taken,
+                length,
+                left: self.cut_off(start, taken),
+                source,
+            },
+        })
+    }
+
+    /// After `taken` bytes of a line, from `start` on: what comes next must not continue it.
+    fn cut_off(&mut self, start: Option<u64>, taken: usize) -> Left {
+        let cut = || {
+            let end = (&self.file).stream_position()?;
+            let size = self.file.metadata()?.len();
+            match start {
+                // Nobody else added to the file.
+                Some(start) if size == end && end - start == taken as u64 => {
+                    self.file.set_len(start).map(|()| true)
+                }
+                _ => Ok(false),
+            }
+        };
+        let cut: io::Result<bool> = cut();
+        match cut {
+            Ok(true) => Left::Nothing,
+            _ if self.file.write_all(b"\n").is_ok() => Left::Line,
+            _ => Left::Part,
         }
     }
 }
@@ -207,20 +221,18 @@ pub fn write_file(
     })
 }
 
-/// In the place of a monitor that died: removes the running state of the report `prefix` if there
-/// is nothing in it.
-pub fn remove_empty_state(prefix: &Path) {
-    if let Ok(prefix) = strip(prefix) {
-        remove_if_empty(&running_name(&with_extension(&prefix, "json")));
+/// In the place of a monitor that died, of this pid: removes the running state of the report
+/// `prefix` if there is nothing in it.
+pub fn remove_empty_state(prefix: &Path, pid: u32) {
+    let path = strip(prefix).and_then(|prefix| resolve(&with_extension(&prefix, "json")));
+    if let Ok(path) = path {
+        beside::remove_empty(&path, pid);
     }
 }
 
-/// If it cannot be removed it is only an empty file.
-pub(crate) fn remove_if_empty(path: &Path) {
-    let empty = |data: fs::Metadata| data.is_file() && data.len() == 0;
-    if fs::symlink_metadata(path).is_ok_and(empty) {
-        let _ = fs::remove_file(path);
-    }
+pub(crate) fn identity(file: &File) -> io::Result<(u64, u64)> {
+    let data = file.metadata()?;
+    Ok((data.dev(), data.ino()))
 }
 
 /// The prefix without a final `.json`.
@@ -228,8 +240,7 @@ fn strip(prefix: &Path) -> Result<PathBuf, Error> {
     let no_name = || Error::NoName {
         prefix: prefix.to_owned(),
     };
-    let ends_in_slash = prefix.as_os_str().as_encoded_bytes().ends_with(b"/");
-    let name = prefix.file_name().filter(|_| !ends_in_slash);
+    let name = prefix.file_name().filter(|_| names_file(prefix));
     let name = name.ok_or_else(no_name)?;
     match (Path::new(name).extension(), Path::new(name).file_stem()) {
         (Some(extension), Some(stem)) if extension == "json" => Ok(prefix.with_file_name(stem)),
@@ -245,82 +256,10 @@ fn with_extension(prefix: &Path, extension: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// Makes the file that will be renamed to `path`, and makes sure that it can be; its name too.
-///
-/// # Errors
-/// If it cannot be made, or what is there under `path` cannot be replaced.
-pub(crate) fn create_beside(path: &Path) -> Result<(File, PathBuf), Error> {
-    let failed = |source| Error::Open {
-        path: path.to_owned(),
-        source,
-    };
-    let running = running_name(path);
-    let file = create_new(&running).map_err(failed)?;
-    match replaceable(path, &file) {
-        Ok(()) => Ok((file, running)),
-        Err(source) => {
-            // An empty file: if it cannot be removed it is only that.
-            let _ = fs::remove_file(&running);
-            Err(failed(source))
-        }
-    }
-}
-
-/// In a folder with the sticky bit a file is replaced by its owner and the folder's alone, and by
-/// who has the right to (`CAP_FOWNER`): that is tried only where `ours` says no.
-fn replaceable(path: &Path, ours: &File) -> io::Result<()> {
-    const S_ISVTX: u32 = 0o1000;
-    let target = match fs::symlink_metadata(path) {
-        Ok(target) => target,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let folder = fs::metadata(path.parent().unwrap_or(Path::new("/")))?;
-    let own = ours.metadata()?.uid();
-    if folder.mode() & S_ISVTX == 0 || [target.uid(), folder.uid()].contains(&own) {
-        return Ok(());
-    }
-    // No file takes the place of a folder: the kernel first asks whether it may go from where it
-    // is (rename(2), EPERM), then says so (EISDIR).
-    let mut name = running_name(path).into_os_string();
-    name.push(".trial");
-    fs::create_dir(&name)?;
-    let tried = fs::rename(path, &name);
-    fs::remove_dir(&name)?;
-    match tried {
-        Err(error) if error.kind() != ErrorKind::IsADirectory => Err(error),
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn running_name(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(".running");
-    path.with_file_name(name)
-}
-
-pub(crate) fn identity(file: &File) -> io::Result<(u64, u64)> {
-    let data = file.metadata()?;
-    Ok((data.dev(), data.ino()))
-}
-
-/// Makes a file that was not there; what a monitor that died left under that name goes. Never
-/// follows a link that someone else put there.
-fn create_new(path: &Path) -> io::Result<File> {
-    let make = || OpenOptions::new().write(true).create_new(true).open(path);
-    match make() {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            fs::remove_file(path)?;
-            make()
-        }
-        made => made,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     fn names(dir: &Path) -> Vec<String> {
@@ -374,11 +313,25 @@ mod tests {
             Output::check(Path::new("/proc/r")).unwrap_err(),
             Error::Open { .. }
         ));
-        for prefix in ["", "/", "..", "somewhere/"] {
+        for prefix in ["", "/", ".", "..", "somewhere/", "somewhere/."] {
             let error = Output::check(Path::new(prefix)).unwrap_err();
             assert!(matches!(error, Error::NoName { .. }), "{prefix}: {error}");
         }
         assert!(Append::check(&dir.path().join("missing/all.jsonl")).is_err());
+    }
+
+    #[test]
+    fn a_link_under_the_name_of_the_report_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("r.json");
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        for text in [b"{\"a\":1}\n", b"{\"a\":2}\n"] {
+            let output = Output::check(&dir.path().join("r")).unwrap();
+            output.finish(text).unwrap();
+            assert_eq!(fs::read_link(&link).unwrap(), Path::new("file"));
+            assert_eq!(fs::read(dir.path().join("file")).unwrap(), text);
+        }
+        assert_eq!(names(dir.path()), ["file", "r.json"]);
     }
 
     #[test]
@@ -395,19 +348,12 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_an_error_that_names_the_file() {
+    fn a_full_disk_is_an_error() {
         let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
             println!("skipped: no /dev/full");
             return;
         };
-        let mut state = State {
-            file: full,
-            path: PathBuf::from("/dev/full"),
-            length: 1,
-            renamed: true,
-        };
-        let error = state.write(b"{}").unwrap_err();
-        assert_eq!(error.to_string(), "cannot write to /dev/full");
+        assert!(write_padded(&full, b"{}", 1).is_err());
         let append = Append::check(Path::new("/dev/full")).unwrap();
         assert!(matches!(append.write(b"{}\n"), Err(Error::Write { .. })));
         let long = |out: &mut dyn Write| out.write_all(&[b'x'; 200_000]);

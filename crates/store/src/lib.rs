@@ -3,9 +3,11 @@
 //! Nothing here reads the kernel's monitoring files or a clock; when to write is the caller's
 //! business.
 
+mod beside;
 mod error;
 pub mod export;
 pub mod file;
 pub mod place;
+pub mod target;
 
-pub use error::Error;
+pub use error::{Error, Left};

@@ -2,7 +2,9 @@
 //! descriptor. Each is opened before the task starts, and written once after its end.
 
 use crate::Error;
-use crate::file::{Append, create_beside, identity, remove_if_empty, running_name};
+use crate::beside::{self, Beside};
+use crate::file::{Append, identity};
+use crate::target::resolve;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -20,7 +22,7 @@ pub struct Place {
 #[derive(Debug)]
 enum Kind {
     /// Written beside the file under this name, then renamed.
-    Beside { file: File, running: PathBuf },
+    Beside(Beside),
     /// Added at the end by one `write(2)`.
     Append(Append),
     /// Written as it stands: a descriptor, a pipe, a terminal, a device.
@@ -33,7 +35,7 @@ impl Place {
     /// # Errors
     /// If it cannot be made beside `path`, or `path` names no file.
     pub fn replacing(path: &Path) -> Result<Self, Error> {
-        let path = target(path)?;
+        let path = resolve(path)?;
         let failed = |source| Error::Open {
             path: path.clone(),
             source,
@@ -41,8 +43,8 @@ impl Place {
         if let Some(file) = open_special(&path).map_err(failed)? {
             return Ok(Self::new(path, Kind::Direct(file)));
         }
-        let (file, running) = create_beside(&path)?;
-        Ok(Self::new(path, Kind::Beside { file, running }))
+        let beside = Beside::create(&path)?;
+        Ok(Self::new(path, Kind::Beside(beside)))
     }
 
     /// A file to which one text is added.
@@ -50,7 +52,7 @@ impl Place {
     /// # Errors
     /// If it cannot be opened or made, or `path` names no file.
     pub fn appending(path: &Path) -> Result<Self, Error> {
-        let path = target(path)?;
+        let path = resolve(path)?;
         let special = open_special(&path).map_err(|source| Error::Open {
             path: path.clone(),
             source,
@@ -83,7 +85,8 @@ impl Place {
     /// If the file system does not tell.
     pub fn identity(&self) -> io::Result<(u64, u64)> {
         match &self.kind {
-            Some(Kind::Beside { file, .. } | Kind::Direct(file)) => identity(file),
+            Some(Kind::Beside(beside)) => identity(beside.file()),
+            Some(Kind::Direct(file)) => identity(file),
             Some(Kind::Append(append)) => append.identity(),
             None => Err(ErrorKind::NotFound.into()),
         }
@@ -102,19 +105,13 @@ impl Place {
             None => Ok(()),
             Some(Kind::Append(append)) => append.write(text),
             Some(Kind::Direct(mut file)) => file.write_all(text).map_err(failed),
-            Some(Kind::Beside { mut file, running }) => {
-                let written = file.write_all(text).map_err(failed);
-                let renamed = written.and_then(|()| {
-                    fs::rename(&running, &self.path).map_err(|source| Error::Rename {
-                        from: running.clone(),
-                        to: self.path.clone(),
-                        source,
-                    })
-                });
-                if renamed.is_err() {
-                    remove(&running);
+            Some(Kind::Beside(mut beside)) => {
+                let written = beside.file().write_all(text).map_err(failed);
+                let done = written.and_then(|()| beside.publish(text));
+                if done.is_err() {
+                    beside.remove();
                 }
-                renamed
+                done
             }
         }
     }
@@ -122,40 +119,18 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(Kind::Beside { running, .. }) = &self.kind {
-            remove(running);
+        if let Some(Kind::Beside(beside)) = &self.kind {
+            beside.remove();
         }
     }
 }
 
-/// In the place of a monitor that died: removes the empty file that was to replace `path`.
-pub fn remove_empty(path: &Path) {
-    if let Ok(path) = target(path) {
-        remove_if_empty(&running_name(&path));
+/// In the place of a monitor that died, of this pid: removes the empty file that was to replace
+/// `path`.
+pub fn remove_empty(path: &Path, pid: u32) {
+    if let Ok(path) = resolve(path) {
+        beside::remove_empty(&path, pid);
     }
-}
-
-/// Nothing, or half of a text, was written: if it cannot be removed it is only that.
-fn remove(running: &Path) {
-    let _ = fs::remove_file(running);
-}
-
-/// The file behind `path`: a link to a file stays one.
-fn target(path: &Path) -> Result<PathBuf, Error> {
-    let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-    if ends_in_slash || path.file_name().is_none() {
-        return Err(Error::NoName {
-            prefix: path.to_owned(),
-        });
-    }
-    let path = match fs::symlink_metadata(path) {
-        Ok(data) if data.is_symlink() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
-        _ => path.to_owned(),
-    };
-    if path.is_dir() {
-        return Err(Error::IsDirectory { path });
-    }
-    Ok(path)
 }
 
 /// A device, pipe or terminal that is there already; renaming would put a file in its place. A
@@ -234,6 +209,13 @@ mod tests {
         Place::replacing(&link).unwrap().write(b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&file).unwrap(), b"new");
+        // One that leads to nothing yet too, as where a line is added.
+        for open in [Place::replacing, Place::appending] {
+            fs::remove_file(&file).unwrap();
+            open(&link).unwrap().write(b"new").unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read(&file).unwrap(), b"new");
+        }
     }
 
     #[test]

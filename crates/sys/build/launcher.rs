@@ -25,12 +25,14 @@ const FLAGS: &[&str] = &[
     "-Wl,-z,noexecstack",
 ];
 
-/// Compiles `src/launcher/launcher.c`. Errors: the compiler's words, or a missing `OUT_DIR`.
+/// Compiles `src/launcher/launcher.c`, as a program and into our own. Errors: the compiler's words,
+/// or a missing `OUT_DIR`.
 pub(crate) fn build() -> Result<(), Box<dyn std::error::Error>> {
     let source = "src/launcher/launcher.c";
     for name in [
         "launcher.c",
         "launcher.h",
+        "filter.h",
         "arch_x86_64.h",
         "arch_aarch64.h",
     ] {
@@ -49,9 +51,16 @@ pub(crate) fn build() -> Result<(), Box<dyn std::error::Error>> {
         .arg(&target)
         .arg(source)
         .status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{command:?}: {status}").into())
+    if !status.success() {
+        return Err(format!("{command:?}: {status}").into());
     }
+    cc::Build::new()
+        .file(source)
+        .define("BUILT_IN", None)
+        .flag("-std=gnu11")
+        .flag("-fno-builtin")
+        .flag("-fno-stack-protector")
+        .opt_level(2)
+        .try_compile("plimsoll_launcher")?;
+    Ok(())
 }

@@ -9,11 +9,13 @@
 use crate::descriptor::{self, Received};
 use crate::error::{Error, check};
 use crate::process::Usage;
+use crate::rlimit::Raised;
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
+mod built_in;
 mod environment;
 
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
@@ -41,6 +43,8 @@ pub struct Plan<'a> {
     /// A library that the command may be told to load ([`Launcher::go`]): the launcher holds it
     /// open, so that `/proc` leads to it as long as the task lives.
     pub library: Option<BorrowedFd<'a>>,
+    /// A limit of ours that the task is to have as it was.
+    pub raised: Option<Raised>,
 }
 
 /// A launcher that runs, with the command's process waiting to go.
@@ -49,6 +53,7 @@ pub struct Launcher {
     control: OwnedFd,
     go: Option<OwnedFd>,
     pid: u32,
+    without_memfd: Option<Error>,
 }
 
 /// What the launcher tells.
@@ -104,8 +109,8 @@ pub struct Totals {
 impl Launcher {
     /// Starts the launcher; it forks the command's process, which waits. The first message is
     /// [`Message::Ready`] or [`Message::Failed`]. Fails with `ENOSYS` where there is no launcher
-    /// for this architecture, and with the kernel's error where a memfd may not be made or
-    /// executed.
+    /// for this architecture, and with the kernel's error where it cannot be executed: neither from
+    /// a memfd nor, if no library is to be held, within our own program.
     pub fn start(plan: &Plan<'_>) -> Result<Self, Error> {
         if IMAGE.is_empty() {
             let source = io::Error::from_raw_os_error(libc::ENOSYS);
@@ -114,7 +119,24 @@ impl Launcher {
                 source,
             });
         }
-        let image = write_image()?;
+        let started = write_image().and_then(|image| Self::start_from(&image, plan));
+        match started {
+            // The dynamic linker of our own program would load that library into the launcher.
+            Err(error) if plan.library.is_none() => {
+                let own = std::fs::File::open("/proc/self/exe");
+                match own.map(|own| Self::start_from(&own.into(), plan)) {
+                    Ok(Ok(launcher)) => Ok(Self {
+                        without_memfd: Some(error),
+                        ..launcher
+                    }),
+                    _ => Err(error),
+                }
+            }
+            started => started,
+        }
+    }
+
+    fn start_from(image: &OwnedFd, plan: &Plan<'_>) -> Result<Self, Error> {
         let (control, control_theirs) = descriptor::channel()?;
         let (go, go_theirs) = descriptor::channel()?;
         let (status, status_theirs) = descriptor::channel()?;
@@ -128,7 +150,10 @@ impl Launcher {
         if pid == 0 {
             keep(plan.library.iter().map(AsRawFd::as_raw_fd));
             keep([&control_theirs, &go_theirs].map(AsRawFd::as_raw_fd));
-            become_launcher(&image, &pointers, variables.in_launcher(), &status_theirs);
+            if let Some(raised) = &plan.raised {
+                raised.give_back();
+            }
+            become_launcher(image, &pointers, variables.in_launcher(), &status_theirs);
         }
         drop((control_theirs, go_theirs, status_theirs));
         let mut error = [0; 4];
@@ -143,7 +168,14 @@ impl Launcher {
             control,
             go: Some(go),
             pid: pid as u32,
+            without_memfd: None,
         })
+    }
+
+    /// Why the launcher is our own program and no small one in a memfd, if so: the peak of the
+    /// resident set of what the command began as is that of a few MiB then.
+    pub fn without_memfd(&self) -> Option<&Error> {
+        self.without_memfd.as_ref()
     }
 
     /// The launcher's own pid.
@@ -245,7 +277,7 @@ fn write_image() -> Result<OwnedFd, Error> {
 fn argument_words(plan: &Plan<'_>, control: RawFd, go: RawFd) -> Result<Vec<CString>, Error> {
     let flags = plan.started_with << 1 | if plan.leave { FLAG_LEAVE } else { 0 };
     let mut words: Vec<Vec<u8>> = vec![
-        b"plimsoll-launcher".to_vec(),
+        built_in::NAME.to_bytes().to_vec(),
         control.to_string().into_bytes(),
         go.to_string().into_bytes(),
         flags.to_string().into_bytes(),
@@ -365,6 +397,7 @@ mod tests {
             started_with: 0,
             leave: false,
             library: None,
+            raised: None,
         };
         let launcher = Launcher::start(&plan).unwrap();
         let Some(Message::Ready { pid }) = launcher.message(true).unwrap() else {

@@ -74,6 +74,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "run_values",
             "limits",
             "named",
+            "similar",
             "statuses",
         ],
     },

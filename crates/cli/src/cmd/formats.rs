@@ -1,5 +1,6 @@
 //! `--format NAME[=PATH]`: the names of formats, and where each goes.
 
+use super::similar::did_you_mean;
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
@@ -8,6 +9,7 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use store::export::{self, FORMATS, Format, Holds, Wants};
+use store::target::Target;
 
 /// The report for people: a view of this program, not a format of the store.
 const TEXT: &str = "text";
@@ -166,11 +168,9 @@ pub fn settle(asked: &[AskedFormat], prefix: Option<&Path>) -> Result<Vec<AskedF
 }
 
 impl Destination {
-    /// Whether it is this file, however its path is written.
+    /// Whether it is this file, by whichever path.
     pub fn is_file(&self, path: &Path) -> bool {
-        let absolute = |path: &Path| std::path::absolute(path).ok();
-        self.path()
-            .is_some_and(|own| own == path || absolute(own) == absolute(path))
+        self.path().is_some_and(|own| is_one_file(own, path))
     }
 
     fn path(&self) -> Option<&Path> {
@@ -181,6 +181,15 @@ impl Destination {
     }
 }
 
+/// Whether two paths lead to one file, which need not be there yet.
+pub fn is_one_file(one: &Path, other: &Path) -> bool {
+    match (Target::of(one), Target::of(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        // One that cannot be written is refused when it is opened.
+        _ => one == other,
+    }
+}
+
 /// Reads `NAME[=PATH]`, `NAME=-` and `NAME=fd:N`.
 fn parse(word: &OsStr) -> Result<AskedFormat, String> {
     let mut parts = word.as_bytes().splitn(2, |byte| *byte == b'=');
@@ -188,7 +197,8 @@ fn parse(word: &OsStr) -> Result<AskedFormat, String> {
     let Some(kind) = Kind::called(&name) else {
         let names: Vec<_> = named().map(|(name, _)| name).collect();
         return Err(format!(
-            "no format `{name}`; there are {}",
+            "no format `{name}`{}; there are {}",
+            did_you_mean(&name, names.iter().copied()),
             names.join(", ")
         ));
     };
@@ -263,6 +273,7 @@ mod tests {
         assert_eq!(to("text=fd"), Destination::Replaced("fd".into()));
         for (word, part) in [
             ("xml", "there are text, json, "),
+            ("jsn=f", "no format `jsn` (did you mean `json`?); there are"),
             ("json=", "names no file"),
             ("json=fd:1", "is the task's"),
             ("json=fd:", "no descriptor"),

@@ -1,6 +1,7 @@
 //! Limits as people write them: `--limit wall=2h,memory=4GiB` and files of flat `name = value`.
 
 use super::cctools_limits;
+use super::similar::did_you_mean;
 use anyhow::{Context, Result, bail};
 use record::limit::{LIMITS, Limit, Resource};
 use record::quantity;
@@ -50,8 +51,10 @@ pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>>
 type Written = (AskedLimit, String);
 
 fn add(asked: &mut Vec<Written>, name: &str, value: &str, source: &str) -> Result<()> {
-    let resource =
-        resource(name).with_context(|| format!("{source}: no limit `{name}`; {}", names()))?;
+    let resource = resource(name).with_context(|| {
+        let meant = did_you_mean(name, LIMITS.iter().map(|kind| kind.name));
+        format!("{source}: no limit `{name}`{meant}; {}", names())
+    })?;
     let limit = quantity::parse_limit(resource, value)
         .with_context(|| format!("{source}: limit {name}"))?;
     let known = asked.iter().find(|(one, _)| one.limit.resource == resource);
@@ -188,6 +191,8 @@ mod tests {
     #[test]
     fn nonsense_is_answered_with_the_accepted_forms() {
         assert!(message(words(&["wal=2s"])).contains("the limits are wall, cpu"));
+        assert!(message(words(&["mem=2G"])).contains("`mem` (did you mean `memory`?); the"));
+        assert!(message(words(&["walltime=2s"])).contains("(did you mean `wall`?)"));
         assert!(message(words(&["memory"])).contains("NAME=VALUE"));
         assert!(message(words(&[""])).contains("NAME=VALUE"));
         assert!(message(words(&["memory=4X"])).contains("512MiB"));

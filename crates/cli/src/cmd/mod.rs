@@ -12,11 +12,13 @@ pub mod named;
 pub mod run;
 pub mod run_args;
 mod run_values;
+mod similar;
 pub mod statuses;
 
 use anyhow::Result;
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// An exit status.
 pub type Status = u8;
@@ -104,7 +106,9 @@ fn root(wanted: impl Fn(&Command) -> bool) -> Command {
 pub fn parse(words: Vec<OsString>) -> Result<Invocation, Box<Refusal>> {
     let status = usage_error(&words);
     let refuse = |clap: clap::Error| Box::new(Refusal { status, clap });
-    let matches = command().try_get_matches_from(words).map_err(refuse)?;
+    let first = words.get(1).cloned();
+    let hint = |clap| refuse(with_similar(clap, first.as_deref()));
+    let matches = command().try_get_matches_from(words).map_err(hint)?;
     let found = matches
         .subcommand()
         .and_then(|(name, inner)| Some((VERBS.iter().find(|verb| verb.name == name)?, inner)));
@@ -117,6 +121,26 @@ pub fn parse(words: Vec<OsString>) -> Result<Invocation, Box<Refusal>> {
             command().error(clap::error::ErrorKind::InvalidSubcommand, "no verb"),
         )),
     }
+}
+
+/// With the verb that was probably meant, or the tool of `compat`, if clap knows none; `first` is
+/// the first word of the command line.
+fn with_similar(mut error: clap::Error, first: Option<&OsStr>) -> clap::Error {
+    let given = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.clone(),
+        _ => return error,
+    };
+    let known = error.get(ContextKind::SuggestedSubcommand);
+    let meant = if first == Some(OsStr::new(&given)) {
+        similar::similar(&given, VERBS.iter().map(|verb| verb.name))
+    } else {
+        similar::similar(&given, compat::TOOLS.iter().map(|tool| tool.name))
+    };
+    if let Some(name) = meant.filter(|_| known.is_none()) {
+        let names = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, names);
+    }
+    error
 }
 
 /// The exit status of a usage error in this command line.
@@ -178,6 +202,20 @@ mod tests {
         assert_eq!(refused("plimsoll completions tcsh"), 2);
         assert_eq!(refused("plimsoll walk"), 2);
         assert_eq!(refused("plimsoll"), 2);
+    }
+
+    #[test]
+    fn a_verb_or_tool_that_was_probably_meant_is_named() {
+        for (line, name) in [
+            ("plimsoll rnu x", "'run'"),
+            ("plimsoll docter", "'doctor'"),
+            ("plimsoll compat tiem", "'time'"),
+        ] {
+            let words = line.split_whitespace().map(OsString::from).collect();
+            let refusal = parse(words).map(|_| ()).unwrap_err();
+            let text = refusal.clap.to_string();
+            assert!(text.contains("similar") && text.contains(name), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `plimsoll run`: its options, checked and in base units.
 
-use super::formats::{self, AskedFormat, Capture, Destination, Kind};
+use super::formats::{self, AskedFormat, Capture, Destination, Kind, is_one_file};
 use super::limits::{self, AskedLimit};
 use super::named::{self, NamedPath};
 use super::run_args::{self, CompatWord, DeathWord, LevelWord, MechanismWord, RunArgs, WithWord};
@@ -353,7 +353,17 @@ fn check_formats(formats: &[AskedFormat], args: &RunArgs, series: Option<Series>
             bail!("--format {name} is made of the task's series: use --with series");
         }
     }
-    for file in own_files(args)? {
+    let prefixed = prefixed_files(args)?;
+    let append = args.report.append.as_deref();
+    if let Some(append) = append
+        && prefixed.iter().any(|file| is_one_file(file, append))
+    {
+        bail!(
+            "--append {} is a file that --output writes",
+            append.display()
+        );
+    }
+    for file in prefixed.into_iter().chain(append.map(PathBuf::from)) {
         if let Some(one) = formats.iter().find(|one| one.to.is_file(&file)) {
             let (name, file) = (one.kind.name(), file.display());
             bail!("--format {name} would write {file}, which --output or --append writes");
@@ -366,9 +376,9 @@ fn check_formats(formats: &[AskedFormat], args: &RunArgs, series: Option<Series>
     Ok(())
 }
 
-/// The files that are written without a format.
-fn own_files(args: &RunArgs) -> Result<Vec<PathBuf>> {
-    let mut files: Vec<_> = args.report.append.iter().cloned().collect();
+/// The files that PREFIX may have without a format.
+fn prefixed_files(args: &RunArgs) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     if let Some(output) = args.report.output.as_deref() {
         let prefix = prefix(output)?;
         let beside = [
@@ -674,6 +684,10 @@ mod tests {
             "--output p --format time=p.sockets.jsonl x",
             "--output p --format time=p.syscalls.jsonl x",
             "--append p --format json=./p x",
+            "--output p --append p.json x",
+            "--output p --append ./p.series.csv x",
+            "--output . x",
+            "--output d/.. x",
             "--compat time x",
             "--limit wall=1 --limit wall=2 x",
         ] {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use store::target::names_file;
 
 pub(super) fn interval(text: &str) -> Result<Nanos> {
     let ns = quantity::parse(text, Unit::Nanoseconds).context("--interval")?;
@@ -47,13 +48,14 @@ pub(super) fn or_zero(text: &str, unit: Unit) -> Result<u64> {
 pub(super) fn prefix(path: &Path) -> Result<PathBuf> {
     let bytes = path.as_os_str().as_bytes();
     let cut = bytes.strip_suffix(b".json").unwrap_or(bytes);
-    if cut.is_empty() || cut.ends_with(b"/") {
+    let cut = PathBuf::from(OsString::from_vec(cut.to_vec()));
+    if !names_file(&cut) {
         bail!(
             "--output {} names no file: give a prefix such as results/run1",
             path.display()
         );
     }
-    Ok(PathBuf::from(OsString::from_vec(cut.to_vec())))
+    Ok(cut)
 }
 
 pub(super) fn name(option: &str, text: String) -> Result<String> {

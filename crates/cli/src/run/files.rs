@@ -33,6 +33,8 @@ pub(crate) struct Files {
     calls: Calls,
     /// Whether the time of calls is taken.
     times: bool,
+    /// The limit on the size of files, if it leaves no room for the library's table.
+    no_room: Option<u64>,
 }
 
 /// What sees them.
@@ -75,6 +77,7 @@ impl Files {
             real_paths: RealPaths::default(),
             calls: Calls::default(),
             times: options.times,
+            no_room: asked.then(library::no_room).flatten(),
         })
     }
 
@@ -139,15 +142,22 @@ impl Files {
                     self.seen = Seen::Bpf(Box::new(files));
                     return Ok(Bytes(0));
                 }
-                Err(error) if self.library().is_none() => return Err(error.into()),
+                Err(error) if self.library().is_none() && self.no_room.is_none() => {
+                    return Err(error.into());
+                }
                 Err(error) => {
                     let why = super::chain(&error.into());
-                    facts.note(format!("files are counted by the library: {why}"));
+                    facts.note(format!("files are not counted in the kernel: {why}"));
                 }
             }
         }
         #[cfg(not(feature = "bpf"))]
         let _ = notifier;
+        if let Some(bytes) = self.no_room {
+            let why = amount::file_size_limit(bytes);
+            facts.note(format!("no file is seen, the library has no room: {why}"));
+            return Ok(Bytes(0));
+        }
         if self.library().is_none() {
             bail!("--level io: no file in memory for the library (see `plimsoll doctor`)");
         }

@@ -112,8 +112,10 @@ fn listen_until_end(
                     if row_taken {
                         live::give_back_for_another();
                     }
-                    paper::clear_after_death(options);
-                    Served::Status(wait_for(monitor_pid))
+                    let status = wait_for(monitor_pid);
+                    // What it held open it holds no more.
+                    paper::clear_after_death(options, monitor_pid);
+                    Served::Status(status)
                 }
             };
         }

@@ -12,6 +12,9 @@ use std::os::fd::AsFd;
 use sys::terminal::{self, Modes};
 use terminal_size::{Height, Width};
 
+/// The terminal got another size.
+pub(crate) const SIGWINCH: i32 = 28;
+
 /// The line is redrawn this often. The row must have been free for as long before it is taken: a
 /// full-screen program that is the command itself has begun by then.
 const DRAW_PERIOD: Nanos = Nanos::from_millis(500);
@@ -53,6 +56,12 @@ impl Live {
     /// When to look next.
     pub(crate) const fn next(&self) -> Nanos {
         self.next_look
+    }
+
+    /// The terminal may have another size: to be looked at now, before the task writes on over what
+    /// stood in the row.
+    pub(crate) const fn resized(&mut self) {
+        self.next_look = Nanos(0);
     }
 
     /// Whether the bottom row is ours.

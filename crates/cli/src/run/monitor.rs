@@ -5,6 +5,7 @@ use super::ending::{Action, Came, Ending, Reason, SIGCONT, SIGTERM};
 use super::eyes::Eyes;
 use super::facts::Facts;
 use super::hold::Hold;
+use super::live::SIGWINCH;
 use super::named;
 use super::paper::Paper;
 use super::task::{Happened, Task};
@@ -349,6 +350,9 @@ impl<'a> Monitor<'a> {
     /// Takes note of the signals that reached the monitor itself; none of them ends or stops it.
     fn hear_own(&mut self) {
         while let Some(arrived) = self.signals.next() {
+            if arrived.signal == SIGWINCH {
+                self.paper.resized();
+            }
             if self.own_signals.len() >= OWN_SIGNALS_MAX {
                 self.own_signals.pop_front();
             }

@@ -83,6 +83,13 @@ impl Paper {
         self.live.as_ref().is_some_and(Live::has_row)
     }
 
+    /// The terminal was resized.
+    pub(crate) fn resized(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.resized();
+        }
+    }
+
     /// Draws the status line, if it is time; `stopped`: the task is.
     pub(crate) fn live(
         &mut self,
@@ -157,15 +164,15 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The monitor died: removes what it made for its reports, as far as there is nothing in it. A
-/// running state stays.
-pub(crate) fn clear_after_death(options: &RunOptions) {
+/// The monitor of this pid died: removes what it made for its reports, as far as there is nothing
+/// in it. A running state stays.
+pub(crate) fn clear_after_death(options: &RunOptions, monitor_pid: u32) {
     if let Some(prefix) = &options.output {
-        store::file::remove_empty_state(prefix);
+        store::file::remove_empty_state(prefix, monitor_pid);
     }
     for asked in &options.formats {
         if let Destination::Replaced(path) = &asked.to {
-            store::place::remove_empty(path);
+            store::place::remove_empty(path, monitor_pid);
         }
     }
 }

@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use sys::descriptor;
 use sys::launcher::Plan;
 use sys::process::{self, Fork};
+use sys::rlimit;
 use sys::signal::{self, Signals};
 
 /// Exit status of a command that does not exist.
@@ -157,25 +158,29 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
             return Ok(refuse(facts, paper, options, status, &cause));
         }
     };
+    let raised = rlimit::raise_file_size();
     let files = Files::prepare(options)?;
     // The command's process comes first, waiting: whatever else cannot be opened, it can run.
-    let mut task = Task::start(&Plan {
-        path: path.as_os_str(),
-        arguments: &options.command,
-        signal_mask: mask,
-        started_with: sys::start::facts(),
-        leave: options.on_monitor_death == MonitorDeath::Leave,
-        library: files.library(),
-    })
+    let mut task = Task::start(
+        &Plan {
+            path: path.as_os_str(),
+            arguments: &options.command,
+            signal_mask: mask,
+            started_with: sys::start::facts(),
+            leave: options.on_monitor_death == MonitorDeath::Leave,
+            library: files.library(),
+            raised,
+        },
+        &mut facts,
+    )
     .map_err(Trouble::NoMeans)?;
     let others = inherited.iter().copied().filter(|fd| *fd != 2);
     descriptor::close_inherited(&others.collect::<Vec<RawFd>>());
     let opening = Opening::begin(options);
     let mut hold = Hold::prepare(options, &mut facts, &task)?;
     hold.folders.leave_out(&paper.own_files());
-    if let Err(error) = hold.take(task.pid()) {
-        facts.note(format!("no own control group: {}", chain(&error)));
-    }
+    hold.take(task.pid())
+        .unwrap_or_else(|error| facts.note(format!("no own control group: {}", chain(&error))));
     named::first_look(options, &mut facts);
     let mut eyes = Eyes::choose(options, &mut facts, &task, opening, files)?;
     if options.mechanism == Some(Mechanism::Ptrace) {
@@ -194,10 +199,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         let (status, cause) = refused(&path, errno);
         return Ok(refuse(facts, paper, options, status, &cause));
     }
-    // Read after the exec: at least what passed before it.
-    if let Ok(before) = proc_pid_schedstat::read(&Root::default(), Some(task.pid())) {
-        eyes.tree.waited_before_exec(before.wait);
-    }
+    look_at_beginning(&task, &mut eyes);
     leave_folder(&mut facts);
     Ok(Monitor::new(Parts {
         options,
@@ -210,6 +212,13 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         signals,
     })
     .serve())
+}
+
+/// Read after the exec: at least what passed before it.
+fn look_at_beginning(task: &Task, eyes: &mut Eyes) {
+    if let Ok(before) = proc_pid_schedstat::read(&Root::default(), Some(task.pid())) {
+        eyes.tree.waited_before_exec(before.wait);
+    }
 }
 
 /// What is mounted where the task began can be unmounted while we run.

@@ -1,6 +1,8 @@
 //! The task's processes as the monitor holds them: through the launcher, or, when that is gone, as
 //! their adopting parent itself.
 
+use super::facts::Facts;
+use crate::view::amount;
 use anyhow::{Context, Result, bail};
 use record::identity::Ending;
 use record::sample::{Counters, MainEnd, WaitTotals};
@@ -10,9 +12,13 @@ use source::root::Root;
 use std::os::fd::{AsFd, BorrowedFd};
 use sys::launcher::{Launcher, Message, Plan, Totals};
 use sys::process::{self, Usage};
+use sys::rlimit;
 
 /// Totals are asked for no more often than this.
 const TOTALS_PERIOD: Nanos = Nanos::from_millis(10);
+
+/// The error number of a file that would be too large.
+const EFBIG: i32 = 27;
 
 /// What happened to the task's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +53,16 @@ pub(crate) struct Task {
 
 impl Task {
     /// Starts the launcher, with the command's process waiting for [`Task::go`].
-    pub(crate) fn start(plan: &Plan<'_>) -> Result<Self> {
+    pub(crate) fn start(plan: &Plan<'_>, facts: &mut Facts) -> Result<Self> {
         let launcher = Launcher::start(plan).context("cannot start the launcher")?;
+        if let Some(error) = launcher.without_memfd() {
+            let size = rlimit::file_size_max().filter(|_| error.errno() == Some(EFBIG));
+            let why = size.map_or(error.to_string(), amount::file_size_limit);
+            facts.note(format!(
+                "the launcher is no small program in memory, and peaks of little processes may be \
+                 its: {why}"
+            ));
+        }
         match launcher
             .message(true)
             .context("the launcher said nothing")?

@@ -92,6 +92,12 @@ pub fn number(value: f64, unit: Unit) -> String {
     }
 }
 
+/// What the limit on the size of files says, which holds for files in memory too.
+pub fn file_size_limit(bytes: u64) -> String {
+    let size = number(bytes as f64, Unit::Bytes);
+    format!("the limit on the size of files (ulimit -f) is {size}")
+}
+
 /// A count: all digits up to five, then `812 k`, `12.3 M`.
 pub fn count(value: f64) -> String {
     const STEPS: &[(f64, &str)] = &[(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];

@@ -2,7 +2,7 @@
 
 use super::report::Extra;
 use super::style::{Role, Style, printable};
-use record::file::{FileCounts, FileLine, FileSystemLine, OtherFiles, PageCache};
+use record::file::{FileCounts, FileLine, FileSystemLine, OtherFiles, PageCache, SizeCount};
 use record::quantity;
 use record::report::Report;
 
@@ -83,10 +83,10 @@ fn counts(counts: &FileCounts, pages: Option<PageCache>, columns: Columns) -> St
 }
 
 fn file_row(file: &FileLine, columns: Columns, style: Style, out: &mut String) {
-    let often = file
-        .sizes
-        .first()
-        .map_or(String::new(), |size| quantity::show_bytes(size.bytes.0));
+    // Calls at the end of the file move nothing.
+    let moved = |size: &&SizeCount| size.bytes.0 > 0;
+    let often = file.sizes.iter().find(moved).or(file.sizes.first());
+    let often = often.map_or(String::new(), |size| quantity::show_bytes(size.bytes.0));
     let time = if columns.times {
         let spent = file.time_ns.map(|time| quantity::show_time(time.0));
         format!("{:>9}", spent.unwrap_or_default())
@@ -160,7 +160,7 @@ fn cut_front(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use crate::view::sample;
-    use record::file::{FileFlags, FileKind, SizeCount};
+    use record::file::{FileFlags, FileKind};
     use record::unit::{Bytes, Nanos};
 
     fn file(path: &str, read: u64, written: u64, calls: u64) -> FileLine {
@@ -269,6 +269,30 @@ mod tests {
         let mut cut = String::new();
         table(&report, &extra, terminal, &mut cut);
         sample::compare("files", &cut);
+    }
+
+    /// A file that is read whole has a call at its end for each that moved something, or two.
+    #[test]
+    fn calls_at_the_end_of_a_file_are_no_size() {
+        let mut read = file("/a", 7, 0, 1);
+        let size = |bytes, reads| SizeCount {
+            bytes: Bytes(bytes),
+            reads,
+            writes: 0,
+        };
+        read.sizes = vec![size(0, 2), size(7, 1)];
+        let mut empty = file("/b", 0, 0, 3);
+        empty.sizes = vec![size(0, 3)];
+        let extra = Extra {
+            files: vec![read, empty],
+            ..Extra::default()
+        };
+        let mut text = String::new();
+        table(&sample::small(), &extra, Style::PLAIN, &mut text);
+        assert!(
+            text.contains("7 B  /a") && text.contains("0 B  /b"),
+            "{text}"
+        );
     }
 
     #[test]

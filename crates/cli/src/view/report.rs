@@ -83,7 +83,7 @@ pub struct Extra {
 pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
     let mut marks = Marks::default();
     let mut out = first_line(report, extra, style, &mut marks);
-    for row in rows(report, extra, &mut marks) {
+    for row in rows(report, extra, style, &mut marks) {
         row.render(style, &mut out);
     }
     if report.exit.kind != ExitType::NotStarted {
@@ -118,9 +118,12 @@ fn first_line(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -
     )
 }
 
-fn rows(report: &Report, extra: &Extra, marks: &mut Marks) -> Vec<Row> {
+fn rows(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -> Vec<Row> {
     let mut rows = Vec::new();
-    rows.push(Row::text("command", command_line(&report.task.command)));
+    rows.push(Row::text(
+        "command",
+        command_line(&report.task.command, style),
+    ));
     if report.exit.kind == ExitType::NotStarted {
         return rows;
     }
@@ -158,10 +161,16 @@ fn evidence(one: &Evidence) -> String {
     ))
 }
 
-fn command_line(words: &[String]) -> String {
+fn command_line(words: &[String], style: Style) -> String {
     // Long scripts on a command line would fill the screen.
     const WIDTH: usize = 130;
-    cut(&printable(&words.join(" ")), WIDTH)
+    let text = printable(&words.join(" "));
+    if style.terminal {
+        // Which would wrap a word that is wider than the row.
+        let row = style.width.saturating_sub(LABEL_WIDTH);
+        return cut(&shorten(&text, row), row);
+    }
+    cut(&text, WIDTH)
 }
 
 /// A value of the report, with words around it where it is there: `{}` stands for the value. Of one
@@ -486,6 +495,25 @@ mod tests {
             shorten("averylongprogramname x/y", 10),
             "averylongprogramname x/y"
         );
+    }
+
+    #[test]
+    fn the_command_is_one_row_of_a_terminal() {
+        let mut report = sample::build();
+        report.task.command = vec!["/opt/bin/run".into(), "a/".repeat(80), "--end".into()];
+        for width in [40, 60, 120] {
+            let style = Style {
+                width,
+                terminal: true,
+                ..Style::PLAIN
+            };
+            let screen = text(&report, &Extra::default(), style);
+            let mut lines = screen.lines().skip(1);
+            let row = lines.next().unwrap();
+            assert!(row.starts_with("command     run a/"), "{screen}");
+            assert!(row.chars().count() <= width, "{screen}");
+            assert!(!lines.next().unwrap().starts_with(' '), "{screen}");
+        }
     }
 
     #[test]

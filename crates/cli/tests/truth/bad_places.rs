@@ -6,6 +6,7 @@ use crate::harness::process;
 use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
+use record::report::Report;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 
@@ -76,6 +77,52 @@ fn no_descriptor_left_for_us() {
         let asked = place(Run::plain(&["--limit", "wall=9s"], command)).finish();
         asked.expect_status(125);
         assert_eq!(asked.stdout, "", "{}", asked.context());
+    }
+}
+
+/// Files in memory count: the task runs, has its limit as it was, and what is missing is told.
+#[test]
+fn little_room_in_files() {
+    for blocks in [0, 4, 100] {
+        let limit = format!("ulimit -f {blocks}; exec \"$@\"");
+        // To pipes, which have no size.
+        let done = std::process::Command::new("/bin/sh")
+            .args(["-c", &limit, "sh"])
+            .arg(plimsoll())
+            .args(["run", "--level=io", "--limit=wall=1h", "--format=json"])
+            .args(["--", "/bin/sh", "-c", "ulimit -f; exit 5"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(5), "{blocks}: {text}");
+        assert_eq!(done.stdout, format!("{blocks}\n").as_bytes(), "{text}");
+        let report: Report = serde_json::from_str(&text).unwrap();
+        let notes = report.monitor.notes.join("\n");
+        let told = |what: &str| notes.contains(what) && notes.contains("(ulimit -f)");
+        assert_eq!(told("no small program in memory"), blocks < 10, "{notes}");
+        assert_eq!(told("no room"), report.monitor.level != "io", "{notes}");
+    }
+}
+
+/// Only a soft limit: ours is the hard one, the task's stays.
+#[test]
+fn a_soft_limit_on_the_size_of_files() {
+    let done = Run::watched(
+        Mechanism::Default,
+        words!["/bin/sh", "-c", "ulimit -f; exit 5"],
+    )
+    .options(["--level=io"])
+    .wrapped(words!["/bin/sh", "-c", "ulimit -S -f 4; exec \"$@\"", "sh"])
+    .finish();
+    done.expect_status(5);
+    assert_eq!(done.stdout, "4\n", "{}", done.context());
+    assert_eq!(done.report().monitor.level, "io", "{}", done.context());
+}
+
+#[test]
+fn a_small_stack() {
+    for kib in [64, 128, 1024] {
+        runs_in(&format!("ulimit -s {kib}; exec \"$@\""));
     }
 }
 

@@ -37,6 +37,20 @@ fn shape(line: &str) -> String {
     line.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
+/// `-q` hides the line of a status alone.
+#[test]
+fn time_says_quietly_that_a_command_cannot_be_run() {
+    let folder = folder();
+    let done = compat(&folder, &["time", "-q", "-f", "x", "/nonexistent/command"]);
+    expect(&done, 127);
+    let text = text(&done.stderr);
+    assert!(text.starts_with("time: cannot run /nonexistent"), "{text}");
+    assert!(
+        text.ends_with("\nx\n") && !text.contains("non-zero"),
+        "{text}"
+    );
+}
+
 /// Every line that GNU time prints is there, in its order; the numbers alone differ.
 #[test]
 fn time_prints_the_lines_of_gnu_time() {

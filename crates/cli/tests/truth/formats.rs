@@ -55,6 +55,76 @@ fn a_prefix_takes_the_formats_without_a_path() {
     assert!(!done.path("r.processes.jsonl").exists());
 }
 
+/// By another folder's name, or as PREFIX.json.
+#[test]
+fn one_file_by_two_paths_is_refused_before_the_task_starts() {
+    for options in [
+        ["--format=json=sub/z", "--format=text=lnk/z"],
+        ["--format=json=y", "--format=text=sub/../y"],
+        ["--output=sub/z", "--append=lnk/z.json"],
+        ["--output=sub/z", "--format=jsonl=lnk/z.json"],
+        ["--append=sub/z", "--format=text=later"],
+    ] {
+        let run = Run::plain(&options, words!["/bin/echo", "ran"]);
+        fs::create_dir(run.path("cwd/sub")).unwrap();
+        std::os::unix::fs::symlink("sub", run.path("cwd/lnk")).unwrap();
+        std::os::unix::fs::symlink("lnk/z", run.path("cwd/later")).unwrap();
+        let done = run.finish();
+        done.expect_status(125);
+        assert_eq!(done.stdout, "", "{}", done.context());
+        let left = fs::read_dir(done.path("cwd/sub")).unwrap().count();
+        assert_eq!(left, 0, "{options:?}");
+    }
+}
+
+/// Readers see a whole report at every moment: the old one, then each as it ends.
+#[test]
+fn two_runs_to_one_path_at_once() {
+    let options = ["-q", "--output=same", "--format=openmetrics=same.prom"];
+    let run = |id: &str, command| Run::plain(&options, command).options(["--id", id]);
+    let first = run("first", words!["/bin/sh", "-c", "read line"]);
+    let folder = first.path("cwd");
+    let id = || {
+        let text = fs::read_to_string(folder.join("same.json")).unwrap();
+        let prom = fs::read_to_string(folder.join("same.prom")).unwrap();
+        assert!(prom.ends_with("# EOF\n"), "{prom}");
+        serde_json::from_str::<Report>(&text).unwrap().task.id
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    let first = first.input(reader).start();
+    crate::harness::process::wait_until("the first has its file", || {
+        folder.join(".same.prom.running").exists()
+    });
+    let in_folder = words!["env", "-C", &folder];
+    let second = run("second", words!["true"]).wrapped(in_folder).finish();
+    assert_eq!((second.status, second.stderr.as_str()), (0, ""));
+    assert_eq!(id(), "second");
+    drop(writer);
+    let first = first.finish();
+    assert_eq!(first.stderr, "");
+    assert_eq!(id(), "first");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+/// What is added to a full file is whole, or not there: what comes next stands by itself.
+#[test]
+fn a_line_that_has_no_room_is_taken_back() {
+    const BLOCKS: usize = 64;
+    for format in ["jsonl", "kickstart", "otlp-json"] {
+        let option = format!("--format={format}=all");
+        let run = || Run::plain(&["-q", &option], words!["/bin/sh", "-c", "exit 3"]);
+        let first = run();
+        let all = first.path("cwd/all");
+        let before = format!("{}\n", "#".repeat(BLOCKS * 512 - 1000));
+        fs::write(&all, &before).unwrap();
+        let limit = format!("ulimit -f {BLOCKS}; exec \"$@\"");
+        let done = first.wrapped(words!["/bin/sh", "-c", limit, "sh"]).finish();
+        done.expect_status(3);
+        assert!(done.stderr.contains("cut off again"), "{}", done.context());
+        assert_eq!(fs::read_to_string(&all).unwrap(), before, "{format}");
+    }
+}
+
 #[test]
 fn what_holds_many_tasks_is_added_to_and_the_others_are_replaced() {
     let folder = tempfile::tempdir().unwrap();

@@ -43,8 +43,17 @@ pub fn probe() -> Result<(), Unusable> {
         let why = "the library is not built for this processor".to_owned();
         return Err((Absent::NoKernelSupport, why));
     }
+    if no_room().is_some() {
+        let why = "the limit on the size of files (ulimit -f) has no room for its table";
+        return Err((Absent::NoPermission, why.to_owned()));
+    }
     match Files::create(false) {
         Ok(_) => Ok(()),
         Err(error) => Err((Absent::NoKernelSupport, error.to_string())),
     }
+}
+
+/// The limit on the size of files, in bytes, where it leaves no room for the file.
+pub fn no_room() -> Option<u64> {
+    sys::rlimit::file_size_max().filter(|bytes| *bytes < preload::layout::FILE_BYTES)
 }

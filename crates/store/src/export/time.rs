@@ -62,9 +62,7 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
         report, details, ..
     } = record;
     let mut text = String::new();
-    if !details.time_quiet {
-        text.push_str(&verdict(report));
-    }
+    text.push_str(&verdict(report, details.time_quiet));
     match &details.time_format {
         Some(format) => {
             // A lone `%` at its end is the end there too, without one of the line.
@@ -83,15 +81,20 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     Ok(text.into_bytes())
 }
 
-/// The line before the numbers, if the command failed.
-fn verdict(report: &Report) -> String {
+/// The lines before the numbers, if the command failed; `quiet` only that it could not be run.
+fn verdict(report: &Report, quiet: bool) -> String {
     let status = report.exit.code.or(report.exit.status);
     if report.exit.kind == ExitType::NotStarted {
         let why = report.exit.cause.as_deref().unwrap_or_default();
         let status = status.map_or_else(|| UNKNOWN.to_owned(), |status| status.to_string());
-        return format!("time: cannot run {why}\nCommand exited with non-zero status {status}\n");
+        let unrun = format!("time: cannot run {why}\n");
+        return match quiet {
+            true => unrun,
+            false => format!("{unrun}Command exited with non-zero status {status}\n"),
+        };
     }
     match (report.exit.signal, status) {
+        _ if quiet => String::new(),
         (Some(signal), _) => format!("Command terminated by signal {signal}\n"),
         (None, Some(status)) if status != 0 => {
             format!("Command exited with non-zero status {status}\n")

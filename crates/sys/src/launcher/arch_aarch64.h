@@ -39,6 +39,7 @@ static long syscall6(long nr, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 
+#ifndef BUILT_IN
 __asm__(".globl _start\n"
 	"_start:\n"
 	"	mov x29, #0\n"
@@ -47,6 +48,7 @@ __asm__(".globl _start\n"
 	"	and sp, x0, #-16\n"
 	"	bl start\n"
 	"	brk #0\n");
+#endif
 
 #define NEEDS_RESTORER 0
 

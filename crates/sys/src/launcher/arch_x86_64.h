@@ -36,6 +36,7 @@ static long syscall6(long nr, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 
+#ifndef BUILT_IN
 /* The kernel puts argc at the stack pointer; hand that address to C on an aligned stack. */
 __asm__(".globl _start\n"
 	"_start:\n"
@@ -44,6 +45,7 @@ __asm__(".globl _start\n"
 	"	and $-16, %rsp\n"
 	"	call start\n"
 	"	hlt\n");
+#endif
 
 /* x86-64 has no default return from a signal handler. */
 #define NEEDS_RESTORER 1

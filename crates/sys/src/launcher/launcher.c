@@ -12,6 +12,7 @@
  * argv: name, control fd, go fd, flags, signal mask (hex), library fd, path, COMMAND's argv...
  * The library, if it is not 0, is held open as long as the task may load it; the first variable of
  * the environment then is the one that names it, for a COMMAND that is told to go with it.
+ * BUILT_IN is this within Plimsoll's own program, for where no file in memory can be executed.
  */
 #include "launcher.h"
 
@@ -68,6 +69,7 @@ static char text[4096];
 
 #include "filter.h"
 
+#ifndef BUILT_IN
 /* The compiler may call these even in freestanding code. */
 void *memset(void *to, int byte, unsigned long count)
 {
@@ -75,6 +77,9 @@ void *memset(void *to, int byte, unsigned long count)
 		((volatile char *)to)[i] = (char)byte;
 	return to;
 }
+#else
+void *memset(void *to, int byte, unsigned long count);
+#endif
 
 static void leave(int status)
 {
@@ -452,6 +457,10 @@ static void close_inherited(void)
 	close_between(high + 1, ~0u);
 }
 
+#ifdef BUILT_IN
+#define start plimsoll_launcher_start
+#endif
+/* stack: argc and what the kernel puts behind it. */
 __attribute__((used)) void start(long *stack)
 {
 	long argc = stack[0];

@@ -11,7 +11,7 @@ use super::run::{RunOptions, STATUS_OWN_FAILURE, options};
 use super::{Refusal, Status, Verb};
 use crate::view::stdout;
 use anyhow::{Context, Result, anyhow};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use std::ffi::OsString;
 
 /// The verb.
@@ -66,7 +66,8 @@ fn command() -> Command {
             .action(ArgAction::Append)
             .num_args(0..)
             .trailing_var_arg(true)
-            .allow_hyphen_values(true);
+            .allow_hyphen_values(true)
+            .value_hint(ValueHint::CommandWithArguments);
         compat.subcommand(
             Command::new(tool.name)
                 .about(tool.about)

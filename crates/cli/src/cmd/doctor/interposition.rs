@@ -55,7 +55,11 @@ fn stopped_calls() -> Outcome {
 /// Whether there is a library to load, and the shell, as any dynamic program, would load it.
 fn preload() -> Outcome {
     if let Err((reason, why)) = (source::interpose::preload::MECHANISM.probe)() {
-        return Outcome::not(reason, why);
+        let outcome = Outcome::not(reason, why);
+        return match source::interpose::preload::no_room() {
+            Some(_) => outcome.remedied_by("a higher limit on the size of files: ulimit -f"),
+            None => outcome,
+        };
     }
     let verdict = judge::judge(c"/bin/sh");
     match verdict.words() {

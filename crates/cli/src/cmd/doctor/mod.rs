@@ -31,6 +31,8 @@ pub const VERB: Verb = Verb {
     failure: STATUS_FAILURE,
 };
 
+const SIGXFSZ: i32 = 25;
+
 /// One way to learn something from the kernel, and how to try it.
 #[derive(Debug)]
 pub struct Probe {
@@ -115,6 +117,9 @@ fn command() -> Command {
 
 fn call(matches: &ArgMatches) -> Result<Status> {
     let args = DoctorArgs::from_arg_matches(matches)?;
+    // As in a run: what a file in memory may hold, and a refusal instead of an end.
+    sys::rlimit::raise_file_size();
+    sys::signal::set_ignored(SIGXFSZ);
     let ground = Ground::survey();
     let findings = examine(&ground);
     let choice = choose(&findings);

@@ -123,6 +123,8 @@ fn used_up(error: &io::Error) -> Option<&'static str> {
         Some("a higher limit of processes: ulimit -u")
     } else if error.raw_os_error() == Some(TOO_MANY_OPEN_FILES) {
         Some("a higher limit of open files: ulimit -n")
+    } else if error.kind() == io::ErrorKind::FileTooLarge {
+        Some("a higher limit on the size of files: ulimit -f")
     } else {
         None
     }
@@ -155,6 +157,8 @@ mod tests {
         assert_eq!(missing.reason(), Some(Absent::NoKernelSupport));
         let full = Outcome::of(Err(io::Error::from_raw_os_error(24)));
         assert_eq!(full.reason(), Some(Absent::NoPermission));
+        let large = Outcome::of(Err(io::Error::from_raw_os_error(27)));
+        assert_eq!(large.reason(), Some(Absent::NoPermission));
         let unsupported = Outcome::of(Err(io::Error::from_raw_os_error(524)));
         assert_eq!(unsupported.reason(), Some(Absent::NoKernelSupport));
         assert_eq!(unsupported.why(), Some("operation not supported"));
