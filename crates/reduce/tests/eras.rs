@@ -18,18 +18,63 @@ use reduce::era::Faults;
 use reduce::settings::Mechanism::{Connector, Ptrace};
 use reduce::tree::Tree;
 use scene::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 const PAGE: u64 = 4096;
 /// A huge page, in pages.
 const HUGE: u64 = 512;
+
+/// Pages by their numbers, in runs of neighbours. New ones have the highest numbers; those that go
+/// have the lowest.
+#[derive(Debug, Clone, Default)]
+struct Pages(VecDeque<Range<u64>>);
+
+impl Pages {
+    fn len(&self) -> u64 {
+        self.0.iter().map(|run| run.end - run.start).sum()
+    }
+
+    fn add(&mut self, run: Range<u64>) {
+        match self.0.back_mut().filter(|last| last.end == run.start) {
+            Some(last) => last.end = run.end,
+            None => self.0.push_back(run),
+        }
+    }
+
+    /// Takes away so many, or all; how many there were.
+    fn remove(&mut self, amount: u64) -> u64 {
+        let mut left = amount;
+        while let Some(run) = self.0.front_mut().filter(|_| left > 0) {
+            let taken = left.min(run.end - run.start);
+            run.start += taken;
+            left -= taken;
+            if run.is_empty() {
+                self.0.pop_front();
+            }
+        }
+        amount - left
+    }
+
+    /// How many pages there are in all, those of several once.
+    fn together<'a>(all: impl Iterator<Item = &'a Self>) -> u64 {
+        let mut runs: Vec<_> = all.flat_map(|pages| pages.0.iter().cloned()).collect();
+        runs.sort_unstable_by_key(|run| run.start);
+        let (mut count, mut counted) = (0, 0);
+        for run in runs {
+            count += run.end.saturating_sub(run.start.max(counted));
+            counted = counted.max(run.end);
+        }
+        count
+    }
+}
 
 /// A process of the model: each page has a number, a fork copies them.
 #[derive(Debug, Clone, Default)]
 struct Process {
     parent: u32,
     start: u64,
-    pages: BTreeSet<u64>,
+    pages: Pages,
     high: u64,
     /// The most of all programs before.
     past: u64,
@@ -120,11 +165,11 @@ impl Model {
             14 => self.look(),
             _ => {}
         }
-        let pages = self.processes.values().filter(|one| !one.dead);
-        let all: BTreeSet<u64> = pages.flat_map(|one| one.pages.iter().copied()).collect();
-        self.truth = self.truth.max(all.len() as u64 * PAGE);
+        let living = self.processes.values().filter(|one| !one.dead);
+        let pages = Pages::together(living.map(|one| &one.pages));
+        self.truth = self.truth.max(pages * PAGE);
         let living = self.processes.iter().filter(|(_, one)| !one.dead);
-        let sizes = living.map(|(pid, one)| (*pid, one.pages.len() as u64, one.executed));
+        let sizes = living.map(|(pid, one)| (*pid, one.pages.len(), one.executed));
         self.sizes.push(sizes.collect());
         let largest = self.processes.values().map(|one| one.high).max();
         self.largest = self.largest.max(largest.unwrap_or(0) * PAGE);
@@ -148,7 +193,7 @@ impl Model {
         let child = Process {
             parent,
             start: self.at,
-            high: pages.len() as u64,
+            high: pages.len(),
             pages,
             ..Process::default()
         };
@@ -160,7 +205,7 @@ impl Model {
     fn exec(&mut self, pid: u32, busy: bool) {
         let one = self.one(pid);
         one.executed = true;
-        one.pages.clear();
+        one.pages = Pages::default();
         one.past = one.past.max(one.high);
         one.high = 0;
         let former = Former {
@@ -187,9 +232,9 @@ impl Model {
         let first = self.next_page;
         self.next_page += amount;
         let one = self.one(pid);
-        one.pages.extend(first..first + amount);
+        one.pages.add(first..first + amount);
         one.faults += amount;
-        one.high = one.high.max(one.pages.len() as u64);
+        one.high = one.high.max(one.pages.len());
         let high = one.high * PAGE;
         self.largest = self.largest.max(high);
     }
@@ -205,28 +250,21 @@ impl Model {
         let first = self.next_page;
         self.next_page += amount;
         let one = self.one(pid);
-        let old: Vec<u64> = one.pages.iter().copied().take(amount as usize).collect();
-        for (index, page) in old.iter().enumerate() {
-            one.pages.remove(page);
-            one.pages.insert(first + index as u64);
-        }
-        one.faults += old.len() as u64;
+        let old = one.pages.remove(amount);
+        one.pages.add(first..first + old);
+        one.faults += old;
     }
 
     fn release(&mut self, pid: u32, amount: u64) {
-        let one = self.one(pid);
-        let old: Vec<u64> = one.pages.iter().copied().take(amount as usize).collect();
-        for page in old {
-            one.pages.remove(&page);
-        }
+        self.one(pid).pages.remove(amount);
     }
 
     fn exit(&mut self, pid: u32) {
         let finals = self.finals;
         let one = self.one(pid);
-        let (used, pages) = (one.faults, one.pages.len() as u64);
+        let (used, pages) = (one.faults, one.pages.len());
         one.dead = true;
-        one.pages.clear();
+        one.pages = Pages::default();
         for orphan in self.pids(|one| one.parent == pid) {
             self.one(orphan).parent = 0;
         }
@@ -276,7 +314,7 @@ impl Model {
 
     fn sample(&self, pid: u32) -> ProcessSample {
         let one = &self.processes[&pid];
-        let size = one.pages.len() as u64 * PAGE;
+        let size = one.pages.len() * PAGE;
         let used = |faults| Used {
             faults: Some(faults),
             ..memory(size, size)
