@@ -36,6 +36,9 @@ pub(crate) struct Bounds {
     /// Whether the upper one is what page faults brought, which holds no file pages but those that
     /// came since the last reading.
     pub(crate) by_faults: bool,
+    /// The upper one, but for resident sets where they leave out what children had before their
+    /// first programs.
+    pub(crate) firm: Option<u64>,
     /// The highest that was counted page by page at one instant.
     pub(crate) counted: Peak,
 }
@@ -245,7 +248,8 @@ impl<'a> MemoryPeak<'a> {
     /// Bounds that are one value are what was counted. Where nobody counted at the peak, it is what
     /// page faults brought: a resident set less its file pages is rough.
     fn one_of(&self, bounds: Bounds, upper: u64, source: &str) -> Field {
-        let near = |lower: u64| upper.saturating_sub(lower) <= upper / MEMORY_PART;
+        let firm = bounds.firm.unwrap_or(u64::MAX);
+        let near = |lower: u64| firm.saturating_sub(lower) <= firm / MEMORY_PART;
         let counted = bounds.counted.value.filter(|counted| near(*counted));
         let value = |value, source, at| {
             let method = Method::Exact;
@@ -317,6 +321,7 @@ impl<'a> MemoryPeak<'a> {
         let holds = |upper: &u64| Some(*upper) >= lower;
         let charge = charge.filter(holds);
         bounds.cap(charge);
+        bounds.firm = bounds.upper;
         // What nobody maps is charged to a group, or is some of what the machine has.
         let unmapped = peaks.group_shared.saturating_add(self.unmapped);
         let all = |mapped: u64| mapped.saturating_add(unmapped);
@@ -325,6 +330,9 @@ impl<'a> MemoryPeak<'a> {
         bounds.by_faults =
             by_faults.is_some() && bounds.upper.is_none_or(|old| by_faults <= Some(old));
         bounds.cap(by_faults);
+        let firm = bounds.firm.into_iter().chain(by_faults).min();
+        let heirs = self.tree.began_as_heirs;
+        bounds.firm = if heirs { firm } else { bounds.upper };
         bounds
     }
 
