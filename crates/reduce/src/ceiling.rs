@@ -21,6 +21,8 @@ struct Segment {
     front: Vec<Load>,
     /// Living processes accounted for up to `start` only.
     open: u32,
+    /// Beside each load, processes of which all is known but what they keep of unknown ones.
+    keepers: u64,
 }
 
 /// A sweep over time, fed in the order of events.
@@ -36,6 +38,7 @@ impl Ceiling {
             start,
             front: vec![(0, 0)],
             open: 0,
+            keepers: 0,
         };
         Self {
             segments: vec![first],
@@ -58,9 +61,9 @@ impl Ceiling {
     fn insert(&mut self, index: usize, at: Nanos) {
         // What was alive over a segment that is cut may have been alive over both parts.
         let cut = index < self.segments.len();
-        let front = match index.checked_sub(1).and_then(|i| self.segments.get(i)) {
-            Some(before) if cut => before.front.clone(),
-            _ => vec![(0, 0)],
+        let (front, keepers) = match index.checked_sub(1).and_then(|i| self.segments.get(i)) {
+            Some(before) if cut => (before.front.clone(), before.keepers),
+            _ => (vec![(0, 0)], 0),
         };
         self.segments.insert(
             index,
@@ -68,6 +71,7 @@ impl Ceiling {
                 start: at,
                 front,
                 open: 1,
+                keepers,
             },
         );
     }
@@ -102,14 +106,22 @@ impl Ceiling {
         self.forget(from);
     }
 
+    /// What was opened at `from` may have had until `until`, beside what it is settled with, what
+    /// an unknown one had and has no longer: that is among what came there, but not of its size.
+    pub(crate) fn keep(&mut self, from: Nanos, until: Nanos) {
+        for segment in self.within(from, until) {
+            segment.keepers += 1;
+        }
+    }
+
+    fn within(&mut self, from: Nanos, until: Nanos) -> impl Iterator<Item = &mut Segment> {
+        let segments = self.segments.iter_mut().rev();
+        let since = segments.take_while(move |segment| segment.start >= from);
+        since.filter(move |segment| segment.start < until)
+    }
+
     fn add(&mut self, from: Nanos, until: Nanos, peak: Option<u64>) {
-        for segment in self.segments.iter_mut().rev() {
-            if segment.start < from {
-                break;
-            }
-            if segment.start >= until {
-                continue;
-            }
+        for segment in self.within(from, until) {
             for load in &mut segment.front {
                 match peak {
                     Some(bytes) => load.0 = load.0.saturating_add(bytes),
@@ -133,6 +145,7 @@ impl Ceiling {
             let gone = self.segments.remove(index);
             if let Some(before) = self.segments.get_mut(index - 1) {
                 merge(&mut before.front, gone.front);
+                before.keepers = before.keepers.max(gone.keepers);
             }
         }
     }
@@ -152,18 +165,19 @@ impl Ceiling {
     }
 
     /// The bound, if all that is unknown is at most `pool` together and `apiece` for each process
-    /// more, and at most `each` of one process.
+    /// more, and at most `each` of one process or keeper.
     pub(crate) fn bound_within(&self, pool: u64, apiece: u64, each: Option<u64>) -> Option<u64> {
-        let loads = self.segments.iter().flat_map(|s| &s.front);
-        let bound = |&(bytes, many): &Load| {
+        let bound = |(bytes, many): Load, keepers: u64| {
             if many == 0 {
                 return bytes;
             }
             let more = pool.saturating_add(many.saturating_mul(apiece));
-            let most = each.map_or(more, |each| more.min(many.saturating_mul(each)));
+            let all = many.saturating_add(keepers);
+            let most = each.map_or(more, |each| more.min(all.saturating_mul(each)));
             bytes.saturating_add(most)
         };
-        loads.map(bound).max()
+        let bound = |s: &Segment| s.front.iter().map(|load| bound(*load, s.keepers)).max();
+        self.segments.iter().filter_map(bound).max()
     }
 
     /// All that is unknown of those who ended before `until` is at most `pool` together and

@@ -1,6 +1,7 @@
 //! What events do to the processes of a task: born, executed, ended, and buried with what they
 //! used.
 
+use crate::growth;
 use crate::life::Life;
 use crate::settings::Mechanism;
 use crate::spent::Spent;
@@ -121,12 +122,13 @@ impl Tree {
         }
         let at = at.max(self.start);
         self.leave_heirs(at, pid);
-        self.gives_back(pid);
+        self.gives_back(at, pid);
         self.lives_by_itself(pid);
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
         if life.execs == 0 {
+            self.began_as_heirs |= pid != self.root;
             // Until its first exec a child borrows the pages of its parent.
             self.virtual_size.forget(life.settled_virtual);
             self.virtual_size.open(at);
@@ -177,6 +179,7 @@ impl Tree {
         own: Option<&Counters>,
         peaks: Option<MemoryPeaks>,
     ) {
+        let heirs = self.living.get(&pid).is_some_and(|life| life.heirs > 0);
         self.leave_heirs(at.max(self.start), pid);
         self.lives_by_itself(pid);
         let Some(mut life) = self.living.remove(&pid) else {
@@ -197,7 +200,9 @@ impl Tree {
             self.resident.end_shared(&life.resident);
             self.virtual_size.settle(life.settled_virtual, Some(0));
         } else {
-            self.resident.end(at, &life.resident, rss, is_root);
+            let told = (rss, own.and_then(growth::faults));
+            self.resident
+                .end(at, &life.resident, told, is_root, &self.growth);
             self.virtual_size.settle(life.settled_virtual, size);
         }
         let inherited = self.inherited(&life);
@@ -206,9 +211,11 @@ impl Tree {
         }
         self.bequeath(&life);
         if is_root && own.is_none() && rss.is_none() {
-            self.growth.end_root(at, &mut life.held, inherited);
+            self.growth.end_root(at, &mut life.held, inherited, heirs);
         } else {
-            self.growth.end(at, &mut life.held, own, rss, inherited);
+            let at = at.max(self.start);
+            self.growth
+                .end(at, &mut life.held, own, rss, inherited, heirs);
         }
         self.mourn(life.pid, life.start);
         self.peaks.process(&life, at, self.settings.own_shared);

@@ -270,7 +270,7 @@ impl Tree {
             let Some(life) = self.living.get_mut(&pid) else {
                 continue;
             };
-            self.growth.settle_before(&mut life.held, Some(own));
+            self.growth.settle_before(&mut life.held, Some(own), true);
             if life.held.is_told_by(own) {
                 let unread = Memory::default();
                 self.resident

@@ -112,13 +112,13 @@ impl Growth {
     pub(crate) fn exec(&mut self, at: Nanos, held: &mut Held) {
         // Or what it was forked from is gone, and its pages were its own until now.
         if held.more || !held.met && held.base(0) > 0 {
-            self.part(at, held, 0);
-            (held.more, held.vague) = (false, false);
+            self.part(at, held, held.base(0), 0);
+            (held.more, held.vague, held.parted) = (false, false, false);
             return;
         }
         if !held.met {
             // The faults until its first reading bound what it was before as well.
-            held.own = Some(0);
+            (held.own, held.vague) = (Some(0), false);
             return;
         }
         let before = Before {
@@ -146,23 +146,22 @@ impl Growth {
     }
 
     /// What it was forked from is gone by `at`, and it still has at most `inherited` of that (see
-    /// [`Growth::end`]), and what had come there `unread`.
+    /// [`Growth::end`]), of which it had `alone` until then, and what had come there `unread`.
     pub(crate) fn inherit(
         &mut self,
         at: Nanos,
         held: &mut Held,
-        inherited: Option<u64>,
+        (inherited, alone): (u64, u64),
         unread: bool,
     ) {
-        let inherited = self.known(inherited);
-        self.part(at, held, inherited);
+        self.part(at, held, alone, inherited);
+        held.parted = true;
         held.more |= unread;
         held.vague |= unread;
     }
 
-    /// From `at` on it has `own`; before that what it had and what came unread.
-    fn part(&mut self, at: Nanos, held: &mut Held, own: u64) {
-        let base = held.base(0);
+    /// From `at` on it has `own`; before that `base` and what came unread.
+    fn part(&mut self, at: Nanos, held: &mut Held, base: u64, own: u64) {
         self.unread_since(held.huge);
         self.faults_unread = true;
         if at > held.settled {
@@ -181,9 +180,9 @@ impl Growth {
         held.owes = true;
     }
 
-    /// What it held before its exec, if it had so many `faults` by some time after it; unknown if
-    /// nobody knows.
-    pub(crate) fn settle_before(&mut self, held: &mut Held, faults: Option<u64>) {
+    /// What it held before its exec, if it had so many `faults` by some time after it, when huge
+    /// pages were `counted`; unknown if nobody knows.
+    pub(crate) fn settle_before(&mut self, held: &mut Held, faults: Option<u64>, counted: bool) {
         let Some(before) = held.before.take() else {
             return;
         };
@@ -192,12 +191,14 @@ impl Growth {
             self.got(own, since, before.huge)
         });
         let base = most.unwrap_or(before.own);
-        self.sweep.each(|ceiling| {
-            ceiling.settle_between(before.from, before.until, base, most.is_some());
-        });
+        let known = most.is_some() && (counted || !self.may_be_huge());
+        self.sweep
+            .each(|ceiling| ceiling.settle_between(before.from, before.until, base, known));
         if most.is_none() {
             self.unread_since(before.huge);
             self.faults_unread = true;
+        } else if !known {
+            self.unread_since(self.huge);
         }
     }
 
@@ -242,8 +243,9 @@ impl Growth {
         let gone = grown
             .zip(own)
             .map_or(0, |(all, own)| all.saturating_sub(own));
-        self.settle_before(held, Some(faults));
+        self.settle_before(held, Some(faults), true);
         self.faults_unread |= held.more;
+        self.keep(held);
         self.sweep.each(|ceiling| {
             ceiling.open(at);
             ceiling.settle_between(held.settled, at, most, !held.more);
@@ -261,18 +263,20 @@ impl Growth {
             guessed: if rss.is_some() { 0 } else { guessed },
             huge: self.huge,
             owes: false,
+            parted: false,
             more: held.more && own.is_none(),
             shared: false,
             gone: held.gone.saturating_add(gone),
             vague: held.vague,
             met: held.met || rss.is_some(),
+            keeps_until: None,
             before: None,
         };
     }
 
     /// It ended at `at`. `own` and `mark` are its final values, as far as they are told. It had
     /// `inherited` of its parent if it neither executed a program nor was read before; nothing if
-    /// that cannot be told, and then there is no bound.
+    /// that cannot be told, and then there is no bound. What `heirs` have of it is theirs by `at`.
     pub(crate) fn end(
         &mut self,
         at: Nanos,
@@ -280,48 +284,54 @@ impl Growth {
         own: Option<&Counters>,
         mark: Option<u64>,
         inherited: Option<u64>,
+        heirs: bool,
     ) {
+        let with_heirs = heirs && at > held.settled;
+        let until = if with_heirs { at } else { Nanos(u64::MAX) };
+        let from = held.settled;
         if held.is_unseen() {
             self.sweep.ended_unseen(at);
         }
         let inherited = self.known(inherited);
         let last = own.and_then(faults);
-        self.settle_before(held, last);
+        self.settle_before(held, last, false);
         let read = if held.owes { None } else { last };
         let read = read.unwrap_or(0).max(held.faults);
         self.read = self.read.saturating_add(read);
         let unseen = mark.unwrap_or(0).saturating_sub(held.resident);
         self.unseen = self.unseen.max(unseen);
         let grown = last.and_then(|faults| self.grown(held, inherited, faults));
-        let huge_possible = self.sizes.is_some_and(|sizes| sizes.huge.is_some());
         match (grown, mark) {
             (grown, None) if held.more => {
-                self.sweep
-                    .each(|ceiling| ceiling.settle_above(held.settled, grown.unwrap_or(0)));
-                self.unread_since(held.huge);
-                self.faults_unread = true;
+                let base = grown.unwrap_or(held.base(inherited));
+                self.end_above(held, until, base);
             }
             (_, Some(mark)) if held.more => {
                 self.sweep
-                    .each(|ceiling| ceiling.settle(held.settled, Some(mark)));
+                    .each(|ceiling| ceiling.settle_between(from, until, mark, true));
             }
-            (Some(grown), _) if huge_possible && mark.is_none_or(|mark| grown < mark) => {
+            (Some(grown), _) if self.may_be_huge() && mark.is_none_or(|mark| grown < mark) => {
                 // Huge pages made since they were told are not in it yet.
                 self.sweep
-                    .each(|ceiling| ceiling.settle_above(held.settled, grown));
+                    .each(|ceiling| ceiling.settle_between(from, until, grown, false));
                 self.unread_since(self.huge);
             }
-            (None, None) => self.end_unread(held, inherited),
-            (None, _) if held.shared => self.end_unread(held, inherited),
-            (Some(grown), _) if held.shared => {
-                self.sweep
-                    .each(|ceiling| ceiling.settle(held.settled, Some(grown)));
-            }
+            (None, None) => self.end_above(held, until, held.base(inherited)),
+            (None, _) if held.shared => self.end_above(held, until, held.base(inherited)),
             (grown, mark) => {
-                let most = grown.into_iter().chain(mark).min();
+                let mark = mark.filter(|_| !held.shared);
+                let most = grown.into_iter().chain(mark).min().unwrap_or(0);
+                self.keep(held);
                 self.sweep
-                    .each(|ceiling| ceiling.settle(held.settled, most));
+                    .each(|ceiling| ceiling.settle_between(from, until, most, true));
             }
+        }
+    }
+
+    /// It is settled with what is known: see [`Held::keeps_until`].
+    fn keep(&mut self, held: &Held) {
+        if let Some(until) = held.keeps_until {
+            self.sweep.each(|ceiling| ceiling.keep(held.settled, until));
         }
     }
 
@@ -331,10 +341,10 @@ impl Growth {
         inherited.unwrap_or(0)
     }
 
-    fn end_unread(&mut self, held: &Held, inherited: u64) {
-        let base = held.base(inherited);
+    /// Until then it had `base` and something unread.
+    fn end_above(&mut self, held: &Held, until: Nanos, base: u64) {
         self.sweep
-            .each(|ceiling| ceiling.settle_above(held.settled, base));
+            .each(|ceiling| ceiling.settle_between(held.settled, until, base, false));
         self.unread_since(held.huge);
         self.faults_unread = true;
     }
@@ -380,6 +390,11 @@ impl Growth {
             apiece: self.in_the_making().saturating_mul(huge),
             before: FAULTS_BEFORE,
         })
+    }
+
+    /// Whether a fault may bring a huge page.
+    pub(crate) fn may_be_huge(&self) -> bool {
+        self.sizes.is_some_and(|sizes| sizes.huge.is_some())
     }
 
     /// A huge page is counted before it is resident: one of each process may be on its way, if any

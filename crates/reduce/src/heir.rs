@@ -16,8 +16,15 @@ impl Tree {
         let Some(source) = line.last().and_then(|pid| self.living.get(pid)) else {
             return Some(0);
         };
+        // Whom the source itself forked.
+        let first = line
+            .iter()
+            .rev()
+            .nth(1)
+            .and_then(|pid| self.living.get(pid));
+        let start = first.unwrap_or(life).start;
         match source.is_known() {
-            true => source.held.legacy(),
+            true => source.held.legacy(start),
             // The launcher, of which the first process is a child, is small.
             false => Some(0).filter(|_| source.pid == self.root),
         }
@@ -41,6 +48,31 @@ impl Tree {
             life.held.is_more();
         }
         inherited
+    }
+
+    /// It is about to be read at `at`: it may keep pages that nobody read where they came from, and
+    /// who was forked from it may have got them, while it has them no longer.
+    pub(crate) fn passes_on(&mut self, at: Nanos, pid: u32) {
+        let Some(life) = self.living.get(&pid).filter(|life| !life.is_known()) else {
+            return;
+        };
+        let (line, start, children) = (self.ancestors(life), life.start, life.children);
+        let known = |line: &Vec<u32>| !self.is_unread_since(start, line);
+        let unread = !line.as_ref().is_some_and(known);
+        let Some(life) = self.living.get_mut(&pid).filter(|_| unread) else {
+            return;
+        };
+        life.held.keeps_until = Some(at);
+        if children > 0 {
+            life.held.is_vague_to_heirs();
+            self.owe(&line.unwrap_or_default(), start);
+        }
+    }
+
+    /// Whether somebody of `line` was not read since `start`.
+    fn is_unread_since(&self, start: Nanos, line: &[u32]) -> bool {
+        let mut line = line.iter().filter_map(|pid| self.living.get(pid));
+        line.any(|life| !life.held.is_known_since(start))
     }
 
     /// Those whose pages it may have: its parent and so on, up to one of which it is known what it
@@ -92,31 +124,50 @@ impl Tree {
         for (heir, start, line) in heirs {
             let unread = self.owe(&line, start);
             let inherited = self.inherits(heir);
-            if let Some(life) = self.living.get_mut(&heir) {
-                self.growth.inherit(at, &mut life.held, inherited, unread);
+            let inherited = self.growth.known(inherited);
+            let alone = self
+                .living
+                .get(&heir)
+                .map(|life| self.alone(life, inherited));
+            if let Some((life, alone)) = self.living.get_mut(&heir).zip(alone) {
+                let had = (inherited, alone);
+                self.growth.inherit(at, &mut life.held, had, unread);
             }
         }
     }
 
     /// It executes its first program: what it had of others until then, and they not any more, is
     /// its own.
-    pub(crate) fn gives_back(&mut self, pid: u32) {
+    pub(crate) fn gives_back(&mut self, at: Nanos, pid: u32) {
         let Some(life) = self.living.get(&pid).filter(|life| !life.is_known()) else {
             return;
         };
-        let (line, of) = (self.ancestors(life), life.of);
         let (inherited, vague) = (self.inherited(life), self.is_vague_heir(life));
-        let source = line.as_deref().and_then(<[u32]>::last);
-        let source = source.and_then(|pid| self.living.get(pid));
-        let gone = source.zip(of).filter(|(source, of)| source.pid == of.0);
-        let gone = gone.map(|(source, of)| source.held.gone.saturating_sub(of.1));
         let inherited = self.growth.known(inherited);
-        let alone = gone.unwrap_or(inherited).min(inherited);
-        if let Some(life) = self.living.get_mut(&pid)
-            && (vague || alone > 0)
-        {
+        let Some(life) = self.living.get(&pid) else {
+            return;
+        };
+        let alone = self.alone(life, inherited);
+        let line = self.ancestors(life).unwrap_or_default();
+        let unread = self.is_unread_since(life.start, &line);
+        let Some(life) = self.living.get_mut(&pid) else {
+            return;
+        };
+        life.held.keeps_until = Some(at).filter(|_| unread);
+        if vague || alone > 0 {
             life.held.was_alone_with(alone);
         }
+    }
+
+    /// At most what it has of the `inherited` that nobody of those has any more.
+    fn alone(&self, life: &Life, inherited: u64) -> u64 {
+        let line = self.ancestors(life).unwrap_or_default();
+        let source = line.last().and_then(|pid| self.living.get(pid));
+        let gone = source
+            .zip(life.of)
+            .filter(|(source, of)| source.pid == of.0);
+        let gone = gone.map(|(source, of)| source.held.gone.saturating_sub(of.1));
+        gone.unwrap_or(inherited).min(inherited)
     }
 
     /// What it has is known from now on, or it ends: it is nobody's heir any more.

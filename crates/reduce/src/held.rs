@@ -28,6 +28,9 @@ pub(crate) struct Held {
     /// It may have more than `own`: pages of one that it was forked from, which nobody read before
     /// that one was gone.
     pub(crate) more: bool,
+    /// What came to it before it was `settled` is not read: `own` is what it kept of another that
+    /// is gone.
+    pub(crate) parted: bool,
     /// It once had, as this program.
     pub(crate) vague: bool,
     /// Somebody was forked from it since it was read: its mark does not hold what that one kept of
@@ -38,6 +41,8 @@ pub(crate) struct Held {
     pub(crate) gone: u64,
     /// The resident set was read, of this program.
     pub(crate) met: bool,
+    /// Until then it may have kept pages of those it was forked from, whom nobody had read since.
+    pub(crate) keeps_until: Option<Nanos>,
     /// What it held before its last exec is not settled yet.
     pub(crate) before: Option<Before>,
 }
@@ -71,7 +76,7 @@ impl Held {
 
     /// Whether it was read since `at`, or began as a program.
     pub(crate) fn is_known_since(&self, at: Nanos) -> bool {
-        self.own.is_some() && self.settled >= at
+        self.own.is_some() && !self.parted && self.settled >= at
     }
 
     /// It was `alone` with so much of what it was forked with when it executes its first program.
@@ -99,15 +104,24 @@ impl Held {
         self.own.is_some()
     }
 
-    /// The most that a child may have got of its pages, but for what it may have more; nothing
-    /// while that is not known.
-    pub(crate) fn legacy(&self) -> Option<u64> {
-        self.own.map(|own| own.max(self.high))
+    /// The most that a child forked at `at` may have got of its pages, but for what it may have
+    /// more and what came unread; nothing while that is not known.
+    pub(crate) fn legacy(&self, at: Nanos) -> Option<u64> {
+        let later = self.settled < at;
+        self.own
+            .map(|own| if later { own } else { own.max(self.high) })
     }
 
     /// The most that a child may have got of its pages; nothing while that is not known.
     pub(crate) fn heritage(&self) -> Option<u64> {
-        self.legacy().filter(|_| !self.vague)
+        self.own
+            .map(|own| own.max(self.high))
+            .filter(|_| !self.vague)
+    }
+
+    /// Its children may have more of its pages than it was read to have had.
+    pub(crate) fn is_vague_to_heirs(&mut self) {
+        self.vague = true;
     }
 
     /// It was forked from one that had more than was told.

@@ -46,12 +46,7 @@ impl Tree {
         }
         let parent = life.parent.and_then(|pid| self.living.get(&pid));
         let parent = parent.filter(|parent| parent.image == life.image);
-        let read = parent.filter(|parent| {
-            parent
-                .last
-                .as_ref()
-                .is_some_and(|last| last.at >= life.start)
-        });
+        let read = parent.filter(|parent| parent.held.is_known_since(life.start));
         read.and_then(|parent| parent.held.heritage())
             .unwrap_or(part.anon)
     }

@@ -31,6 +31,9 @@ pub(crate) struct Bounds {
     /// Whether the upper one is what page faults brought, which holds no file pages but those that
     /// came since the last reading.
     pub(crate) by_faults: bool,
+    /// The upper one, but for resident sets where they leave out what children had before their
+    /// first programs.
+    pub(crate) firm: Option<u64>,
     /// The highest that was counted page by page at one instant.
     pub(crate) counted: Peak,
 }

@@ -19,6 +19,8 @@ pub(crate) struct Seen {
     /// Its high-water mark, bytes, and its faults and the machine's huge pages by then; nothing
     /// until it was read, or began as a program.
     mark: Option<(u64, u64, u64)>,
+    /// Its faults when it began as this program, as far as they were told.
+    faults: u64,
     /// Its mark was read, of this program.
     met: bool,
     /// Some of its faults until the next reading are of the program before.
@@ -94,7 +96,8 @@ impl Resident {
         self.ceiling.open(at);
         seen.settled = at;
         // What it borrowed did not come by faults.
-        seen.mark = Some((0, faults.unwrap_or(0), growth.huge_now()));
+        seen.faults = faults.unwrap_or(0);
+        seen.mark = Some((0, seen.faults, growth.huge_now()));
         seen.met = false;
     }
 
@@ -110,7 +113,9 @@ impl Resident {
         let (past, (base, faults, _)) = (*seen, seen.mark.unwrap_or_default());
         *seen = self.open(at);
         let most = former.map(|former| {
+            // Huge pages made since they were told are not in it yet.
             let grown = past.grown(former.faults, growth);
+            let grown = grown.filter(|_| !growth.may_be_huge());
             grown.map_or(former.rss_most.0, |grown| grown.min(former.rss_most.0))
         });
         let known = most.is_some();
@@ -120,8 +125,8 @@ impl Resident {
         self.by_faults
             .each(|one| one.settle_between(from, at, most.unwrap_or(base), known));
         self.beyond_faults |= past.mark.is_none() && !known;
-        let faults = former.map_or(faults, |former| former.faults);
-        seen.mark = Some((0, faults, growth.huge_now()));
+        seen.faults = former.map_or(faults, |former| former.faults);
+        seen.mark = Some((0, seen.faults, growth.huge_now()));
         seen.owes = !known;
     }
 
@@ -137,7 +142,8 @@ impl Resident {
         // The memory of an exec is there before it is told: a first reading may be of the next
         // program, which cannot have had all those faults.
         let before = seen.mark.map_or(0, |mark| mark.1);
-        let pages = faults.and_then(|faults| growth.pages(faults.saturating_sub(before)));
+        let since = faults.map(|faults| faults.saturating_sub(seen.faults));
+        let pages = since.and_then(|faults| growth.pages(faults));
         let of_another = !seen.met && pages > mark;
         if let Some(mark) = mark
             && at > seen.settled
@@ -173,8 +179,19 @@ impl Resident {
         }
     }
 
-    /// It ended at `at`; `mark` is its own last word.
-    pub(crate) fn end(&mut self, at: Nanos, seen: &Seen, mark: Option<u64>, is_root: bool) {
+    /// It ended at `at`; `mark` and `faults` are its own last word, as far as they are told.
+    pub(crate) fn end(
+        &mut self,
+        at: Nanos,
+        seen: &Seen,
+        (mark, faults): (Option<u64>, Option<u64>),
+        is_root: bool,
+        growth: &Growth,
+    ) {
+        if let Some((_, before, _)) = seen.mark.filter(|_| seen.owes) {
+            let owed = faults.unwrap_or(before).saturating_sub(before);
+            self.owed = self.owed.saturating_add(owed);
+        }
         if mark.is_none() && is_root && at > seen.settled {
             self.ceiling.open(at);
             let (seen, until) = (*seen, at);
@@ -183,8 +200,14 @@ impl Resident {
             self.ceiling.settle(seen.settled, mark);
         }
         let from = seen.settled_by_faults;
-        match (mark, seen.mark) {
-            (Some(mark), _) => self.by_faults.each(|one| one.settle(from, Some(mark))),
+        // They count as read.
+        let grown = faults.and_then(|faults| seen.grown(faults, growth));
+        match (mark.or(grown), seen.mark) {
+            (Some(most), _) if mark.is_some() || !growth.may_be_huge() => {
+                self.by_faults.each(|one| one.settle(from, Some(most)));
+            }
+            // Huge pages made since they were told are not in it yet.
+            (Some(grown), _) => self.by_faults.each(|one| one.settle_above(from, grown)),
             (None, Some((base, _, _))) => self.by_faults.each(|one| one.settle_above(from, base)),
             (None, None) => {
                 self.by_faults.each(|one| one.settle(from, Some(0)));
@@ -229,7 +252,7 @@ impl Resident {
     ) -> Option<u64> {
         let mut all = self.clone();
         for seen in unsettled {
-            all.end(Nanos(0), seen, None, false);
+            all.end(Nanos(0), seen, (None, None), false, growth);
         }
         if let Some(LastOfRoot { seen, until }) = self.last {
             let grown = known

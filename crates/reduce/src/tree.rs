@@ -55,6 +55,8 @@ pub struct Tree {
     /// Shared memory of the machine at the start, and by how much more it had at most, bytes.
     pub(crate) shared_before: Option<u64>,
     pub(crate) shared_grown: u64,
+    /// Children lived without a program of their own before they executed one.
+    pub(crate) began_as_heirs: bool,
     /// Programs executed so far.
     pub(crate) images: u64,
     pub(crate) peaks: Peaks,
@@ -114,6 +116,7 @@ impl Tree {
             dead_unwaited: Dead::default(),
             shared_before: None,
             shared_grown: 0,
+            began_as_heirs: false,
             images: 0,
             peaks: Peaks::default(),
             pass: None,
@@ -214,6 +217,7 @@ impl Tree {
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
         if !borrows {
+            self.passes_on(at, pid);
             self.weigh(at, sample, inherited);
         }
         if let Some(life) = self.living.get(&pid) {

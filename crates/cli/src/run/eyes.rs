@@ -207,6 +207,8 @@ impl Eyes {
         let bytes = if hold.has_memory() {
             hold.glance(now, &mut self.tree).map_or(0, |bytes| bytes.0)
         } else {
+            // As before a pass: what came by huge pages until now counts until this reading.
+            self.pages.count(&mut self.tree);
             self.reader.glance(whom, &mut self.glanced);
             self.tree.glance(now, &self.glanced);
             self.glanced.iter().map(resident).sum()

@@ -50,10 +50,16 @@ impl LastOfRoot {
 impl Growth {
     /// The main process ended at `at`, and nothing was told of it but its end: its faults are known
     /// once the launcher has told them.
-    pub(crate) fn end_root(&mut self, at: Nanos, held: &mut Held, inherited: Option<u64>) {
+    pub(crate) fn end_root(
+        &mut self,
+        at: Nanos,
+        held: &mut Held,
+        inherited: Option<u64>,
+        heirs: bool,
+    ) {
         // What it was before an exec had some of these faults.
         if held.before.is_some() || held.owes() || at <= held.settled {
-            self.end(at, held, None, None, inherited);
+            self.end(at, held, None, None, inherited, heirs);
             return;
         }
         if held.is_unseen() {

@@ -42,7 +42,8 @@ impl MemoryPeak<'_> {
     /// Bounds that are one value are what was counted. Where nobody counted at the peak, it is what
     /// page faults brought: a resident set less its file pages is rough.
     fn one_of(&self, bounds: Bounds, upper: u64, source: &str) -> Field {
-        let near = |lower: u64| upper.saturating_sub(lower) <= upper / MEMORY_PART;
+        let firm = bounds.firm.unwrap_or(u64::MAX);
+        let near = |lower: u64| firm.saturating_sub(lower) <= firm / MEMORY_PART;
         let counted = bounds.counted.value.filter(|counted| near(*counted));
         let value = |value, source, at| {
             let method = Method::Exact;
@@ -119,6 +120,7 @@ impl MemoryPeak<'_> {
         let holds = |upper: &u64| Some(*upper) >= lower;
         let charge = charge.filter(holds);
         bounds.cap(charge);
+        bounds.firm = bounds.upper;
         // What nobody maps is charged to a group, or is some of what the machine has.
         let unmapped = peaks.group_shared.saturating_add(self.unmapped);
         let all = |mapped: u64| mapped.saturating_add(unmapped);
@@ -127,6 +129,9 @@ impl MemoryPeak<'_> {
         bounds.by_faults =
             by_faults.is_some() && bounds.upper.is_none_or(|old| by_faults <= Some(old));
         bounds.cap(by_faults);
+        let firm = bounds.firm.into_iter().chain(by_faults).min();
+        let heirs = self.tree.began_as_heirs;
+        bounds.firm = if heirs { firm } else { bounds.upper };
         bounds
     }
 
