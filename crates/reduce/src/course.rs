@@ -205,12 +205,15 @@ impl Tree {
             life.held.is_more();
         }
         self.bequeath(&life);
+        if !told {
+            self.claim_missed(at, &life);
+        }
         if is_root && own.is_none() && rss.is_none() {
             self.growth.end_root(at, &mut life.held, inherited);
         } else {
             self.growth.end(at, &mut life.held, own, rss, inherited);
         }
-        self.mourn(life.pid, life.start);
+        self.mourn(at, &life);
         self.peaks.process(&life, at, self.settings.own_shared);
         if self.awaits_cpu(&life) {
             self.leave(life);

@@ -38,6 +38,7 @@ mod told;
 pub mod top;
 mod total;
 pub mod tree;
+mod unwaited;
 mod usage;
 mod window;
 

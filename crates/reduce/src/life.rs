@@ -104,6 +104,8 @@ pub(crate) struct Life {
     /// as it was then. Nothing if that is not known.
     pub(crate) image: Option<u64>,
     pub(crate) sigchld_ignored: bool,
+    /// Page faults that it must have taken over from children by now, at least.
+    pub(crate) owed: u64,
     /// Whose address space it had when it was last read, if that was not its own for certain.
     pub(crate) memory_of: Option<u32>,
     pub(crate) ending: Option<Ending>,
@@ -149,6 +151,7 @@ impl Life {
             of: None,
             image: None,
             sigchld_ignored: false,
+            owed: 0,
             memory_of: None,
             ending: None,
             finals: None,

@@ -17,6 +17,7 @@ use crate::space::Spaces;
 use crate::spent::Spent;
 use crate::told::Footprint;
 use crate::top::Top;
+use crate::unwaited::Claim;
 use crate::window::Window;
 use record::identity::ProcessId;
 use record::sample::{Counters, GroupSample, ProcessSample, WaitTotals};
@@ -75,7 +76,9 @@ pub struct Tree {
     pub(crate) alive_peak: Peak,
     pub(crate) lost: u64,
     pub(crate) departed: Vec<String>,
+    /// Some processes were waited for by nobody.
     pub(crate) auto_reaped: bool,
+    pub(crate) claims: Vec<Claim>,
     /// Some processes are seen in samples and by the wait chain alone.
     pub(crate) untraced: bool,
     /// By what means the task reads and writes past `rchar` and `wchar`.
@@ -131,6 +134,7 @@ impl Tree {
             lost: 0,
             departed: Vec::new(),
             auto_reaped: false,
+            claims: Vec::new(),
             untraced: false,
             io_unseen: None,
             read_any: false,
@@ -151,6 +155,7 @@ impl Tree {
             self.take(at, sample, &mut pass);
         }
         self.miss(at);
+        self.settle_claims(at);
         self.passes += 1;
         pass.of_images = self.of_images(&pass.images);
         self.peaks.pass(&pass);
@@ -176,6 +181,7 @@ impl Tree {
         }
         if !self.living.contains_key(&pid) {
             if self.is_dead(sample.id) {
+                self.is_not_gone(pid);
                 return;
             }
             self.born(pid, Some(sample.ppid), start_ns, at, false);
@@ -326,6 +332,17 @@ impl Tree {
     pub(crate) fn knows_tree(&self) -> bool {
         let told = self.settings.mechanism.tells_tree() && self.forks_and_ends_lost() == 0;
         told && !self.untraced && self.counts.is_none_or(|c| c.exact)
+    }
+
+    /// Whether the last word of processes that ended is still to come, and the wait chain has not
+    /// what they used.
+    pub fn lacks_finals(&self) -> bool {
+        self.auto_reaped && !self.leaving.is_empty()
+    }
+
+    /// Whether each process that ended told what it used.
+    pub(crate) fn knows_finals(&self) -> bool {
+        self.knows_tree() && self.ended.complete("cpu_time")
     }
 
     /// What the mechanism counted itself, if it missed nobody.

@@ -448,7 +448,7 @@ impl Eyes {
             let now = clock::boot();
             if !self.settings.mechanism.tells_tree()
                 || self.broken
-                || self.tree.alive().len() <= survivors
+                || self.tree.alive().len() <= survivors && !self.tree.lacks_finals()
                 || now >= deadline
             {
                 return;

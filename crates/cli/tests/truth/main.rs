@@ -47,4 +47,5 @@ mod traced;
 mod transparency;
 mod tree;
 mod unended;
+mod unwaited;
 mod unwritable;

@@ -25,6 +25,7 @@ const THREADS_PEAK: usize = 5;
 const EVENTS_LOST: usize = 6;
 const IO_URING_TASKS: usize = 7;
 const ASLEEP: usize = 8;
+const AUTO_REAPED: usize = 9;
 
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
@@ -49,6 +50,8 @@ pub struct RunTotals {
     /// Threads that had an io_uring when they ended: what went through it is in no counter. One
     /// whose program was replaced by exec afterwards is not noticed.
     pub io_uring_tasks: u64,
+    /// Processes whose parent waits for nobody: it did not take over what they used.
+    pub auto_reaped: u64,
 }
 
 impl Run {
@@ -209,6 +212,7 @@ impl Run {
             threads_peak: read(THREADS_PEAK),
             events_lost: read(EVENTS_LOST),
             io_uring_tasks: read(IO_URING_TASKS),
+            auto_reaped: read(AUTO_REAPED),
         }
     }
 }

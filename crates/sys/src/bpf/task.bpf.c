@@ -114,6 +114,7 @@ static __always_inline void count_lost(struct process *process)
 }
 
 #include "peaks.h"
+#include "sigchld.h"
 
 static __always_inline bool mark(struct task_struct *task, struct process_key *key)
 {
@@ -374,12 +375,21 @@ static __always_inline bool had_io_uring(struct task_struct *task)
 	return bpf_core_field_exists(task->io_uring) && BPF_CORE_READ(task, io_uring);
 }
 
+/* Whether nobody will wait for the process: it vanishes, and its parent takes over nothing. */
+static __always_inline bool is_auto_reaped(struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	return BPF_CORE_READ(leader, exit_signal) == SIGCHLD && !BPF_CORE_READ(leader, ptrace) &&
+	       waits_for_nobody(BPF_CORE_READ(leader, real_parent));
+}
+
 /* Counts the end of a thread. Returns its process if it was the last one. */
 static __always_inline struct process *end_thread(struct task_struct *task)
 {
 	struct process_key *key = key_of(task);
 	struct process *process;
-	bool last, ring;
+	bool last, ring, vanishes;
 
 	if (!key)
 		return NULL;
@@ -389,12 +399,15 @@ static __always_inline struct process *end_thread(struct task_struct *task)
 	add_counters(&process->counters, task);
 	ring = had_io_uring(task);
 	last = __sync_fetch_and_add(&process->threads_alive, -1) == 1;
+	vanishes = last && is_auto_reaped(task);
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct run *run = live_run(process->runs[i]);
 
 		if (!run)
 			continue;
 		__sync_fetch_and_add(&run->threads_alive, -1);
+		if (vanishes)
+			__sync_fetch_and_add(&run->auto_reaped, 1);
 		if (ring)
 			__sync_fetch_and_add(&run->io_uring_tasks, 1);
 		if (last)

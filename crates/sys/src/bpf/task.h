@@ -39,7 +39,8 @@ struct run {
 	__u64 events_lost;
 	__u64 io_uring_tasks; /* threads that had a ring when they ended */
 	__u64 asleep;	      /* the reader waits for a wake-up with the next event */
-	__u64 unused[7];      /* counters of two runs never share a cache line */
+	__u64 auto_reaped;    /* processes that nobody will wait for */
+	__u64 unused[6];      /* counters of two runs never share a cache line */
 };
 
 struct counters {

@@ -121,7 +121,7 @@ impl Walked {
     pub const MEMORY: u32 = 1;
     /// The thread holds an `io_uring`.
     pub const IO_URING: u32 = 2;
-    /// The process ignores SIGCHLD.
+    /// The process waits for nobody: it ignores SIGCHLD, or takes it with `SA_NOCLDWAIT`.
     pub const SIGCHLD_IGNORED: u32 = 4;
     /// More than 128 generations from the first process: whether it is below the root is not known.
     pub const TOO_DEEP: u32 = 8;
