@@ -325,6 +325,28 @@ impl Growth {
         }
     }
 
+    /// It ended at `at` after so many `faults`, and what it had another has still.
+    pub(crate) fn end_shared(&mut self, at: Nanos, held: &mut Held, faults: Option<u64>) {
+        if held.is_unseen() {
+            self.sweep.ended_unseen(at);
+        }
+        self.settle_before(held, None);
+        let read = faults.unwrap_or(0).max(held.faults);
+        self.read = self.read.saturating_add(read);
+        self.owed = self.owed.saturating_add(read);
+        self.sweep
+            .each(|ceiling| ceiling.settle(held.settled, Some(0)));
+        self.unread_since(held.huge);
+        self.faults_unread = true;
+    }
+
+    /// What another had that is gone by `at` it has alone from now on; how much, nobody knows.
+    pub(crate) fn take_over(&mut self, at: Nanos, held: &mut Held) {
+        self.sweep.each(|ceiling| ceiling.forget(held.settled));
+        *held = self.open(at);
+        self.lost = true;
+    }
+
     /// So much was inherited; without that there is no bound.
     pub(crate) fn known(&mut self, inherited: Option<u64>) -> u64 {
         self.lost |= inherited.is_none();

@@ -29,6 +29,7 @@ mod peak;
 mod resident;
 pub mod series;
 pub mod settings;
+mod sharer;
 pub mod sockets;
 pub mod space;
 mod span;

@@ -108,6 +108,10 @@ pub(crate) struct Life {
     pub(crate) owed: u64,
     /// Whose address space it had when it was last read, if that was not its own for certain.
     pub(crate) memory_of: Option<u32>,
+    /// In whose address space it runs for certain, until an exec or an end.
+    pub(crate) space_of: Option<u32>,
+    /// Processes that run in its own.
+    pub(crate) sharers: u64,
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
     pub(crate) peaks: MemoryPeaks,
@@ -153,6 +157,8 @@ impl Life {
             sigchld_ignored: false,
             owed: 0,
             memory_of: None,
+            space_of: None,
+            sharers: 0,
             ending: None,
             finals: None,
             peaks: MemoryPeaks::default(),

@@ -189,10 +189,12 @@ impl Tree {
         let parent = self.living.get(&sample.ppid);
         let as_parent = parent.is_some_and(|parent| parent.comm == sample.comm);
         let inherited = self.inherits(pid);
+        self.was_found_to_share(sample);
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
-        let borrows = sample.memory_of.is_some() || life.borrows(at, as_parent);
+        let shares = sample.memory_of.is_some() || life.space_of.is_some();
+        let borrows = shares || life.borrows(at, as_parent);
         let renewed = !borrows && life.is_renewed(&sample.memory);
         if renewed {
             self.leave_heirs(at, pid);

@@ -32,7 +32,10 @@ impl Tree {
     pub(crate) fn claim(&self, at: Nanos, life: &Life) -> Option<Claim> {
         let parent = life.parent.filter(|pid| *pid != life.pid)?;
         let known = self.living.get(&parent)?;
-        let seen = life.last.as_ref().and_then(|last| faults(&last.with_children));
+        let seen = life
+            .last
+            .as_ref()
+            .and_then(|last| faults(&last.with_children));
         // No program starts without a fault; a child that shares the memory of its parent may end
         // without.
         let faults = seen.unwrap_or(0).max(u64::from(life.execs > 0));
@@ -59,8 +62,8 @@ impl Tree {
         self.claims.retain(|claim| claim.pid != pid);
     }
 
-    /// A pass that began at `at` has read everyone: who was missed before and now again is gone, and
-    /// his parent was read after that.
+    /// A pass that began at `at` has read everyone: who was missed before and now again is gone,
+    /// and his parent was read after that.
     pub(crate) fn settle_claims(&mut self, at: Nanos) {
         if self.claims.is_empty() {
             return;

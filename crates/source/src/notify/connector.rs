@@ -167,6 +167,7 @@ impl Connector {
             parent: Some(adopter),
             pid: root,
             start: known,
+            memory_of: None,
         });
     }
 

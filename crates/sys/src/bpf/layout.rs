@@ -13,6 +13,8 @@ pub enum RawEvent<'a> {
         start_ns: u64,
         /// Its parent (`real_parent`).
         parent: u32,
+        /// Whose address space it has, if not its own (`CLONE_VM`).
+        memory_of: Option<u32>,
     },
     /// A new program in a process.
     Exec {
@@ -178,6 +180,7 @@ pub(super) fn decode(bytes: &[u8], page_bytes: u64) -> Option<RawEvent<'_>> {
             pid: head.pid,
             start_ns: head.start_ns,
             parent: reader.u32()?,
+            memory_of: Some(reader.u32()?).filter(|pid| *pid != 0),
         }),
         KIND_EXEC => decode_exec(&head, &mut reader, page_bytes),
         KIND_EXIT => decode_exit(&head, &mut reader, page_bytes),

@@ -20,6 +20,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+#define CLONE_VM 0x100
+
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 65536);
@@ -136,14 +138,17 @@ static __always_inline void new_thread(struct task_struct *task, struct process_
 		enter(process->runs[i], false);
 }
 
-static __always_inline void new_process(struct task_struct *task, struct process *parent)
+/* `memory_of`: its creator's id if it has the address space of that, else 0. */
+static __always_inline void new_process(struct task_struct *task, struct process *parent,
+					__u32 memory_of)
 {
 	struct process_key key = {.start_ns = task->start_boottime, .tgid = task->tgid};
 	struct process child = {
 		.start_ns = key.start_ns, .threads_alive = 1, .threads_scheduled = 1};
 	struct event_fork event = {
 		.head = {EVENT_FORK, key.tgid, bpf_ktime_get_boot_ns(), key.start_ns},
-		.parent_pid = BPF_CORE_READ(task, real_parent, tgid)};
+		.parent_pid = BPF_CORE_READ(task, real_parent, tgid),
+		.memory_of = memory_of};
 	bool followed = false;
 
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
@@ -182,7 +187,7 @@ int on_newtask(__u64 *ctx)
 	if (!process)
 		return 0;
 	if (task->pid == task->tgid)
-		new_process(task, process);
+		new_process(task, process, ctx[1] & CLONE_VM ? creator->tgid : 0);
 	else
 		new_thread(task, creator, process);
 	return 0;

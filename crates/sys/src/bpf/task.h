@@ -88,7 +88,7 @@ struct event {
 struct event_fork {
 	struct event head;
 	__u32 parent_pid;
-	__u32 unused;
+	__u32 memory_of; /* whose address space it has, if not its own; else 0 */
 };
 
 struct event_exec {

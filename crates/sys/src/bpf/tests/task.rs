@@ -181,10 +181,7 @@ fn bpf_root_children_that_nobody_waits_for_are_counted() {
     for (script, vanished) in [
         (format!("exec {load} fork 3"), 0),
         (format!("exec {load} nocldwait 3"), 3),
-        (
-            format!("exec env --ignore-signal=CHLD {load} vanish 3"),
-            3,
-        ),
+        (format!("exec env --ignore-signal=CHLD {load} vanish 3"), 3),
     ] {
         let (_, seen, totals, _) = watch(&programs, &script);
         assert_eq!(
@@ -192,7 +189,11 @@ fn bpf_root_children_that_nobody_waits_for_are_counted() {
             (4, vanished),
             "{script}"
         );
-        assert!(seen.exits.iter().all(|exit| exit.1 == 7 << 8 || exit.1 == 0));
+        assert!(
+            seen.exits
+                .iter()
+                .all(|exit| exit.1 == 7 << 8 || exit.1 == 0)
+        );
     }
 }
 
