@@ -24,11 +24,13 @@ use reduce::files::FileSummary;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
+use source::follow::procfs;
 use source::query::pss::Scales;
 use source::root::Root;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
@@ -290,6 +292,16 @@ impl Eyes {
                     .trim_end()
                     .to_owned(),
             })
+    }
+
+    /// Whether the process that had the id `pid` a moment ago is of the task.
+    pub(crate) fn knows(&mut self, pid: u32, facts: &mut Facts) -> bool {
+        self.listen(facts);
+        match procfs::read_process(Path::new("/proc"), pid) {
+            Some(found) if self.tree.knows(pid, Some(found.start)) => true,
+            Some(_) => below(self.adopter).any(|one| one.pid == pid),
+            None => self.tree.knows(pid, None),
+        }
     }
 
     /// How the command's process ended, if events told it.
