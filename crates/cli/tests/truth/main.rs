@@ -17,6 +17,7 @@ mod again;
 mod bad_places;
 mod bounds;
 mod cache;
+mod clocks;
 mod compat;
 mod cpu;
 mod deaths;

@@ -105,7 +105,7 @@ fn a_sibling_shares(mechanism: Mechanism) {
 fn orphans_share_with_one_another(mechanism: Mechanism) {
     let done = watched(mechanism, spaces("orphans", 60, 300));
     for name in ["memory_peak", "rss_peak", "virtual_peak"] {
-        once(&done, name, 61);
+        once(&done, name, 60);
     }
 }
 

@@ -8,6 +8,7 @@ use super::lock::Lock;
 use super::mapping::page_bytes;
 use super::programs::Shared;
 use super::ring::Ring;
+use crate::clock::Offsets;
 use crate::error::Error;
 use crate::{clock, process};
 use libbpf_rs::{MapCore, MapHandle, MapType};
@@ -82,6 +83,7 @@ pub struct Run {
     ring: Ring,
     map: MapHandle,
     lost_seen: u64,
+    clock: Offsets,
     /// Holds the slot; the kernel frees it when we die. Dropped last.
     _lock: Option<Lock>,
 }
@@ -105,6 +107,7 @@ impl Run {
             ring,
             map,
             lost_seen: 0,
+            clock: Offsets::of_self(),
             _lock: lock,
         })
     }
@@ -121,11 +124,12 @@ impl Run {
         let pidfd = process::pidfd(pid)?;
         // Where the file cannot be read, the present stands in.
         let start_ns = start_of(pid).unwrap_or_else(clock::boot);
+        let start_ns = self.clock.kernel_boot(start_ns);
         let start_ns = self.mark(fd_bytes(&pidfd), pid, start_ns)?;
         self.count(PROCESSES_TOTAL, None);
         self.count(PROCESSES_ALIVE, Some(PROCESSES_PEAK));
         self.count(THREADS_ALIVE, Some(THREADS_PEAK));
-        Ok(start_ns)
+        Ok(self.clock.boot(start_ns))
     }
 
     fn mark(&self, pidfd: [u8; 4], pid: u32, start_ns: u64) -> Result<u64, Error> {
@@ -168,9 +172,9 @@ impl Run {
     /// ms while the task lives, or after [`Run::sleep`] when [`Run::fd`] is readable, and once more
     /// at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
-        let page_bytes = page_bytes() as u64;
+        let (page_bytes, clock) = (page_bytes() as u64, self.clock);
         self.ring.drain(&mut |bytes| {
-            if let Some(event) = decode(bytes, page_bytes) {
+            if let Some(event) = decode(bytes, page_bytes, clock) {
                 take(event);
             }
         });
