@@ -217,7 +217,9 @@ impl Tree {
         }
         if !life.zombie && !borrows {
             let size = sample.memory.virtual_peak.max(sample.memory.virtual_size);
-            let size = size.filter(|_| sample.memory.virtual_peak.is_some());
+            // Of one that is ending its last mark is told still: it may have had more since.
+            let told = sample.memory.virtual_size.and(sample.memory.virtual_peak);
+            let size = size.filter(|_| told.is_some());
             let size = size.map(|b| b.0);
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
@@ -235,7 +237,9 @@ impl Tree {
             return;
         };
         let faults = growth::faults(&sample.own);
-        let mark = sample.memory.rss_peak.and(resident_peak(&sample.memory));
+        // As above.
+        let told = sample.memory.rss.and(sample.memory.rss_peak);
+        let mark = told.and(resident_peak(&sample.memory));
         let mark = mark.filter(|_| !life.zombie);
         self.resident
             .read(at, &mut life.resident, mark, faults, &self.growth);
