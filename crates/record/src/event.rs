@@ -26,6 +26,9 @@ pub enum Event {
         pid: u32,
         /// Its start since boot, if the source knows it; else `at` stands for it.
         start: Option<Nanos>,
+        /// Whose address space it runs in, if the source knows that it has none of its own
+        /// (`vfork`, `CLONE_VM`).
+        memory_of: Option<u32>,
     },
     /// A process replaced its program.
     Exec {

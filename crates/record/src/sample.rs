@@ -112,7 +112,8 @@ pub struct ProcessSample {
     pub memory: Memory,
     /// It was seen to hold an `io_uring`: what that reads and writes is not in `rchar` and `wchar`.
     pub io_uring: bool,
-    /// It ignores SIGCHLD (`SigIgn`): its children are never waited for.
+    /// It ignores SIGCHLD (`SigIgn`), or is known to take it with `SA_NOCLDWAIT`: its children are
+    /// never waited for.
     pub sigchld_ignored: bool,
     /// Another process whose address space is this one's: of the two only that one's `memory`
     /// counts.

@@ -31,7 +31,13 @@ impl Tree {
                 parent,
                 pid,
                 start,
-            } => self.fork(*at, *parent, *pid, *start),
+                memory_of,
+            } => {
+                self.fork(*at, *parent, *pid, *start);
+                if let Some(owner) = memory_of {
+                    self.shares_space(*pid, *owner);
+                }
+            }
             Event::Exec {
                 at,
                 pid,
@@ -121,8 +127,10 @@ impl Tree {
             self.born(pid, None, at, at, false);
         }
         let at = at.max(self.start);
+        let heir_of_space = self.hand_over_space(pid);
         self.leave_heirs(at, pid);
         self.gives_back(at, pid);
+        self.leave_space(pid);
         self.lives_by_itself(pid);
         let Some(life) = self.living.get_mut(&pid) else {
             return;
@@ -145,6 +153,7 @@ impl Tree {
         self.images += 1;
         life.image = Some(self.images);
         life.exec(command, path);
+        self.take_over_space(at, heir_of_space);
     }
 
     fn exit(
@@ -180,8 +189,10 @@ impl Tree {
         peaks: Option<MemoryPeaks>,
     ) {
         let heirs = self.living.get(&pid).is_some_and(|life| life.heirs > 0);
+        let heir_of_space = self.hand_over_space(pid);
         self.leave_heirs(at.max(self.start), pid);
         self.lives_by_itself(pid);
+        let in_space_of_another = self.leave_space(pid);
         let Some(mut life) = self.living.remove(&pid) else {
             return;
         };
@@ -196,28 +207,23 @@ impl Tree {
         }
         let is_root = pid == self.root;
         let size = life.peaks.virtual_size.map(|b| b.0);
-        if rss.is_some() && self.has_space_of_another(&life) {
-            self.resident.end_shared(&life.resident);
+        if in_space_of_another {
+            let faults = own.and_then(growth::faults);
+            self.resident.end_shared(&life.resident, faults);
             self.virtual_size.settle(life.settled_virtual, Some(0));
+            self.growth.end_shared(at, &mut life.held, faults);
         } else {
             let told = (rss, own.and_then(growth::faults));
             self.resident
                 .end(at, &life.resident, told, is_root, &self.growth);
             self.virtual_size.settle(life.settled_virtual, size);
+            self.end_growth(at.max(self.start), &mut life, heirs);
         }
-        let inherited = self.inherited(&life);
-        if self.is_vague_heir(&life) {
-            life.held.is_more();
+        self.take_over_space(at.max(life.start), heir_of_space);
+        if !told {
+            self.claim_missed(at, &life);
         }
-        self.bequeath(&life);
-        if is_root && own.is_none() && rss.is_none() {
-            self.growth.end_root(at, &mut life.held, inherited, heirs);
-        } else {
-            let at = at.max(self.start);
-            self.growth
-                .end(at, &mut life.held, own, rss, inherited, heirs);
-        }
-        self.mourn(life.pid, life.start);
+        self.mourn(at, &life);
         self.peaks.process(&life, at, self.settings.own_shared);
         if self.awaits_cpu(&life) {
             self.leave(life);
@@ -226,12 +232,20 @@ impl Tree {
         }
     }
 
-    /// Whether a process ends in the address space of one that lives on in it: the peaks that it
-    /// tells are those of that one as well.
-    fn has_space_of_another(&self, life: &Life) -> bool {
-        let owner = life.memory_of.and_then(|pid| self.living.get(&pid));
-        let stayed = |owner: &Life| life.image.is_some() && owner.image == life.image;
-        life.execs == 0 && owner.is_some_and(stayed)
+    /// What a process held of its own when it ended at `at`.
+    fn end_growth(&mut self, at: Nanos, life: &mut Life, heirs: bool) {
+        let inherited = self.inherited(life);
+        if self.is_vague_heir(life) {
+            life.held.is_more();
+        }
+        self.bequeath(life);
+        let (own, rss) = (life.finals.as_deref(), life.peaks.rss.map(|b| b.0));
+        if life.pid == self.root && own.is_none() && rss.is_none() {
+            self.growth.end_root(at, &mut life.held, inherited, heirs);
+        } else {
+            self.growth
+                .end(at, &mut life.held, own, rss, inherited, heirs);
+        }
     }
 
     /// Whether the CPU time of an exit is not final without a `Final`.
@@ -310,6 +324,18 @@ impl Tree {
         let of = |start: Nanos| !later(id.start_ns, start);
         self.dead.get(&id.pid).is_some_and(|s| of(*s))
             || self.leaving.get(&id.pid).is_some_and(|l| of(l.start))
+    }
+
+    /// Whether the process `pid`, which began at `start` if that is told, is or was of the task, as
+    /// far as ended ones are remembered.
+    pub fn knows(&self, pid: u32, start: Option<Nanos>) -> bool {
+        let ended = self.leaving.get(&pid).map(|life| life.start);
+        let starts = [
+            self.living.get(&pid).map(|life| life.start),
+            ended.or_else(|| self.dead.get(&pid).copied()),
+        ];
+        let mut starts = starts.into_iter().flatten();
+        starts.any(|known| start.is_none_or(|start| !later(start, known)))
     }
 
     /// What ended processes used, those that still wait for their last CPU time included.

@@ -10,6 +10,7 @@ use crate::life::Life;
 use crate::peak::MemoryPeak;
 use crate::settings::End;
 use crate::tree::Tree;
+use crate::unwaited::Claim;
 use record::sample::Memory;
 use record::unit::Nanos;
 
@@ -185,20 +186,28 @@ impl Sweep {
     }
 }
 
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+struct Mourned {
+    pid: u32,
+    start: Nanos,
+    claim: Option<Claim>,
+}
+
 /// Ended processes for which nobody may have waited yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Dead {
-    listed: Vec<(u32, Nanos)>,
+    listed: Vec<Mourned>,
     too_many: bool,
     /// Some of them ended since the last look.
     news: bool,
 }
 
 impl Dead {
-    fn push(&mut self, pid: u32, start: Nanos) {
+    fn push(&mut self, one: Mourned) {
         self.too_many |= self.listed.len() >= DEAD_MAX;
         if !self.too_many {
-            self.listed.push((pid, start));
+            self.listed.push(one);
         }
         self.news = true;
     }
@@ -217,20 +226,38 @@ pub struct Kin {
 /// Their page faults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Of each that lives, its own.
-    pub living: Vec<(u32, u64)>,
+    /// Of each that lives.
+    pub living: Vec<OfOne>,
     /// Of all who were dead when the look began, and of nobody else in [`Kin::living`].
     pub of_the_dead: u64,
     /// The dead that may still not have been waited for.
     pub unwaited: Vec<(u32, Nanos)>,
+    /// Those that were gone before anybody was read.
+    pub gone: Vec<(u32, Nanos)>,
+}
+
+/// Those of a process that lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OfOne {
+    /// Its id.
+    pub pid: u32,
+    /// Its own.
+    pub own: u64,
+    /// Those of the children that it waited for, and of theirs.
+    pub children: u64,
 }
 
 impl Tree {
     /// Someone ended who told nothing of it.
-    pub(crate) fn mourn(&mut self, pid: u32, start: Nanos) {
+    pub(crate) fn mourn(&mut self, at: Nanos, life: &Life) {
         let mechanism = self.settings.mechanism;
         if mechanism.tells_tree() && !mechanism.tells_finals() && self.growth.counts() {
-            self.dead_unwaited.push(pid, start);
+            let claim = self.claim(at, life);
+            self.dead_unwaited.push(Mourned {
+                pid: life.pid,
+                start: life.start,
+                claim,
+            });
         }
     }
 
@@ -251,9 +278,10 @@ impl Tree {
             living.push((life.start, life.pid));
         }
         living.sort_unstable();
+        let dead = self.dead_unwaited.listed.iter();
         Some(Kin {
             living: living.into_iter().map(|(_, pid)| pid).collect(),
-            dead: self.dead_unwaited.listed.clone(),
+            dead: dead.map(|one| (one.pid, one.start)).collect(),
         })
     }
 
@@ -266,7 +294,8 @@ impl Tree {
     /// A look at the faults of the family, which began at `from`, after all events until then were
     /// taken, and ended at `until`.
     pub fn family(&mut self, from: Nanos, until: Nanos, faults: Faults) {
-        for (pid, own) in faults.living {
+        self.bury_all(&faults);
+        for OfOne { pid, own, .. } in faults.living {
             let Some(life) = self.living.get_mut(&pid) else {
                 continue;
             };
@@ -279,7 +308,6 @@ impl Tree {
                     .read(from, &mut life.held, Some(own), &unread, Some(0));
             }
         }
-        self.dead_unwaited.listed = faults.unwaited;
         // What the dead had of the living is told by a reading of these.
         let unknown = |life: &Life| life.pid != self.root && !life.is_known();
         let vague = self.living.values().any(|life| life.held.is_vague());
@@ -294,6 +322,21 @@ impl Tree {
             self.resident.cut(from, until, unread, price);
         }
         self.growth.cut(from, until, unread);
+    }
+
+    /// Who is gone was waited for, or passed the wait chain by.
+    fn bury_all(&mut self, faults: &Faults) {
+        let mut listed = std::mem::take(&mut self.dead_unwaited.listed);
+        let among = |some: &[(u32, Nanos)], one: &Mourned| some.contains(&(one.pid, one.start));
+        let gone = listed.iter().filter(|one| among(&faults.gone, one));
+        for claim in gone.filter_map(|one| one.claim) {
+            self.owe_to_parent(&claim);
+        }
+        listed.retain(|one| among(&faults.unwaited, one));
+        self.dead_unwaited.listed = listed;
+        for one in &faults.living {
+            self.took_over(one.pid, one.children);
+        }
     }
 
     /// The most memory of its own that the task can have held by `end`, by page faults alone;

@@ -13,6 +13,7 @@ use record::sample::{Counters, Memory, PageSizes};
 use record::unit::Nanos;
 use whole::LastOfRoot;
 
+mod end;
 pub(crate) mod whole;
 
 /// Pages that one fault maps of what is in memory already (`fault_around_bytes`, 64 KiB).
@@ -274,79 +275,10 @@ impl Growth {
         };
     }
 
-    /// It ended at `at`. `own` and `mark` are its final values, as far as they are told. It had
-    /// `inherited` of its parent if it neither executed a program nor was read before; nothing if
-    /// that cannot be told, and then there is no bound. What `heirs` have of it is theirs by `at`.
-    pub(crate) fn end(
-        &mut self,
-        at: Nanos,
-        held: &mut Held,
-        own: Option<&Counters>,
-        mark: Option<u64>,
-        inherited: Option<u64>,
-        heirs: bool,
-    ) {
-        let with_heirs = heirs && at > held.settled;
-        let until = if with_heirs { at } else { Nanos(u64::MAX) };
-        let from = held.settled;
-        if held.is_unseen() {
-            self.sweep.ended_unseen(at);
-        }
-        let inherited = self.known(inherited);
-        let last = own.and_then(faults);
-        self.settle_before(held, last, false);
-        let read = if held.owes { None } else { last };
-        let read = read.unwrap_or(0).max(held.faults);
-        self.read = self.read.saturating_add(read);
-        let unseen = mark.unwrap_or(0).saturating_sub(held.resident);
-        self.unseen = self.unseen.max(unseen);
-        let grown = last.and_then(|faults| self.grown(held, inherited, faults));
-        match (grown, mark) {
-            (grown, None) if held.more => {
-                let base = grown.unwrap_or(held.base(inherited));
-                self.end_above(held, until, base);
-            }
-            (_, Some(mark)) if held.more => {
-                self.sweep
-                    .each(|ceiling| ceiling.settle_between(from, until, mark, true));
-            }
-            (Some(grown), _) if self.may_be_huge() && mark.is_none_or(|mark| grown < mark) => {
-                // Huge pages made since they were told are not in it yet.
-                self.sweep
-                    .each(|ceiling| ceiling.settle_between(from, until, grown, false));
-                self.unread_since(self.huge);
-            }
-            (None, None) => self.end_above(held, until, held.base(inherited)),
-            (None, _) if held.shared => self.end_above(held, until, held.base(inherited)),
-            (grown, mark) => {
-                let mark = mark.filter(|_| !held.shared);
-                let most = grown.into_iter().chain(mark).min().unwrap_or(0);
-                self.keep(held);
-                self.sweep
-                    .each(|ceiling| ceiling.settle_between(from, until, most, true));
-            }
-        }
-    }
-
-    /// It is settled with what is known: see [`Held::keeps_until`].
-    fn keep(&mut self, held: &Held) {
-        if let Some(until) = held.keeps_until {
-            self.sweep.each(|ceiling| ceiling.keep(held.settled, until));
-        }
-    }
-
     /// So much was inherited; without that there is no bound.
     pub(crate) fn known(&mut self, inherited: Option<u64>) -> u64 {
         self.lost |= inherited.is_none();
         inherited.unwrap_or(0)
-    }
-
-    /// Until then it had `base` and something unread.
-    fn end_above(&mut self, held: &Held, until: Nanos, base: u64) {
-        self.sweep
-            .each(|ceiling| ceiling.settle_between(held.settled, until, base, false));
-        self.unread_since(held.huge);
-        self.faults_unread = true;
     }
 
     fn unread_since(&mut self, made: u64) {

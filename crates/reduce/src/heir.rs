@@ -12,6 +12,10 @@ impl Tree {
     /// At most what a process has of those it was forked from, as far as that counts and is told:
     /// with its first program, or once it was read, it has what it has.
     pub(crate) fn inherited(&self, life: &Life) -> Option<u64> {
+        if life.space_of.is_some() {
+            // All of it is that one's.
+            return Some(0);
+        }
         let line = self.ancestors(life)?;
         let Some(source) = line.last().and_then(|pid| self.living.get(pid)) else {
             return Some(0);
@@ -81,7 +85,7 @@ impl Tree {
         let mut found = Vec::new();
         let mut heir = life;
         while heir.pid != self.root && !heir.is_known() && found.len() < GENERATIONS_MAX {
-            heir = self.living.get(&heir.parent?)?;
+            heir = self.living.get(&heir.space_of.or(heir.parent)?)?;
             found.push(heir.pid);
         }
         Some(found)
@@ -183,6 +187,19 @@ impl Tree {
         if let Some(parent) = parent.filter(|parent| parent.start <= start) {
             parent.heirs = parent.heirs.saturating_sub(1);
             parent.held.shared = true;
+        }
+    }
+
+    /// It has no pages of those it was forked from.
+    pub(crate) fn is_nobodys_heir(&mut self, pid: u32) {
+        let heir = self.living.get_mut(&pid).filter(|life| life.is_heir);
+        let Some(heir) = heir else {
+            return;
+        };
+        heir.is_heir = false;
+        let parent = heir.parent.and_then(|pid| self.living.get_mut(&pid));
+        if let Some(parent) = parent {
+            parent.heirs = parent.heirs.saturating_sub(1);
         }
     }
 

@@ -29,6 +29,7 @@ mod peak;
 mod resident;
 pub mod series;
 pub mod settings;
+mod sharer;
 pub mod sockets;
 pub mod space;
 mod span;
@@ -38,6 +39,7 @@ mod told;
 pub mod top;
 mod total;
 pub mod tree;
+mod unwaited;
 mod usage;
 mod window;
 

@@ -104,8 +104,14 @@ pub(crate) struct Life {
     /// as it was then. Nothing if that is not known.
     pub(crate) image: Option<u64>,
     pub(crate) sigchld_ignored: bool,
+    /// Page faults that it must have taken over from children by now, at least.
+    pub(crate) owed: u64,
     /// Whose address space it had when it was last read, if that was not its own for certain.
     pub(crate) memory_of: Option<u32>,
+    /// In whose address space it runs for certain, until an exec or an end.
+    pub(crate) space_of: Option<u32>,
+    /// Processes that run in its own.
+    pub(crate) sharers: u64,
     pub(crate) ending: Option<Ending>,
     pub(crate) finals: Option<Box<Counters>>,
     pub(crate) peaks: MemoryPeaks,
@@ -149,7 +155,10 @@ impl Life {
             of: None,
             image: None,
             sigchld_ignored: false,
+            owed: 0,
             memory_of: None,
+            space_of: None,
+            sharers: 0,
             ending: None,
             finals: None,
             peaks: MemoryPeaks::default(),

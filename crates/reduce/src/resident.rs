@@ -216,13 +216,21 @@ impl Resident {
         }
     }
 
-    /// It ended, and what it had another has still, whose mark tells it.
-    pub(crate) fn end_shared(&mut self, seen: &Seen) {
+    /// It ended after so many `faults`, and what it had another has still, whose mark tells it.
+    pub(crate) fn end_shared(&mut self, seen: &Seen, faults: Option<u64>) {
         self.ceiling.settle(seen.settled, Some(0));
         let from = seen.settled_by_faults;
         self.by_faults.each(|one| one.settle(from, Some(0)));
         // What came by its faults the other has.
-        self.beyond_faults = true;
+        self.owed = self.owed.saturating_add(faults.unwrap_or(0));
+    }
+
+    /// What another had that is gone by `at` it has alone from now on.
+    pub(crate) fn take_over(&mut self, at: Nanos, seen: &mut Seen) {
+        self.ceiling.forget(seen.settled);
+        let from = seen.settled_by_faults;
+        self.by_faults.each(|one| one.forget(from));
+        *seen = self.open(at);
     }
 
     fn with_owed(&self, unread: Unread) -> Unread {

@@ -92,6 +92,8 @@ pub struct KernelCounts {
     pub threads_peak: Option<u64>,
     /// Processes that held an io_uring at their end, where that is told.
     pub io_uring_tasks: Option<u64>,
+    /// Processes that vanished at their end, waited for by nobody, where that is told.
+    pub auto_reaped: Option<u64>,
     /// Events lost so far.
     pub events_lost: u64,
     /// How often the final values of processes that ended were lost; their ends were not.

@@ -45,7 +45,10 @@ impl Tree {
     /// The end: `end` says how, and with what totals of the wait chain.
     pub fn finish(mut self, end: &End) -> Summary {
         self.retire_all();
-        self.untraced |= Totals::new(&self, end).has_untraced();
+        let totals = Totals::new(&self, end);
+        let (untraced, missed) = (totals.has_untraced(), totals.chain_misses_some());
+        self.untraced |= untraced;
+        self.auto_reaped |= missed;
         let usage = self.usage(end);
         self.close(end);
         let survivors = end.survivors.iter().map(|&pid| Survivor {
@@ -130,9 +133,11 @@ impl Tree {
                     .to_owned(),
             );
         }
-        if self.auto_reaped {
+        if self.auto_reaped && !self.knows_finals() {
             notes.push(
-                "a process ignores SIGCHLD: what its children used may be missing from the totals"
+                "nobody waited for some processes (SIGCHLD is ignored or taken with \
+                 SA_NOCLDWAIT, or a PID namespace ended): the totals are lower bounds, what those \
+                 used is in them as far as it was seen"
                     .to_owned(),
             );
         }

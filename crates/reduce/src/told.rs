@@ -58,6 +58,7 @@ impl Tree {
             self.unseen_io(IO_URING);
         }
         self.untraced |= counts.untraced;
+        self.auto_reaped |= counts.auto_reaped.is_some_and(|some| some > 0);
     }
 
     /// Some process of the task was made so that the mechanism, ptrace, does not see it: what is
@@ -109,7 +110,7 @@ impl Tree {
         }
     }
 
-    /// A process of the tree ignores SIGCHLD: what its children use may pass the wait chain by.
+    /// Nobody waits for some processes: what they use may pass the wait chain by.
     pub fn auto_reaped(&mut self) {
         self.auto_reaped = true;
     }

@@ -28,6 +28,17 @@ const UNTRACED_FAULTS: u64 = 16;
 /// And by so many bytes written for each process: its record in the system's process accounting.
 const ACCOUNTED: u64 = 128;
 
+/// The wait chain has passed some processes by where it has less than what was seen of all by more
+/// than this, and by more than this part: two files of one process are not read at one instant.
+const MISSED: [(&str, u64); 5] = [
+    ("cpu_time", 10_000_000),
+    ("faults_minor", 64),
+    ("bytes_read", 1 << 18),
+    ("bytes_written", 1 << 18),
+    ("reads", 64),
+];
+const MISSED_PART: u64 = 20;
+
 /// What a stop for a tracer counts as.
 const SWITCHES: &str = "switches_voluntary";
 
@@ -169,7 +180,7 @@ impl<'a> Totals<'a> {
             slack = TIME_SLACK.max(total / TIME_SLACK_SHARE);
         }
         if let Some(finals) = finals.filter(|f| *f > total.saturating_add(slack)) {
-            // A parent that ignores SIGCHLD let its children pass the chain by.
+            // A parent that waits for nobody let its children pass the chain by.
             let source = "sum of the final values of every process; the wait chain missed some";
             return present(field, finals, Method::Exact, source);
         }
@@ -191,6 +202,24 @@ impl<'a> Totals<'a> {
             }
             _ => present(field, total, LOWER, source),
         }
+    }
+
+    /// Whether the wait chain has less than what was seen of the processes, each by itself.
+    pub(crate) fn chain_misses_some(&self) -> bool {
+        let Some(chain) = &self.chain else {
+            return false;
+        };
+        let mut seen = self.ended.own;
+        counters::add(&mut seen, &self.own);
+        let missed = |(metric, least): &(&str, u64)| {
+            let field = counters::field(metric)?;
+            let all = (field.get)(chain)?;
+            let living = (field.get)(&self.with_children).unwrap_or(0);
+            let all = all.saturating_add(living);
+            let slack = all / MISSED_PART;
+            Some((field.get)(&seen)? > all.saturating_add(slack.max(*least)))
+        };
+        MISSED.iter().any(|one| missed(one) == Some(true))
     }
 
     /// Whether more was used than by all processes that were traced.

@@ -17,6 +17,7 @@ use crate::space::Spaces;
 use crate::spent::Spent;
 use crate::told::Footprint;
 use crate::top::Top;
+use crate::unwaited::Claim;
 use crate::window::Window;
 use record::identity::ProcessId;
 use record::sample::{Counters, GroupSample, ProcessSample, WaitTotals};
@@ -77,7 +78,9 @@ pub struct Tree {
     pub(crate) alive_peak: Peak,
     pub(crate) lost: u64,
     pub(crate) departed: Vec<String>,
+    /// Some processes were waited for by nobody.
     pub(crate) auto_reaped: bool,
+    pub(crate) claims: Vec<Claim>,
     /// Some processes are seen in samples and by the wait chain alone.
     pub(crate) untraced: bool,
     /// By what means the task reads and writes past `rchar` and `wchar`.
@@ -134,6 +137,7 @@ impl Tree {
             lost: 0,
             departed: Vec::new(),
             auto_reaped: false,
+            claims: Vec::new(),
             untraced: false,
             io_unseen: None,
             read_any: false,
@@ -154,6 +158,7 @@ impl Tree {
             self.take(at, sample, &mut pass);
         }
         self.miss(at);
+        self.settle_claims(at);
         self.passes += 1;
         pass.of_images = self.of_images(&pass.images);
         self.peaks.pass(&pass);
@@ -179,6 +184,7 @@ impl Tree {
         }
         if !self.living.contains_key(&pid) {
             if self.is_dead(sample.id) {
+                self.is_not_gone(pid);
                 return;
             }
             self.born(pid, Some(sample.ppid), start_ns, at, false);
@@ -186,10 +192,12 @@ impl Tree {
         let parent = self.living.get(&sample.ppid);
         let as_parent = parent.is_some_and(|parent| parent.comm == sample.comm);
         let inherited = self.inherits(pid);
+        self.was_found_to_share(sample);
         let Some(life) = self.living.get_mut(&pid) else {
             return;
         };
-        let borrows = sample.memory_of.is_some() || life.borrows(at, as_parent);
+        let shares = sample.memory_of.is_some() || life.space_of.is_some();
+        let borrows = shares || life.borrows(at, as_parent);
         let renewed = !borrows && life.is_renewed(&sample.memory);
         if renewed {
             self.leave_heirs(at, pid);
@@ -212,7 +220,9 @@ impl Tree {
         }
         if !life.zombie && !borrows {
             let size = sample.memory.virtual_peak.max(sample.memory.virtual_size);
-            let size = size.filter(|_| sample.memory.virtual_peak.is_some());
+            // Of one that is ending its last mark is told still: it may have had more since.
+            let told = sample.memory.virtual_size.and(sample.memory.virtual_peak);
+            let size = size.filter(|_| told.is_some());
             let size = size.map(|b| b.0);
             settle(&mut self.virtual_size, &mut life.settled_virtual, size, at);
         }
@@ -231,7 +241,9 @@ impl Tree {
             return;
         };
         let faults = growth::faults(&sample.own);
-        let mark = sample.memory.rss_peak.and(resident_peak(&sample.memory));
+        // As above.
+        let told = sample.memory.rss.and(sample.memory.rss_peak);
+        let mark = told.and(resident_peak(&sample.memory));
         let mark = mark.filter(|_| !life.zombie);
         self.resident
             .read(at, &mut life.resident, mark, faults, &self.growth);
@@ -330,6 +342,17 @@ impl Tree {
     pub(crate) fn knows_tree(&self) -> bool {
         let told = self.settings.mechanism.tells_tree() && self.forks_and_ends_lost() == 0;
         told && !self.untraced && self.counts.is_none_or(|c| c.exact)
+    }
+
+    /// Whether the last word of processes that ended is still to come, and the wait chain has not
+    /// what they used.
+    pub fn lacks_finals(&self) -> bool {
+        self.auto_reaped && !self.leaving.is_empty()
+    }
+
+    /// Whether each process that ended told what it used.
+    pub(crate) fn knows_finals(&self) -> bool {
+        self.knows_tree() && self.ended.complete("cpu_time")
     }
 
     /// What the mechanism counted itself, if it missed nobody.

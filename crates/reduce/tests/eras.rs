@@ -14,7 +14,7 @@ use record::sample::PageSizes;
 use record::sample::ProcessSample;
 use record::unit::Bytes;
 use record::value::Method;
-use reduce::era::Faults;
+use reduce::era::{Faults, OfOne};
 use reduce::settings::Mechanism::{Connector, Ptrace};
 use reduce::tree::Tree;
 use scene::*;
@@ -352,7 +352,11 @@ impl Model {
         for pid in kin.living {
             let one = &self.processes[&pid];
             faults.of_the_dead += one.waited;
-            faults.living.push((pid, one.faults));
+            faults.living.push(OfOne {
+                pid,
+                own: one.faults,
+                children: one.waited,
+            });
         }
         self.tree.huge_pages(self.made);
         let at = ms(self.at);
@@ -506,7 +510,7 @@ fn holds(history: &[u64], truth: u64, most: fn(u64) -> u64) {
         let (least, all, bound) = bound(history, eras);
         assert_eq!(all, truth);
         assert!(least <= truth, "{least} {eras}");
-        let bound = bound.expect("bound");
+        let bound = bound.unwrap();
         assert!((truth..=most(truth)).contains(&bound), "{bound} {eras}");
     }
 }

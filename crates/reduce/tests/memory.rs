@@ -3,10 +3,10 @@
 mod scene;
 
 use record::report::Usage;
-use record::sample::{GroupSample, PageSizes};
+use record::sample::{GroupSample, Memory, PageSizes};
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Method};
-use reduce::settings::Mechanism::{Bpf, Connector, Procfs};
+use reduce::settings::Mechanism::{Bpf, Connector, Procfs, Ptrace};
 use reduce::tree::Tree;
 use scene::*;
 
@@ -635,5 +635,39 @@ fn a_group_has_pages_in_swap_once() {
         assert_eq!(whole(&usage, "swap_peak"), swap);
         assert_eq!(method(&usage, "swap_peak"), how);
         assert_eq!(at(&usage), when.map(Nanos::from_millis));
+    }
+}
+
+/// Its memory is given back before its end is told: what was read of it before is not its peak.
+#[test]
+fn the_last_mark_of_one_that_is_ending_is_an_old_one() {
+    let mut task = tree(Ptrace);
+    for pid in [2, 3] {
+        spawn(&mut task, 5, 1, pid, "fill");
+    }
+    let (small, large) = (memory(10 * MIB, 9 * MIB), memory(50 * MIB, 49 * MIB));
+    let other = sample(2, 5, large, large);
+    let read = sample(3, 5, small, small);
+    task.sample(ms(100), &[other, read.clone()]);
+    let mut ending = read;
+    let (rss_peak, virtual_peak) = (ending.memory.rss_peak, ending.memory.virtual_peak);
+    ending.memory = Memory {
+        rss_peak,
+        virtual_peak,
+        ..Memory::default()
+    };
+    // It had 50 MiB until 190.
+    exit(&mut task, 150, 2, large);
+    task.sample(ms(200), &[ending]);
+    exit(&mut task, 210, 3, large);
+    exit(&mut task, 230, 1, memory(0, 0));
+    let usage = task.finish(&end(230, Some(chain(large)))).usage;
+    for (name, truth) in [("rss_peak", 100 * MIB), ("virtual_peak", 200 * MIB)] {
+        let most = match method(&usage, name) {
+            Method::LowerBound { upper } => upper.unwrap_or(u64::MAX),
+            Method::Exact => whole(&usage, name),
+            _ => u64::MAX,
+        };
+        assert!(most >= truth, "{name}: {most}");
     }
 }

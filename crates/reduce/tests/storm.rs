@@ -178,6 +178,7 @@ fn apply(task: &mut Tree, at: Nanos, step: &Step) {
             parent: Some(*parent),
             pid: *pid,
             start: None,
+            memory_of: None,
         }),
         Step::Exec(pid, name) => task.event(&Event::Exec {
             at,

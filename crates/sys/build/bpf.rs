@@ -31,6 +31,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "maps.h",
         "kernel.h",
         "peaks.h",
+        "sigchld.h",
         "calls.bpf.c",
         "calls.h",
         "walk.bpf.c",

@@ -1,5 +1,7 @@
 //! The kernel's clocks (`clock_gettime(2)`), in nanoseconds.
 
+use std::path::Path;
+
 /// A clock of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
@@ -41,6 +43,66 @@ pub fn boot() -> u64 {
     now(Clock::Boot)
 }
 
+/// How far our clocks are ahead of those of the kernel itself, nanoseconds: nothing outside of a
+/// time namespace (`time_namespaces(7)`). What `/proc` and system calls tell is by our clocks; the
+/// times in events of the kernel are by its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Offsets {
+    boot: i64,
+    monotonic: i64,
+}
+
+impl Offsets {
+    /// Those of this process.
+    pub fn of_self() -> Self {
+        let namespace = |name| std::fs::read_link(Path::new("/proc/self/ns").join(name)).ok();
+        // The file is of the namespace of our children.
+        if namespace("time").is_none() || namespace("time") != namespace("time_for_children") {
+            return Self::default();
+        }
+        let text = std::fs::read_to_string("/proc/self/timens_offsets");
+        text.map(|text| Self::parse(&text)).unwrap_or_default()
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut offsets = Self::default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [clock, seconds, nanoseconds] = words[..] else {
+                continue;
+            };
+            let (Ok(seconds), Ok(nanoseconds)) = (seconds.parse::<i64>(), nanoseconds.parse())
+            else {
+                continue;
+            };
+            let offset = seconds
+                .saturating_mul(1_000_000_000)
+                .saturating_add(nanoseconds);
+            match clock {
+                "boottime" => offsets.boot = offset,
+                "monotonic" => offsets.monotonic = offset,
+                _ => {}
+            }
+        }
+        offsets
+    }
+
+    /// Our `CLOCK_BOOTTIME` when that of the kernel is `kernel_ns`.
+    pub fn boot(self, kernel_ns: u64) -> u64 {
+        kernel_ns.saturating_add_signed(self.boot)
+    }
+
+    /// `CLOCK_BOOTTIME` of the kernel when ours is `ns`.
+    pub fn kernel_boot(self, ns: u64) -> u64 {
+        ns.saturating_add_signed(self.boot.saturating_neg())
+    }
+
+    /// `CLOCK_MONOTONIC` of the kernel when ours is `ns`.
+    pub fn kernel_monotonic(self, ns: u64) -> u64 {
+        ns.saturating_add_signed(self.monotonic.saturating_neg())
+    }
+}
+
 /// The length of a tick of the kernel (of `jiffies`), nanoseconds: the resolution of its coarse
 /// clocks.
 pub fn tick_ns() -> u64 {
@@ -56,6 +118,22 @@ pub fn tick_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_namespace_is_ahead_or_behind() {
+        let ahead = Offsets::parse("monotonic      200000         0\nboottime  1000000  500\n");
+        assert_eq!(ahead.boot(7), 1_000_000_000_000_507);
+        assert_eq!(ahead.kernel_monotonic(200_000_000_000_007), 7);
+        assert_eq!(ahead.kernel_boot(ahead.boot(7)), 7);
+        let behind = Offsets::parse("boottime -20000 250000000\nmonotonic -1 0");
+        assert_eq!(behind.boot(30_000_000_000_000), 10_000_250_000_000);
+        assert_eq!(behind.boot(1), 0);
+        for odd in ["", "boottime", "boottime x 0", "boottime 1", "alarm 1 1"] {
+            assert_eq!(Offsets::parse(odd), Offsets::default(), "{odd}");
+        }
+        let most = Offsets::parse("boottime 9223372036854775807 9223372036854775807");
+        assert_eq!(most.boot(1), i64::MAX as u64 + 1);
+    }
 
     #[test]
     fn the_boot_clock_advances_and_includes_the_monotonic_one() {

@@ -37,6 +37,8 @@ pub(crate) struct Came {
     pub(crate) signal: i32,
     /// The kernel sent it, not a process.
     pub(crate) from_kernel: bool,
+    /// A process of the task sent it.
+    pub(crate) from_task: bool,
     /// It came to the whole process group of the front.
     pub(crate) to_group: bool,
     /// The main process is in that group.
@@ -63,10 +65,11 @@ impl Came {
     /// have it bare either. What is sent when the terminal hangs up is for the leader of its
     /// session alone, which the front may be in the task's place: it is passed on, unless it came
     /// to the whole group, as when the leader is another that died. What a process sends to the
-    /// whole group has reached the task too.
+    /// whole group has reached the task too; what the task sends to its own group, and so to the
+    /// front, is its own affair.
     pub(crate) fn passing(self) -> Passing {
         let hang_up = self.signal == SIGHUP || self.signal == SIGCONT;
-        if self.from_kernel && !hang_up {
+        if self.from_kernel && !hang_up || self.from_task && self.to_group {
             return Passing::default();
         }
         let reached = self.to_group && (self.main_in_group || !self.from_kernel);
@@ -233,6 +236,7 @@ mod tests {
         Came {
             signal,
             from_kernel: false,
+            from_task: false,
             to_group: false,
             main_in_group: true,
             main_ignores: false,
@@ -271,6 +275,23 @@ mod tests {
             ends: false,
         };
         assert_eq!(sent(10).passing(), usr1);
+    }
+
+    #[test]
+    fn what_the_task_sends_to_its_own_group_is_no_request() {
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, 10] {
+            let to_group = Came {
+                from_task: true,
+                to_group: true,
+                ..sent(signal)
+            };
+            assert_eq!(to_group.passing(), Passing::default());
+            let to_us = Came {
+                to_group: false,
+                ..to_group
+            };
+            assert_eq!(to_us.passing(), sent(signal).passing());
+        }
     }
 
     /// The kernel tells the leader of a session alone, the group only when the leader is gone.

@@ -24,11 +24,13 @@ use reduce::files::FileSummary;
 use reduce::live::Holder;
 use reduce::settings::{SeriesKind, Settings};
 use reduce::tree::Tree;
+use source::follow::procfs;
 use source::query::pss::Scales;
 use source::root::Root;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 
@@ -294,6 +296,16 @@ impl Eyes {
             })
     }
 
+    /// Whether the process that had the id `pid` a moment ago is of the task.
+    pub(crate) fn knows(&mut self, pid: u32, facts: &mut Facts) -> bool {
+        self.listen(facts);
+        match procfs::read_process(Path::new("/proc"), pid) {
+            Some(found) if self.tree.knows(pid, Some(found.start)) => true,
+            Some(_) => below(self.adopter).any(|one| one.pid == pid),
+            None => self.tree.knows(pid, None),
+        }
+    }
+
     /// How the command's process ended, if events told it.
     pub(crate) const fn root_end(&self) -> Option<MainEnd> {
         self.root_end
@@ -450,7 +462,7 @@ impl Eyes {
             let now = clock::boot();
             if !self.settings.mechanism.tells_tree()
                 || self.broken
-                || self.tree.alive().len() <= survivors
+                || self.tree.alive().len() <= survivors && !self.tree.lacks_finals()
                 || now >= deadline
             {
                 return;

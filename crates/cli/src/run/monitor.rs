@@ -315,6 +315,7 @@ impl<'a> Monitor<'a> {
         let came = Came {
             signal: arrived.signal,
             from_kernel: arrived.from_kernel(),
+            from_task: to_group && self.eyes.knows(arrived.pid, &mut self.facts),
             to_group,
             main_in_group: sys::process::group(main) == sys::process::group(std::process::id()),
             main_ignores: self.task.ignores(arrived.signal),

@@ -220,6 +220,7 @@ impl Notifier {
             #[cfg(feature = "bpf")]
             Notifier::Bpf(bpf) => Some(KernelCounts {
                 io_uring_tasks: Some(bpf.io_uring_tasks()),
+                auto_reaped: Some(bpf.totals().auto_reaped),
                 events_lost: bpf.totals().events_lost,
                 ..kernel_counts(&bpf.counts())
             }),
@@ -273,6 +274,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         untraced: false,
         stops: 0,
         stops_living: 0,
+        auto_reaped: None,
         events_lost: 0,
         values_lost: 0,
         exact: counts.exact,

@@ -2,7 +2,7 @@
 //! waited for them. With it, what died unread long ago is not thought to be there still.
 
 use record::unit::Nanos;
-use reduce::era::{Faults, Kin};
+use reduce::era::{Faults, Kin, OfOne};
 use reduce::tree::Tree;
 use source::query::proc_pid_stat::{self, Stat};
 use source::root::Root;
@@ -54,16 +54,21 @@ impl Reaped {
 fn faults(adopter: u32, kin: Kin) -> Option<Faults> {
     let root = Root::default();
     let read = |pid| proc_pid_stat::read(&root, Some(pid), Found::new);
-    let mut dead = kin.dead;
-    dead.retain(|(pid, _)| process::exists(*pid));
+    let there = |(pid, _): &(u32, Nanos)| process::exists(*pid);
+    let (dead, gone) = kin.dead.into_iter().partition::<Vec<_>, _>(there);
     let mut faults = Faults {
         of_the_dead: read(adopter).ok()?.children,
+        gone,
         ..Faults::default()
     };
     for pid in kin.living {
         let found = read(pid).ok()?;
         faults.of_the_dead = faults.of_the_dead.saturating_add(found.children);
-        faults.living.push((pid, found.own));
+        faults.living.push(OfOne {
+            pid,
+            own: found.own,
+            children: found.children,
+        });
     }
     for (pid, start) in dead {
         let found = read(pid).ok()?;

@@ -13,7 +13,22 @@ each_mechanism!(
     sigterm_ends_the_whole_tree,
     a_deaf_task_is_killed_after_the_grace,
     the_status_after_sigterm_is_the_tasks_own,
+    what_the_task_sends_to_its_own_group_ends_nothing,
 );
+
+/// A shell that minds no signal sends one to its group, and so to Plimsoll: bare it goes on.
+fn what_the_task_sends_to_its_own_group_ends_nothing(mechanism: Mechanism) {
+    for signal in ["INT", "TERM", "HUP"] {
+        let script = format!("trap '' {signal}; kill -{signal} 0; sleep 1; exit 5");
+        let command = words!["setsid", "--wait"];
+        let done = Run::watched(mechanism, words!["/bin/sh", "-c", script])
+            .options(["--grace", "200ms"])
+            .wrapped(command)
+            .finish();
+        done.expect_status(5);
+        assert_eq!(done.report().exit.kind, ExitType::Normal, "{signal}");
+    }
+}
 
 fn a_signal_is_passed_on_once(mechanism: Mechanism) {
     for (signal, name, totals) in [

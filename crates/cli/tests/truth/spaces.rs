@@ -1,7 +1,7 @@
 //! Memory whose process is not who it seems: an address space of several processes, one whose main
 //! thread has ended, one that nobody may look at, and files that are memory.
 
-use crate::harness::expect::{MIB, Truth, field, holds, memory, number, slowness};
+use crate::harness::expect::{MIB, Rigour, Truth, field, holds, memory, number, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::{Done, Run};
@@ -13,7 +13,10 @@ use std::ffi::OsString;
 
 each_mechanism!(
     vfork_shares_with_its_parent,
+    who_ends_after_vfork_shared_with_its_parent,
     clones_share_with_their_parent,
+    a_sibling_shares,
+    orphans_share_with_one_another,
     a_shared_space_breaks_no_limit,
     main_thread_ended,
     rss_limit_after_main_thread,
@@ -63,9 +66,52 @@ fn clones_share_with_their_parent(mechanism: Mechanism) {
     }
 }
 
+/// Where each process is told as it is born, so is whether its memory is its own. Elsewhere who
+/// ended before anybody looked may have had a copy of everything.
+fn who_ends_after_vfork_shared_with_its_parent(mechanism: Mechanism) {
+    for hold in [0, 200] {
+        let done = watched(mechanism, spaces("dead", 100, hold));
+        for name in ["memory_peak", "rss_peak"] {
+            if mechanism.peaks() == Rigour::Near {
+                holds(&done, name, memory(100), Rigour::Near);
+            }
+            once(&done, name, 100);
+        }
+    }
+}
+
+/// Memory of `mib` MiB is counted once.
+fn once(done: &Done, name: &str, mib: u64) {
+    let (value, mib) = (number(done, name) / MIB as f64, mib as f64);
+    let context = done.context();
+    assert!(value <= mib * 1.01 + 2.0, "{name}: {value}\n{context}");
+    let value = field(done, name).value().map(|value| value.method);
+    if let Some(Method::LowerBound { upper: Some(upper) }) = value {
+        assert!(
+            upper as f64 >= mib * MIB as f64,
+            "{name}: {upper}\n{context}"
+        );
+    }
+}
+
+fn a_sibling_shares(mechanism: Mechanism) {
+    let done = watched(mechanism, spaces("sibling", 100, 300));
+    for name in ["memory_peak", "rss_peak"] {
+        holds(&done, name, memory(100), mechanism.peaks());
+    }
+    once(&done, "virtual_peak", 102);
+}
+
+fn orphans_share_with_one_another(mechanism: Mechanism) {
+    let done = watched(mechanism, spaces("orphans", 60, 300));
+    for name in ["memory_peak", "rss_peak", "virtual_peak"] {
+        once(&done, name, 60);
+    }
+}
+
 fn a_shared_space_breaks_no_limit(mechanism: Mechanism) {
     for limit in ["memory=150MiB", "rss=150MiB"] {
-        for mode in ["vfork", "clone"] {
+        for mode in ["vfork", "clone", "sibling"] {
             let done = Run::watched(mechanism, spaces(mode, 100, 200))
                 .options(ALONE)
                 .options(["--limit", limit])

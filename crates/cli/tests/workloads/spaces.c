@@ -2,6 +2,10 @@
  * beside the program itself.
  * vfork: written, and then three children, one after another, that have it for MS milliseconds
  *   each before they execute a program.
+ * dead: written, and then three children of vfork that end without a program, after MS
+ *   milliseconds.
+ * sibling: written by a sibling that has it all (CLONE_PARENT and CLONE_VM) for MS milliseconds.
+ * orphans: as clone, but who made them ends at once, by itself.
  * clone: written by four children at once that have it all (CLONE_VM), each for MS milliseconds.
  * headless: written by a thread that lives MS milliseconds longer than the main one.
  * hidden: written by a process whose files in /proc nobody but root may read, and held for MS
@@ -21,13 +25,14 @@ static void pause_ms(void) {
         ;
 }
 
-static void after_vfork(void) {
+static void after_vfork(int programs) {
     filled(mib, MAP_PRIVATE);
     for (int i = 0; i < 3; i++) {
         pid_t pid = vfork();
         if (pid == 0) {
             pause_ms();
-            execl("/bin/true", "true", (char *)NULL);
+            if (programs)
+                execl("/bin/true", "true", (char *)NULL);
             _exit(127);
         }
         if (pid < 0 || waitpid(pid, NULL, 0) != pid)
@@ -43,12 +48,16 @@ static int touch(void *unused) {
     _exit(0);
 }
 
-static void cloned(void) {
+static void clones(int count, int flags) {
     static char stacks[4][64 << 10] __attribute__((aligned(16)));
     memory = filled(mib, MAP_PRIVATE);
-    for (int i = 0; i < 4; i++)
-        if (clone(touch, stacks[i] + sizeof stacks[i], CLONE_VM | SIGCHLD, NULL) < 0)
+    for (int i = 0; i < count; i++)
+        if (clone(touch, stacks[i] + sizeof stacks[i], flags | CLONE_VM | SIGCHLD, NULL) < 0)
             die("clone");
+}
+
+static void cloned(void) {
+    clones(4, 0);
     while (wait(NULL) > 0)
         ;
 }
@@ -81,7 +90,15 @@ int main(int argc, char **argv) {
     mib = number(argc, argv, 2);
     ms = number(argc, argv, 3);
     if (strcmp(mode, "vfork") == 0) {
-        after_vfork();
+        after_vfork(1);
+    } else if (strcmp(mode, "dead") == 0) {
+        after_vfork(0);
+    } else if (strcmp(mode, "sibling") == 0) {
+        clones(1, CLONE_PARENT);
+        ms += ms / 2;
+        pause_ms();
+    } else if (strcmp(mode, "orphans") == 0) {
+        clones(4, 0);
     } else if (strcmp(mode, "clone") == 0) {
         cloned();
     } else if (strcmp(mode, "headless") == 0) {

@@ -39,6 +39,7 @@ pub(crate) fn fork(tree: &mut Tree, at: u64, parent: u32, pid: u32) {
         parent: Some(parent),
         pid,
         start: None,
+        memory_of: None,
     });
 }
 

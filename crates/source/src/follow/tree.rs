@@ -133,6 +133,7 @@ impl Tree {
             parent: Some(parent),
             pid,
             start: None,
+            memory_of: None,
         })
     }
 
@@ -240,6 +241,7 @@ impl Tree {
                     parent: Some(ppid),
                     pid: process.pid,
                     start: Some(process.start),
+                    memory_of: None,
                 });
             }
         }

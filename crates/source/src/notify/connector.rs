@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use sys::clock::{self, Clock};
+use sys::clock::{self, Clock, Offsets};
 use sys::netlink::process::{Message, Refusal, Subscription, What};
 use sys::netlink::{Batch, Taken};
 
@@ -103,6 +103,7 @@ pub struct Connector {
     /// The last drain left nothing in the socket.
     caught_up: bool,
     recheck: Option<Recheck>,
+    clock: Offsets,
 }
 
 /// A reading of `/proc` that is still to be done after a loss.
@@ -147,6 +148,7 @@ impl Connector {
             asked: false,
             caught_up: false,
             recheck: None,
+            clock: Offsets::of_self(),
         })
     }
 
@@ -167,6 +169,7 @@ impl Connector {
             parent: Some(adopter),
             pid: root,
             start: known,
+            memory_of: None,
         });
     }
 
@@ -200,7 +203,8 @@ impl Connector {
     fn drain(&mut self) -> Result<Drained, Error> {
         let mut drained = Drained::default();
         let boot = clock::boot();
-        let asleep = boot.saturating_sub(clock::now(Clock::Monotonic));
+        let monotonic = self.clock.kernel_monotonic(clock::now(Clock::Monotonic));
+        let asleep = self.clock.kernel_boot(boot).saturating_sub(monotonic);
         self.caught_up = false;
         while self.pending.len() < MESSAGES_MAX {
             match self.subscription.receive(&mut self.batch).map_err(broken)? {
@@ -218,7 +222,8 @@ impl Connector {
                             Step::Next { missing } => drained.missing += missing,
                         }
                         if !matches!(message.what, What::Acknowledged(_) | What::Other) {
-                            let at = Nanos(message.at_monotonic_ns.saturating_add(asleep));
+                            let at = message.at_monotonic_ns.saturating_add(asleep);
+                            let at = Nanos(self.clock.boot(at));
                             self.pending.push((at, message.what));
                         }
                     }

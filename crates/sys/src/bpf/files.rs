@@ -21,7 +21,7 @@ use super::mapping::Mapping;
 use super::programs::Shared;
 use super::ring::Ring;
 use super::run::create_ring;
-use crate::clock;
+use crate::clock::{self, Offsets};
 use crate::error::Error;
 use layout::{
     DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped, decode_key,
@@ -112,6 +112,7 @@ pub struct Files {
     ring: Ring,
     ring_map: MapHandle,
     tick_ns: u64,
+    clock: Offsets,
     used: Use,
 }
 
@@ -139,6 +140,7 @@ impl Files {
             ring: Ring::new(ring_map.as_fd(), RING_BYTES)?,
             ring_map,
             tick_ns: clock::tick_ns(),
+            clock: Offsets::of_self(),
             programs,
             used,
         };
@@ -331,7 +333,7 @@ impl Files {
     fn ticks(&self) -> Ticks {
         Ticks {
             jiffies: load::word(&self.config, JIFFIES),
-            boot_ns: load::word(&self.config, BOOT_NS),
+            boot_ns: self.clock.boot(load::word(&self.config, BOOT_NS)),
             tick_ns: self.tick_ns,
         }
     }

@@ -97,6 +97,7 @@ struct pid {
 
 struct sigaction {
 	void *sa_handler;
+	unsigned long sa_flags;
 };
 
 struct k_sigaction {
@@ -145,10 +146,12 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct mm_struct *mm;
 	int exit_code;
+	int exit_signal;
 	int exit_state;
 	char comm[16];
 	int pid;
 	int tgid;
+	unsigned int ptrace;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	__u64 utime;

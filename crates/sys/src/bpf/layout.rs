@@ -1,5 +1,7 @@
 //! What `task.h` lays out in memory: events as bytes, decoded with every bound checked.
 
+use crate::clock::Offsets;
+
 /// An event of one run, as the kernel wrote it. Times are `CLOCK_BOOTTIME` nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RawEvent<'a> {
@@ -13,6 +15,8 @@ pub enum RawEvent<'a> {
         start_ns: u64,
         /// Its parent (`real_parent`).
         parent: u32,
+        /// Whose address space it has, if not its own (`CLONE_VM`).
+        memory_of: Option<u32>,
     },
     /// A new program in a process.
     Exec {
@@ -163,14 +167,14 @@ struct Head {
 }
 
 /// Decodes one record of a ring (its memory is in pages of `page_bytes`); `None` if it is none
-/// that this version knows.
-pub(super) fn decode(bytes: &[u8], page_bytes: u64) -> Option<RawEvent<'_>> {
+/// that this version knows. Its times become those of our clock.
+pub(super) fn decode(bytes: &[u8], page_bytes: u64, clock: Offsets) -> Option<RawEvent<'_>> {
     let mut reader = Reader(bytes);
     let kind = reader.u32()?;
     let head = Head {
         pid: reader.u32()?,
-        at_ns: reader.u64()?,
-        start_ns: reader.u64()?,
+        at_ns: clock.boot(reader.u64()?),
+        start_ns: clock.boot(reader.u64()?),
     };
     match kind {
         KIND_FORK => Some(RawEvent::Fork {
@@ -178,6 +182,7 @@ pub(super) fn decode(bytes: &[u8], page_bytes: u64) -> Option<RawEvent<'_>> {
             pid: head.pid,
             start_ns: head.start_ns,
             parent: reader.u32()?,
+            memory_of: Some(reader.u32()?).filter(|pid| *pid != 0),
         }),
         KIND_EXEC => decode_exec(&head, &mut reader, page_bytes),
         KIND_EXIT => decode_exit(&head, &mut reader, page_bytes),
@@ -336,13 +341,20 @@ mod tests {
         exit.extend(1..=19);
         let bytes = words(KIND_EXIT, 7, &exit);
         assert!(matches!(
-            decode(&bytes, 4096),
+            decode(&bytes, 4096, Offsets::default()),
             Some(RawEvent::Exit { pid: 7, .. })
         ));
         for cut in 0..bytes.len() {
-            assert_eq!(decode(&bytes[..cut], 4096), None, "cut to {cut}");
+            assert_eq!(
+                decode(&bytes[..cut], 4096, Offsets::default()),
+                None,
+                "cut to {cut}"
+            );
         }
-        assert_eq!(decode(&words(99, 7, &[1, 2, 3]), 4096), None);
+        assert_eq!(
+            decode(&words(99, 7, &[1, 2, 3]), 4096, Offsets::default()),
+            None
+        );
     }
 
     #[test]
@@ -355,7 +367,7 @@ mod tests {
             bytes.extend(number.to_ne_bytes());
         }
         bytes.extend(b"a\0b\0/x");
-        assert_eq!(decode(&bytes, 4096), None);
+        assert_eq!(decode(&bytes, 4096, Offsets::default()), None);
         bytes[24..28].copy_from_slice(&4u32.to_ne_bytes());
         let expected = RawEvent::Exec {
             at_ns: 5,
@@ -367,7 +379,7 @@ mod tests {
             maxrss_bytes: 3 * 4096,
             faults: 55,
         };
-        assert_eq!(decode(&bytes, 4096), Some(expected));
+        assert_eq!(decode(&bytes, 4096, Offsets::default()), Some(expected));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::lock::Lock;
 use super::mapping::page_bytes;
 use super::programs::Shared;
 use super::ring::Ring;
+use crate::clock::Offsets;
 use crate::error::Error;
 use crate::{clock, process};
 use libbpf_rs::{MapCore, MapHandle, MapType};
@@ -25,6 +26,7 @@ const THREADS_PEAK: usize = 5;
 const EVENTS_LOST: usize = 6;
 const IO_URING_TASKS: usize = 7;
 const ASLEEP: usize = 8;
+const AUTO_REAPED: usize = 9;
 
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
@@ -49,6 +51,8 @@ pub struct RunTotals {
     /// Threads that had an io_uring when they ended: what went through it is in no counter. One
     /// whose program was replaced by exec afterwards is not noticed.
     pub io_uring_tasks: u64,
+    /// Processes whose parent waits for nobody: it did not take over what they used.
+    pub auto_reaped: u64,
 }
 
 impl Run {
@@ -79,6 +83,7 @@ pub struct Run {
     ring: Ring,
     map: MapHandle,
     lost_seen: u64,
+    clock: Offsets,
     /// Holds the slot; the kernel frees it when we die. Dropped last.
     _lock: Option<Lock>,
 }
@@ -102,6 +107,7 @@ impl Run {
             ring,
             map,
             lost_seen: 0,
+            clock: Offsets::of_self(),
             _lock: lock,
         })
     }
@@ -118,11 +124,12 @@ impl Run {
         let pidfd = process::pidfd(pid)?;
         // Where the file cannot be read, the present stands in.
         let start_ns = start_of(pid).unwrap_or_else(clock::boot);
+        let start_ns = self.clock.kernel_boot(start_ns);
         let start_ns = self.mark(fd_bytes(&pidfd), pid, start_ns)?;
         self.count(PROCESSES_TOTAL, None);
         self.count(PROCESSES_ALIVE, Some(PROCESSES_PEAK));
         self.count(THREADS_ALIVE, Some(THREADS_PEAK));
-        Ok(start_ns)
+        Ok(self.clock.boot(start_ns))
     }
 
     fn mark(&self, pidfd: [u8; 4], pid: u32, start_ns: u64) -> Result<u64, Error> {
@@ -165,9 +172,9 @@ impl Run {
     /// ms while the task lives, or after [`Run::sleep`] when [`Run::fd`] is readable, and once more
     /// at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
-        let page_bytes = page_bytes() as u64;
+        let (page_bytes, clock) = (page_bytes() as u64, self.clock);
         self.ring.drain(&mut |bytes| {
-            if let Some(event) = decode(bytes, page_bytes) {
+            if let Some(event) = decode(bytes, page_bytes, clock) {
                 take(event);
             }
         });
@@ -209,6 +216,7 @@ impl Run {
             threads_peak: read(THREADS_PEAK),
             events_lost: read(EVENTS_LOST),
             io_uring_tasks: read(IO_URING_TASKS),
+            auto_reaped: read(AUTO_REAPED),
         }
     }
 }

@@ -20,6 +20,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+#define CLONE_VM 0x100
+
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 65536);
@@ -114,6 +116,7 @@ static __always_inline void count_lost(struct process *process)
 }
 
 #include "peaks.h"
+#include "sigchld.h"
 
 static __always_inline bool mark(struct task_struct *task, struct process_key *key)
 {
@@ -135,14 +138,17 @@ static __always_inline void new_thread(struct task_struct *task, struct process_
 		enter(process->runs[i], false);
 }
 
-static __always_inline void new_process(struct task_struct *task, struct process *parent)
+/* `memory_of`: its creator's id if it has the address space of that, else 0. */
+static __always_inline void new_process(struct task_struct *task, struct process *parent,
+					__u32 memory_of)
 {
 	struct process_key key = {.start_ns = task->start_boottime, .tgid = task->tgid};
 	struct process child = {
 		.start_ns = key.start_ns, .threads_alive = 1, .threads_scheduled = 1};
 	struct event_fork event = {
 		.head = {EVENT_FORK, key.tgid, bpf_ktime_get_boot_ns(), key.start_ns},
-		.parent_pid = BPF_CORE_READ(task, real_parent, tgid)};
+		.parent_pid = BPF_CORE_READ(task, real_parent, tgid),
+		.memory_of = memory_of};
 	bool followed = false;
 
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
@@ -181,7 +187,7 @@ int on_newtask(__u64 *ctx)
 	if (!process)
 		return 0;
 	if (task->pid == task->tgid)
-		new_process(task, process);
+		new_process(task, process, ctx[1] & CLONE_VM ? creator->tgid : 0);
 	else
 		new_thread(task, creator, process);
 	return 0;
@@ -374,12 +380,21 @@ static __always_inline bool had_io_uring(struct task_struct *task)
 	return bpf_core_field_exists(task->io_uring) && BPF_CORE_READ(task, io_uring);
 }
 
+/* Whether nobody will wait for the process: it vanishes, and its parent takes over nothing. */
+static __always_inline bool is_auto_reaped(struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	return BPF_CORE_READ(leader, exit_signal) == SIGCHLD && !BPF_CORE_READ(leader, ptrace) &&
+	       waits_for_nobody(BPF_CORE_READ(leader, real_parent));
+}
+
 /* Counts the end of a thread. Returns its process if it was the last one. */
 static __always_inline struct process *end_thread(struct task_struct *task)
 {
 	struct process_key *key = key_of(task);
 	struct process *process;
-	bool last, ring;
+	bool last, ring, vanishes;
 
 	if (!key)
 		return NULL;
@@ -389,12 +404,15 @@ static __always_inline struct process *end_thread(struct task_struct *task)
 	add_counters(&process->counters, task);
 	ring = had_io_uring(task);
 	last = __sync_fetch_and_add(&process->threads_alive, -1) == 1;
+	vanishes = last && is_auto_reaped(task);
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct run *run = live_run(process->runs[i]);
 
 		if (!run)
 			continue;
 		__sync_fetch_and_add(&run->threads_alive, -1);
+		if (vanishes)
+			__sync_fetch_and_add(&run->auto_reaped, 1);
 		if (ring)
 			__sync_fetch_and_add(&run->io_uring_tasks, 1);
 		if (last)

@@ -39,7 +39,8 @@ struct run {
 	__u64 events_lost;
 	__u64 io_uring_tasks; /* threads that had a ring when they ended */
 	__u64 asleep;	      /* the reader waits for a wake-up with the next event */
-	__u64 unused[7];      /* counters of two runs never share a cache line */
+	__u64 auto_reaped;    /* processes that nobody will wait for */
+	__u64 unused[6];      /* counters of two runs never share a cache line */
 };
 
 struct counters {
@@ -87,7 +88,7 @@ struct event {
 struct event_fork {
 	struct event head;
 	__u32 parent_pid;
-	__u32 unused;
+	__u32 memory_of; /* whose address space it has, if not its own; else 0 */
 };
 
 struct event_exec {

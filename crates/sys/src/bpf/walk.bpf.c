@@ -11,8 +11,6 @@
 
 #define PIDTYPE_PGID 2
 #define PIDTYPE_SID 3
-#define SIGCHLD 17
-#define SIG_IGN ((void *)1)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -27,6 +25,7 @@ struct {
 } scratch SEC(".maps");
 
 #include "peaks.h"
+#include "sigchld.h"
 
 enum place { ELSEWHERE, BELOW, TOO_DEEP };
 
@@ -82,7 +81,7 @@ static __always_inline void add_ended(struct walked *record, struct task_struct 
 	record->children_majflt = BPF_CORE_READ(signal, cmaj_flt);
 	record->group = BPF_CORE_READ(signal, pids[PIDTYPE_PGID], numbers[0].nr);
 	record->session = BPF_CORE_READ(signal, pids[PIDTYPE_SID], numbers[0].nr);
-	if (BPF_CORE_READ(task, sighand, action[SIGCHLD - 1].sa.sa_handler) == SIG_IGN)
+	if (waits_for_nobody(task))
 		record->flags |= WALKED_SIGCHLD_IGNORED;
 	read_io(&record->io_with_children, &signal->ioac);
 }

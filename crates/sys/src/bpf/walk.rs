@@ -8,6 +8,7 @@
 use super::load::{Aligned, bpf_error, unavailable};
 use super::pinned::own;
 use super::unavailable::check_beforehand;
+use crate::clock::Offsets;
 use crate::error::Error;
 use libbpf_rs::ObjectBuilder;
 use std::fs::File;
@@ -121,7 +122,7 @@ impl Walked {
     pub const MEMORY: u32 = 1;
     /// The thread holds an `io_uring`.
     pub const IO_URING: u32 = 2;
-    /// The process ignores SIGCHLD.
+    /// The process waits for nobody: it ignores SIGCHLD, or takes it with `SA_NOCLDWAIT`.
     pub const SIGCHLD_IGNORED: u32 = 4;
     /// More than 128 generations from the first process: whether it is below the root is not known.
     pub const TOO_DEEP: u32 = 8;
@@ -135,6 +136,7 @@ const _: () = assert!(size_of::<Walked>() == RECORD_BYTES);
 pub struct Walk {
     link: OwnedFd,
     buffer: Vec<u8>,
+    clock: Offsets,
 }
 
 impl Walk {
@@ -149,6 +151,7 @@ impl Walk {
         Ok(Self {
             link: load(root)?,
             buffer: vec![0; BUFFER_BYTES],
+            clock: Offsets::of_self(),
         })
     }
 
@@ -178,7 +181,9 @@ impl Walk {
             let (records, rest) = bytes.as_chunks::<RECORD_BYTES>();
             for record in records {
                 // SAFETY: as long as the structure, which any bytes are a value of.
-                take(&unsafe { std::ptr::read_unaligned(record.as_ptr().cast::<Walked>()) });
+                let mut one = unsafe { std::ptr::read_unaligned(record.as_ptr().cast::<Walked>()) };
+                one.start_ns = self.clock.boot(one.start_ns);
+                take(&one);
                 count += 1;
             }
             let rest = rest.len();

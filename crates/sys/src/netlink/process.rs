@@ -67,7 +67,7 @@ pub struct Message {
     pub cpu: u32,
     /// Who an acknowledgement is for.
     pub acknowledges: u32,
-    /// When, `CLOCK_MONOTONIC`.
+    /// When, `CLOCK_MONOTONIC` of the kernel itself ([`crate::clock::Offsets`]).
     pub at_monotonic_ns: u64,
     /// What.
     pub what: What,

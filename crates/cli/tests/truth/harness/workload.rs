@@ -55,6 +55,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "threadexec",
     "threads",
     "untraced",
+    "unwaited",
     "uring",
     "writer",
 ];

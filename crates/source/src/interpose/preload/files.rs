@@ -220,7 +220,7 @@ impl Files {
         take(FileEvent::Name(Name {
             change: name.change,
             pid,
-            at: Nanos(name.at_ns.saturating_add(slept())),
+            at: Nanos(name.at_ns.saturating_add_signed(ahead())),
             path: path(name.path),
             to: name.to.map(path),
         }));
@@ -242,7 +242,7 @@ impl Files {
             &mut self.seen.bytes_written,
             counts.bytes_written.0.saturating_sub(sent),
         );
-        let offset = slept();
+        let offset = ahead();
         let size_now = size_now(&row, kind);
         let size_last = size_now.unwrap_or(row.size_last);
         let size_is_old = row.size_is_old && kind == FileKind::File && size_now.is_none();
@@ -257,8 +257,8 @@ impl Files {
             kind,
             place,
             pid,
-            first: Nanos(row.first_ns.saturating_add(offset)),
-            last: Nanos(row.last_ns.saturating_add(offset)),
+            first: Nanos(row.first_ns.saturating_add_signed(offset)),
+            last: Nanos(row.last_ns.saturating_add_signed(offset)),
             counts,
             time: self.times.then_some(Nanos(row.time_ns)),
             size_first: Bytes(row.size_first),
@@ -294,9 +294,10 @@ impl Files {
     }
 }
 
-/// How long the machine has slept: that is in one clock and not in the other.
-fn slept() -> u64 {
-    clock::boot().saturating_sub(clock::now(Clock::Monotonic))
+/// By how much `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`, nanoseconds: for as long as the
+/// machine has slept, in a time namespace also by what that sets them apart, which may be less.
+fn ahead() -> i64 {
+    clock::boot().wrapping_sub(clock::now(Clock::Monotonic)) as i64
 }
 
 /// The size of a file that was written and never closed, by its path, if it is still that file.

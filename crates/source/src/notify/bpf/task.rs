@@ -67,6 +67,7 @@ impl Bpf {
             parent: Some(parent),
             pid: root,
             start: Some(start),
+            memory_of: None,
         });
         Ok(())
     }
@@ -221,11 +222,13 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Event {
             pid,
             start_ns,
             parent,
+            memory_of,
         } => Event::Fork {
             at: Nanos(at_ns),
             parent: Some(parent),
             pid,
             start: Some(Nanos(start_ns)),
+            memory_of,
         },
         RawEvent::Exec {
             at_ns,

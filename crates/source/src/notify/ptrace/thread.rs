@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
+use sys::kcmp;
 use sys::process::Usage;
 use sys::ptrace::{self, Stop};
 
@@ -99,6 +100,7 @@ impl Trace {
             parent: Some(adopter),
             pid: root,
             start: known,
+            memory_of: None,
         });
         trace
     }
@@ -211,7 +213,7 @@ impl Trace {
             } else {
                 child
             };
-            self.admit(at, parent, process, child);
+            self.admit(at, parent, process, (child, tid));
         }
         if let Some(index) = self.held.iter().position(|held| *held == child) {
             self.held.swap_remove(index);
@@ -241,10 +243,11 @@ impl Trace {
         if self.early.len() < EARLY_MAX {
             self.early.insert(tid);
         }
-        self.admit(at, parent, process, tid);
+        self.admit(at, parent, process, (tid, parent));
     }
 
-    fn admit(&mut self, at: Nanos, parent: u32, process: u32, tid: u32) {
+    /// A new thread `tid` of `process`, which a thread `creator` of `parent` has made.
+    fn admit(&mut self, at: Nanos, parent: u32, process: u32, (tid, creator): (u32, u32)) {
         if let Some((mut watch, _)) = self.watch(tid) {
             watch.forked(parent, process, tid);
         }
@@ -262,11 +265,13 @@ impl Trace {
         self.processes.insert(process, Process::one_thread());
         if self.tree.join(at, parent, process) {
             // It is stopped since its start, or a moment behind it.
+            let shares = kcmp::share_memory(creator, tid).unwrap_or(false);
             self.events.push(Event::Fork {
                 at,
                 parent: Some(parent),
                 pid: process,
                 start: None,
+                memory_of: shares.then_some(parent),
             });
         }
     }

@@ -5,16 +5,23 @@
 //! fork on or never. Those found to share are compared in each reading, until an exec parts them.
 //! That may come between the reading and the comparison: in that reading a process that tells about
 //! the same memory is still taken for sharing. Where `kcmp` may not be used, a child is while it
-//! tells what its parent tells, to the page: one that was forked has fewer file pages. Children
-//! whose parent ended before anybody looked are not compared with one another.
+//! tells what its parent tells, to the page: one that was forked has fewer file pages.
+//!
+//! One that does not share with its parent may share with a sibling: both were made by one that is
+//! gone, or one by the other (`CLONE_PARENT`). Siblings that tell about the same memory are asked
+//! for, and `kcmp` alone answers.
 
 use super::watch::Watch;
 use record::sample::{Memory, ProcessSample, Shared};
 use record::unit::Bytes;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Address spaces told apart, of those that their first process has left.
 const SPACES_MAX: usize = 64;
+
+/// Siblings that a process is compared with, once.
+const SIBLINGS_MAX: usize = 8;
 
 /// What one that is about to execute a program may have got since the other was read, bytes.
 const ABOUT: u64 = 1 << 20;
@@ -61,8 +68,12 @@ pub(super) fn tell_apart(
     samples: &mut [ProcessSample],
     share: impl Fn(u32, u32) -> Option<bool>,
 ) {
-    for sample in samples.iter_mut() {
-        meet_parent(watches, sample, &share);
+    for index in 0..samples.len() {
+        let alone = |sample: &mut ProcessSample| meet_parent(watches, sample, &share);
+        if samples.get_mut(index).is_some_and(alone) {
+            let (pid, siblings) = older_siblings(samples, index);
+            meet_siblings(watches, pid, &siblings, &share);
+        }
     }
     // Those whose space their group's first has not: group and process.
     let mut firsts: Vec<(u32, u32)> = Vec::new();
@@ -71,19 +82,23 @@ pub(super) fn tell_apart(
     }
 }
 
-/// A process that is read for the first time is compared with its parent.
+/// A process that is read for the first time is compared with its parent. Whether it is another's
+/// for certain, or that one is not there.
 fn meet_parent(
     watches: &mut HashMap<u32, Watch>,
     sample: &mut ProcessSample,
     share: impl Fn(u32, u32) -> Option<bool>,
-) {
+) -> bool {
     let (pid, parent) = (sample.id.pid, sample.ppid);
     let space = |pid: u32| watches.get(&pid).map(|watch| watch.space);
-    let (Some(Space::Unknown), Some(of_parent)) = (space(pid), space(parent)) else {
-        return;
+    if space(pid) != Some(Space::Unknown) {
+        return false;
+    }
+    let Some(of_parent) = space(parent) else {
+        return true;
     };
     let Some((one, other)) = told(watches, parent).zip(told(watches, pid)) else {
-        return;
+        return false;
     };
     let relation = relation(one, other, share);
     let group = match of_parent {
@@ -96,10 +111,50 @@ fn meet_parent(
     let space = match relation {
         Relation::One | Relation::Alike => Space::Shared(group),
         Relation::Parted | Relation::Two => Space::Own,
-        Relation::Untold => return,
+        Relation::Untold => return false,
     };
     if let Some(watch) = watches.get_mut(&pid) {
         watch.space = space;
+    }
+    relation == Relation::Two
+}
+
+/// The process at `index`, and those that were there before it and have its parent, the youngest
+/// first.
+fn older_siblings(samples: &[ProcessSample], index: usize) -> (u32, Vec<u32>) {
+    let Some(own) = samples.get(index) else {
+        return (0, Vec::new());
+    };
+    let born = |one: &ProcessSample| (one.id.start_ns, one.id.pid);
+    let older = |one: &&ProcessSample| one.ppid == own.ppid && born(one) < born(own);
+    let mut siblings: Vec<_> = samples.iter().filter(older).map(born).collect();
+    siblings.sort_unstable_by_key(|born| Reverse(*born));
+    let siblings = siblings.into_iter().map(|born| born.1).collect();
+    (own.id.pid, siblings)
+}
+
+/// A process whose memory is not its parent's is compared with its siblings.
+fn meet_siblings(
+    watches: &mut HashMap<u32, Watch>,
+    pid: u32,
+    siblings: &[u32],
+    share: impl Fn(u32, u32) -> Option<bool>,
+) {
+    let Some((own, thread)) = told(watches, pid) else {
+        return;
+    };
+    let of = |sibling: &u32| {
+        let (memory, of_it) = told(watches, *sibling)?;
+        are_about_alike(&memory, &own).then_some((*sibling, of_it))
+    };
+    let mut alike = siblings.iter().filter_map(of).take(SIBLINGS_MAX);
+    let found = alike.find(|one| share(one.1, thread) == Some(true));
+    let group = found.and_then(|(sibling, _)| match watches.get(&sibling)?.space {
+        Space::Shared(group) => Some(group),
+        Space::Unknown | Space::Own => Some(sibling),
+    });
+    if let Some(watch) = watches.get_mut(&pid) {
+        watch.space = group.map_or(Space::Own, Space::Shared);
     }
 }
 

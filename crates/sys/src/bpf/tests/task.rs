@@ -172,6 +172,32 @@ fn bpf_root_an_io_uring_is_noticed() {
 }
 
 #[test]
+fn bpf_root_children_that_nobody_waits_for_are_counted() {
+    let _pins = pins_in_use();
+    let (Some(programs), Some(load)) = (programs(), workload()) else {
+        return;
+    };
+    let load = load.display();
+    for (script, vanished) in [
+        (format!("exec {load} fork 3"), 0),
+        (format!("exec {load} nocldwait 3"), 3),
+        (format!("exec env --ignore-signal=CHLD {load} vanish 3"), 3),
+    ] {
+        let (_, seen, totals, _) = watch(&programs, &script);
+        assert_eq!(
+            (totals.processes_total, totals.auto_reaped),
+            (4, vanished),
+            "{script}"
+        );
+        assert!(
+            seen.exits
+                .iter()
+                .all(|exit| exit.1 == 7 << 8 || exit.1 == 0)
+        );
+    }
+}
+
+#[test]
 fn bpf_root_daemons_and_their_children_stay_members() {
     let _pins = pins_in_use();
     let Some(programs) = programs() else { return };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Programs of known use: threads N SPIN_MS | fill MIB | hold MIB | fork N | ring. */
+/* Programs of known use: threads N SPIN_MS | fill MIB | hold MIB | fork N | vanish N |
+ * nocldwait N | ring. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -97,6 +98,24 @@ static int fork_all(long count)
 	return 0;
 }
 
+/* Children for which nobody can wait, if SIGCHLD is ignored or taken like this. */
+static int vanish(long count, int flags)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL, .sa_flags = flags};
+
+	if (flags)
+		sigaction(SIGCHLD, &action, NULL);
+	for (long i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(7);
+		if (pid < 0 || waitpid(pid, NULL, 0) != -1)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	long number = argc > 2 ? atol(argv[2]) : 0;
@@ -108,6 +127,10 @@ int main(int argc, char **argv)
 		return fill(number);
 	if (argc > 2 && !strcmp(argv[1], "fork"))
 		return fork_all(number);
+	if (argc > 2 && !strcmp(argv[1], "vanish"))
+		return vanish(number, 0);
+	if (argc > 2 && !strcmp(argv[1], "nocldwait"))
+		return vanish(number, SA_NOCLDWAIT);
 	if (argc > 2 && !strcmp(argv[1], "hold"))
 		return hold(number);
 	if (argc > 1 && !strcmp(argv[1], "ring"))

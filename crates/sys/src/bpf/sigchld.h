@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Who waits for nobody: the kernel takes the children of such a process away as they end. */
+#ifndef PLIMSOLL_SIGCHLD_H
+#define PLIMSOLL_SIGCHLD_H
+
+#define SIGCHLD 17
+#define SIG_IGN ((void *)1)
+#define SA_NOCLDWAIT 2
+
+static __always_inline bool waits_for_nobody(struct task_struct *parent)
+{
+	struct sighand_struct *sighand = BPF_CORE_READ(parent, sighand);
+
+	return BPF_CORE_READ(sighand, action[SIGCHLD - 1].sa.sa_handler) == SIG_IGN ||
+	       BPF_CORE_READ(sighand, action[SIGCHLD - 1].sa.sa_flags) & SA_NOCLDWAIT;
+}
+
+#endif
