@@ -34,6 +34,7 @@ mod limits;
 mod memory;
 mod named;
 mod names;
+mod numbers;
 mod output;
 mod preload;
 mod signals;

@@ -42,12 +42,14 @@ const SOURCES: &[(&str, &str)] = sources![
     "names",
     "naps",
     "nothing",
+    "numbers",
     "owned",
     "pages",
     "reader",
     "share",
     "sockets",
     "spaces",
+    "spawned",
     "storm",
     "stubborn",
     "swapped",
@@ -146,6 +148,8 @@ fn compile(folder: &Path, source: &str, target: &str, options: &[&str]) {
         .arg("-o")
         .arg(folder.join(target))
         .arg(folder.join(format!("{source}.c")))
+        // Of older C libraries.
+        .arg("-lrt")
         .output()
         .expect("gcc is needed");
     if !output.status.success() {
