@@ -92,7 +92,7 @@ const COUNTED: &str = "\
     dup2 dup3 fcntl fcntl64 lseek lseek64 mmap mmap64 fopen fopen64 freopen tmpfile opendir \
     closedir popen pclose execl execle execlp execv execve execvp execvpe fexecve posix_spawn \
     posix_spawnp system chroot unlink unlinkat remove rmdir rename renameat renameat2 truncate \
-    truncate64 ftruncate ftruncate64 syscall \
+    truncate64 ftruncate ftruncate64 aio_read aio_write64 lio_listio aio_return syscall \
     io_uring_setup io_uring_queue_init posix_spawn_file_actions_addopen";
 
 /// What it defines takes the place of the C library's for the whole program: only what is meant to.

@@ -14,6 +14,7 @@
 )]
 
 mod again;
+mod aio;
 mod bad_places;
 mod bounds;
 mod cache;

@@ -9,6 +9,7 @@ use crate::arch;
 use crate::link;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+mod aio;
 mod close;
 mod exec;
 mod list;

@@ -18,6 +18,7 @@ macro_rules! sources {
 const HEADER: &str = include_str!("../../workloads/truth.h");
 const SOURCES: &[(&str, &str)] = sources![
     "again",
+    "aio",
     "burn",
     "cache",
     "calls",

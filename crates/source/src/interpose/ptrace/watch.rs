@@ -64,6 +64,7 @@ pub(super) enum What {
         fd: i32,
     },
     Name(Changing),
+    Ring,
 }
 
 /// What the processes of a task did with files so far.
@@ -84,6 +85,7 @@ pub struct Watch {
     pub(super) rest: Rest,
     compat_calls: u64,
     libaio_calls: u64,
+    rings: u64,
     /// Children that nobody traces, at most: they asked for it and could not be kept from it.
     pub(super) children_untraced: u64,
 }
@@ -103,6 +105,7 @@ impl Watch {
             rest: Rest::default(),
             compat_calls: 0,
             libaio_calls: 0,
+            rings: 0,
             children_untraced: 0,
         }
     }
@@ -194,6 +197,10 @@ impl Watch {
                 fd: first as i32,
             }),
             Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => self.open(tid, call, arguments),
+            Do::Ring => {
+                self.stop_remembering(pid);
+                Some(What::Ring)
+            }
             _ => {
                 self.change(pid, tid, call, arguments, at);
                 None
@@ -240,7 +247,7 @@ impl Watch {
                 self.compat_calls += 1;
                 self.stop_remembering(pid);
             }
-            Do::Unshare | Do::Ring => self.stop_remembering(pid),
+            Do::Unshare => self.stop_remembering(pid),
             _ => {}
         }
     }
@@ -318,7 +325,8 @@ impl Watch {
                 }
             }
             What::Name(changing) if result == 0 => self.names.changed(changing, at),
-            What::Cut { .. } | What::Name(_) => {}
+            What::Ring if result >= 0 => self.rings += 1,
+            What::Cut { .. } | What::Name(_) | What::Ring => {}
         }
     }
 
@@ -456,6 +464,8 @@ impl Watch {
             folders_lost: 0,
             compat_calls: self.compat_calls,
             libaio_calls: self.libaio_calls,
+            aio_requests: 0,
+            rings: self.rings,
             blind_calls: 0,
             page_cache: None,
             names_lost: self.names.lost,
