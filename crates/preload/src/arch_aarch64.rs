@@ -46,9 +46,47 @@ pub(crate) const NR_UNSHARE: usize = 97;
 pub(crate) const NR_EXECVE: usize = 221;
 pub(crate) const NR_SECCOMP: usize = 277;
 pub(crate) const NR_CLOSE_RANGE: usize = 436;
+pub(crate) const NR_SENDFILE: usize = 71;
+pub(crate) const NR_SOCKET: usize = 198;
+pub(crate) const NR_ACCEPT: usize = 202;
+pub(crate) const NR_SENDTO: usize = 206;
+pub(crate) const NR_RECVFROM: usize = 207;
+pub(crate) const NR_SENDMSG: usize = 211;
+pub(crate) const NR_RECVMSG: usize = 212;
+pub(crate) const NR_SOCKETPAIR: usize = 199;
+pub(crate) const NR_CHROOT: usize = 51;
+pub(crate) const NR_TIMERFD_CREATE: usize = 85;
+pub(crate) const NR_SIGNALFD4: usize = 74;
+pub(crate) const NR_EVENTFD2: usize = 19;
+pub(crate) const NR_EPOLL_CREATE1: usize = 20;
+pub(crate) const NR_PIPE2: usize = 59;
+pub(crate) const NR_INOTIFY_INIT1: usize = 26;
+pub(crate) const NR_PREADV: usize = 69;
+pub(crate) const NR_PWRITEV: usize = 70;
+pub(crate) const NR_SPLICE: usize = 76;
+pub(crate) const NR_TEE: usize = 77;
+pub(crate) const NR_RENAMEAT: usize = 38;
+pub(crate) const NR_ACCEPT4: usize = 242;
+pub(crate) const NR_MEMFD_CREATE: usize = 279;
+pub(crate) const NR_EXECVEAT: usize = 281;
+pub(crate) const NR_COPY_FILE_RANGE: usize = 285;
+pub(crate) const NR_PREADV2: usize = 286;
+pub(crate) const NR_PWRITEV2: usize = 287;
+pub(crate) const NR_IO_URING_SETUP: usize = 425;
+pub(crate) const NR_PIDFD_OPEN: usize = 434;
+pub(crate) const NR_OPENAT2: usize = 437;
 /// Calls that this processor has not.
 pub(crate) const NR_OPEN: usize = usize::MAX;
 pub(crate) const NR_DUP2: usize = usize::MAX - 1;
+pub(crate) const NR_PIPE: usize = usize::MAX - 2;
+pub(crate) const NR_EVENTFD: usize = usize::MAX - 3;
+pub(crate) const NR_SIGNALFD: usize = usize::MAX - 4;
+pub(crate) const NR_EPOLL_CREATE: usize = usize::MAX - 5;
+pub(crate) const NR_INOTIFY_INIT: usize = usize::MAX - 6;
+pub(crate) const NR_CREAT: usize = usize::MAX - 7;
+pub(crate) const NR_RENAME: usize = usize::MAX - 8;
+pub(crate) const NR_RMDIR: usize = usize::MAX - 9;
+pub(crate) const NR_UNLINK: usize = usize::MAX - 10;
 
 /// `e_machine` of programs for this processor.
 pub(crate) const MACHINE: u16 = 183;
@@ -89,3 +127,49 @@ pub(crate) unsafe fn call(number: usize, arguments: [usize; 6]) -> isize {
 pub(crate) fn replace(place: &AtomicU64, old: u64, new: u64, _: bool) -> Result<u64, u64> {
     place.compare_exchange(old, new, Relaxed, Relaxed)
 }
+
+/// Where the dynamic linker has the variable or function of a name, 0 where nobody has it: asked by
+/// a weak reference, which needs nobody to define it.
+#[cfg(shared_object)]
+macro_rules! of_linker {
+    ($(#[$about:meta])* $function:ident, $name:literal) => {
+        core::arch::global_asm!(concat!(".weak ", $name));
+
+        $(#[$about])*
+        pub(crate) fn $function() -> usize {
+            let at: usize;
+            // SAFETY: reads a word of our own, which the dynamic linker wrote before it called us.
+            unsafe {
+                asm!(
+                    concat!("adrp {at}, :got:", $name),
+                    concat!("ldr {at}, [{at}, :got_lo12:", $name, "]"),
+                    at = out(reg) at,
+                    options(nostack, pure, readonly, preserves_flags),
+                );
+            }
+            at
+        }
+    };
+}
+
+/// As a part of a program nobody is asked.
+#[cfg(not(shared_object))]
+macro_rules! of_linker {
+    ($(#[$about:meta])* $function:ident, $name:literal) => {
+        $(#[$about])*
+        pub(crate) const fn $function() -> usize {
+            0
+        }
+    };
+}
+
+of_linker!(
+    /// `struct r_debug` of the dynamic linker.
+    linkers_debug,
+    "_r_debug"
+);
+of_linker!(
+    /// The C library's function that tells where `errno` is.
+    errno_location,
+    "__errno_location"
+);

@@ -48,6 +48,44 @@ pub(crate) const NR_UNSHARE: usize = 272;
 pub(crate) const NR_DUP3: usize = 292;
 pub(crate) const NR_SECCOMP: usize = 317;
 pub(crate) const NR_CLOSE_RANGE: usize = 436;
+pub(crate) const NR_SENDFILE: usize = 40;
+pub(crate) const NR_SOCKET: usize = 41;
+pub(crate) const NR_ACCEPT: usize = 43;
+pub(crate) const NR_SENDTO: usize = 44;
+pub(crate) const NR_RECVFROM: usize = 45;
+pub(crate) const NR_SENDMSG: usize = 46;
+pub(crate) const NR_RECVMSG: usize = 47;
+pub(crate) const NR_SOCKETPAIR: usize = 53;
+pub(crate) const NR_CHROOT: usize = 161;
+pub(crate) const NR_TIMERFD_CREATE: usize = 283;
+pub(crate) const NR_SIGNALFD4: usize = 289;
+pub(crate) const NR_EVENTFD2: usize = 290;
+pub(crate) const NR_EPOLL_CREATE1: usize = 291;
+pub(crate) const NR_PIPE2: usize = 293;
+pub(crate) const NR_INOTIFY_INIT1: usize = 294;
+pub(crate) const NR_PREADV: usize = 295;
+pub(crate) const NR_PWRITEV: usize = 296;
+pub(crate) const NR_SPLICE: usize = 275;
+pub(crate) const NR_TEE: usize = 276;
+pub(crate) const NR_RENAMEAT: usize = 264;
+pub(crate) const NR_ACCEPT4: usize = 288;
+pub(crate) const NR_MEMFD_CREATE: usize = 319;
+pub(crate) const NR_EXECVEAT: usize = 322;
+pub(crate) const NR_COPY_FILE_RANGE: usize = 326;
+pub(crate) const NR_PREADV2: usize = 327;
+pub(crate) const NR_PWRITEV2: usize = 328;
+pub(crate) const NR_IO_URING_SETUP: usize = 425;
+pub(crate) const NR_PIDFD_OPEN: usize = 434;
+pub(crate) const NR_OPENAT2: usize = 437;
+pub(crate) const NR_PIPE: usize = 22;
+pub(crate) const NR_EVENTFD: usize = 284;
+pub(crate) const NR_SIGNALFD: usize = 282;
+pub(crate) const NR_EPOLL_CREATE: usize = 213;
+pub(crate) const NR_INOTIFY_INIT: usize = 253;
+pub(crate) const NR_CREAT: usize = 85;
+pub(crate) const NR_RENAME: usize = 82;
+pub(crate) const NR_RMDIR: usize = 84;
+pub(crate) const NR_UNLINK: usize = 87;
 
 /// `e_machine` of programs for this processor.
 pub(crate) const MACHINE: u16 = 62;
@@ -103,3 +141,48 @@ pub(crate) fn replace(place: &AtomicU64, old: u64, new: u64, single: bool) -> Re
     }
     if found == old { Ok(found) } else { Err(found) }
 }
+
+/// Where the dynamic linker has the variable or function of a name, 0 where nobody has it: asked by
+/// a weak reference, which needs nobody to define it.
+#[cfg(shared_object)]
+macro_rules! of_linker {
+    ($(#[$about:meta])* $function:ident, $name:literal) => {
+        core::arch::global_asm!(concat!(".weak ", $name));
+
+        $(#[$about])*
+        pub(crate) fn $function() -> usize {
+            let at: usize;
+            // SAFETY: reads a word of our own, which the dynamic linker wrote before it called us.
+            unsafe {
+                asm!(
+                    concat!("mov {at}, qword ptr [rip + ", $name, "@GOTPCREL]"),
+                    at = out(reg) at,
+                    options(nostack, pure, readonly, preserves_flags),
+                );
+            }
+            at
+        }
+    };
+}
+
+/// As a part of a program nobody is asked.
+#[cfg(not(shared_object))]
+macro_rules! of_linker {
+    ($(#[$about:meta])* $function:ident, $name:literal) => {
+        $(#[$about])*
+        pub(crate) const fn $function() -> usize {
+            0
+        }
+    };
+}
+
+of_linker!(
+    /// `struct r_debug` of the dynamic linker.
+    linkers_debug,
+    "_r_debug"
+);
+of_linker!(
+    /// The C library's function that tells where `errno` is.
+    errno_location,
+    "__errno_location"
+);

@@ -208,6 +208,20 @@ pub(crate) fn submitted() {
     }
 }
 
+/// A ring of io_uring was made.
+pub(crate) fn ringed() {
+    if let Some(header) = table::find_header() {
+        more(&header.rings, 1);
+    }
+}
+
+/// A request of POSIX aio was made (`by` 1), or its result asked for (-1).
+pub(crate) fn requested(by: i64) {
+    if let Some(header) = table::find_header() {
+        more(&header.aio_requests, by as u64);
+    }
+}
+
 /// A program was executed into which the library is not loaded, or was not after all.
 pub(crate) fn left_out(by: i64) {
     if let Some(header) = table::find_header() {

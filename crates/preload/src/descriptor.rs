@@ -9,7 +9,7 @@ use crate::socket;
 use crate::state::{self, State, mix};
 use crate::system::{self, Stat};
 use crate::table;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 const O_ACCESS: i32 = 3;
 const O_WRONLY: i32 = 1;
@@ -93,6 +93,11 @@ fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'sta
 /// The path of a descriptor as /proc shows it, without the word that says it is gone.
 fn path_of<'a>(fd: i32, stat: &Stat, room: &'a mut [u8; PATH_MAX]) -> &'a [u8] {
     const GONE: &[u8] = b" (deleted)";
+    if LED.load(Relaxed) == led::UNKNOWN {
+        let there = system::stat(link_of(fd).as_ptr());
+        let right = there.is_some_and(|it| (it.device, it.inode) == (stat.device, stat.inode));
+        LED.store(if right { led::RIGHT } else { led::WRONG }, Relaxed);
+    }
     let bytes = read_link(fd, room);
     let path = room.get(..bytes).unwrap_or_default();
     match path.strip_suffix(GONE) {
@@ -106,11 +111,32 @@ pub(crate) fn read_link(fd: i32, room: &mut [u8; PATH_MAX]) -> usize {
     system::read_link(&link_of(fd), room)
 }
 
+/// Whether the thread's own descriptors in /proc are those that it has: to a program that runs
+/// within a tracer which follows links in its place (proot) they are the tracer's.
+static LED: AtomicU8 = AtomicU8::new(led::UNKNOWN);
+
+/// Values of [`LED`].
+mod led {
+    pub(super) const UNKNOWN: u8 = 0;
+    pub(super) const RIGHT: u8 = 1;
+    pub(super) const WRONG: u8 = 2;
+}
+
 /// The path by which /proc leads to what is behind a descriptor, with a NUL.
 pub(crate) fn link_of(fd: i32) -> [u8; 33] {
     // Of the thread: it may have descriptors of its own.
-    let mut link = *b"/proc/thread-self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-    write_number(link.get_mut(21..).unwrap_or_default(), fd.max(0) as u32);
+    let folder: &[u8] = match LED.load(Relaxed) {
+        led::WRONG => b"/proc/self/fd/",
+        _ => b"/proc/thread-self/fd/",
+    };
+    let mut link = [0; 33];
+    for (place, byte) in link.iter_mut().zip(folder) {
+        *place = *byte;
+    }
+    write_number(
+        link.get_mut(folder.len()..).unwrap_or_default(),
+        fd.max(0) as u32,
+    );
     link
 }
 
@@ -230,13 +256,28 @@ impl Asking {
     pub(crate) fn begin(folder: i32, path: *const u8, how: i32) -> Self {
         let may_create = how & (O_CREAT | O_TMPFILE) != 0;
         let sure = how & (O_EXCL | O_TMPFILE) != 0;
-        let looks = may_create && !sure && state::get().is_some() && !state::is_quiet();
+        let looks = may_create && !sure && looks();
         Self {
             folder,
             path,
             how,
             creates: may_create && (sure || (looks && !system::exists(folder, path))),
             begun: count::begun(),
+        }
+    }
+
+    /// With the flags that the open really had, where [`Asking::begin`] was told that it may
+    /// create.
+    pub(crate) fn with(self, how: i32) -> Self {
+        let creates = match how & (O_CREAT | O_TMPFILE) {
+            0 => false,
+            O_CREAT => self.creates,
+            _ => true,
+        };
+        Self {
+            how,
+            creates,
+            ..self
         }
     }
 
@@ -273,6 +314,26 @@ impl Asking {
         }
         mix(hash) | 1
     }
+}
+
+/// Whether files may be looked at by calls of our own.
+pub(crate) fn looks() -> bool {
+    state::get().is_some() && !state::is_quiet()
+}
+
+/// A child created the file of this path before it became another program.
+pub(crate) fn created(path: *const u8) {
+    let Some(state) = state::get() else { return };
+    let Some(fd) = system::open(path, system::TO_NAME) else {
+        return;
+    };
+    if let Some(stat) = system::fstat(fd)
+        && let Some(row) = find(state, fd, 0, &stat)
+    {
+        looked_at(row, &stat);
+        row.flags.fetch_or(flag::CREATED, Relaxed);
+    }
+    system::close(fd);
 }
 
 /// A descriptor came to be by other means than an open by path, which is counted.
@@ -372,6 +433,12 @@ pub(crate) fn meet(fd: i32) {
     if state.known(fd).is_none() {
         resolve(state, fd, 0);
     }
+}
+
+/// Whether a number still means a file.
+pub(crate) fn is_open(fd: i32) -> bool {
+    let known = state::known().is_some_and(|state| state.known(fd).is_some());
+    known || state::is_quiet() || system::fstat(fd).is_some()
 }
 
 /// A seek.

@@ -11,6 +11,9 @@ use crate::system;
 use core::ffi::CStr;
 
 const VARIABLE: &[u8] = b"LD_PRELOAD=";
+/// With this variable the dynamic linker prints what it would load, and does not run the program
+/// (`ldd`).
+const SHOWS: &[u8] = b"LD_TRACE_LOADED_OBJECTS=";
 /// Variables that an environment can have here; a longer one is left as it is.
 const VARIABLES_MAX: usize = 1 << 20;
 /// Words of an edited environment that lie on the stack: a child that borrows its parent's memory
@@ -66,8 +69,9 @@ fn choose<'a>(path: *const u8, words: Words) -> Fit<'a> {
     let verdict = judge_path(path);
     let loads = verdict == Verdict::Loads;
     let reached = start::is_within_reach();
+    let shown = value_of(words, SHOWS).is_some();
     if let Some((place, value)) = find(words) {
-        let stays = reached && !verdict.refuses() && !names_sanitizer(value);
+        let stays = reached && !shown && !verdict.refuses() && !names_sanitizer(value);
         return Fit {
             edit: (!stays).then_some(Edit::Out(place, value)),
             left_out: verdict.words().is_some() || (loads && !stays),
@@ -76,7 +80,7 @@ fn choose<'a>(path: *const u8, words: Words) -> Fit<'a> {
     // The dynamic linker takes the last one.
     let others = preloads(words).last();
     let value = others.map(|(_, value)| value);
-    let joins = reached && loads && !names_sanitizer(value.unwrap_or_default());
+    let joins = reached && loads && !shown && !names_sanitizer(value.unwrap_or_default());
     let place = others.map_or_else(|| variables(words).count(), |(place, _)| place);
     Fit {
         edit: joins.then_some(Edit::In(place, value)),

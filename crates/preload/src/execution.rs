@@ -3,13 +3,15 @@
 use crate::descriptor;
 use crate::link;
 use crate::system::{self, Stat};
+use crate::vector;
 
 /// Takes them down, before the program's own first line.
 pub(crate) fn begin() {
     let Some(program) = take(c"/proc/self/exe".as_ptr().cast(), None) else {
         return;
     };
-    for path in [link::executed(), link::linker()].into_iter().flatten() {
+    let linker = vector::linker().and_then(link::named_at);
+    for path in [vector::executed(), linker].into_iter().flatten() {
         take(path, Some(&program));
     }
 }

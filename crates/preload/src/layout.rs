@@ -27,7 +27,7 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol4");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol5");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
@@ -73,6 +73,10 @@ pub struct Header {
     pub left_out: AtomicU64,
     /// Calls of `io_submit` (libaio).
     pub libaio_calls: AtomicU64,
+    /// Requests of POSIX aio whose result was not asked for yet.
+    pub aio_requests: AtomicU64,
+    /// Rings of io_uring that were made.
+    pub rings: AtomicU64,
     /// Calls on files that could not be looked up, behind a filter of system calls.
     pub blind_calls: AtomicU64,
     /// Chunks to be used again, a ring.

@@ -45,6 +45,7 @@ mod state;
 mod stdio;
 mod system;
 mod table;
+mod vector;
 
 #[cfg(not(shared_object))]
 pub use image::IMAGE;

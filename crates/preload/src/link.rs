@@ -2,19 +2,14 @@
 //!
 //! The library needs no other by name, so that it loads with any C library of its class. It walks
 //! the dynamic linker's list of objects (`struct link_map`), which begins where its `_r_debug`
-//! says, and looks each object's symbols up by its hash table.
+//! says, and looks each object's symbols up by its hash table. That name and the place of `errno`
+//! are asked of the dynamic linker itself, which says 0 where nobody has them: whoever runs the
+//! program in the kernel's place (valgrind, proot) shows the kernel's vector of another program.
 
-use crate::system;
+use crate::arch;
+use crate::vector::Vector;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-const AT_PHDR: u64 = 3;
-const AT_PHENT: u64 = 4;
-const AT_PHNUM: u64 = 5;
-const AT_PAGESZ: u64 = 6;
-const AT_BASE: u64 = 7;
-const AT_EXECFN: u64 = 31;
-const AT_SYSINFO_EHDR: u64 = 33;
-const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const PT_PHDR: u32 = 6;
 const PT_GNU_RELRO: u32 = 0x6474_e552;
@@ -36,11 +31,6 @@ const SYMBOLS_MAX: u32 = 1 << 20;
 static OURS: AtomicUsize = AtomicUsize::new(0);
 /// The first of the list: the program.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
-static PAGE: AtomicUsize = AtomicUsize::new(0);
-/// Where the dynamic linker is; 0: the kernel loaded none.
-static LINKER: AtomicUsize = AtomicUsize::new(0);
-/// Where the path is that was executed; 0: not known.
-static EXECUTED: AtomicUsize = AtomicUsize::new(0);
 
 /// A word of this process's memory.
 ///
@@ -71,75 +61,38 @@ fn is_name(at: usize, name: &[u8]) -> bool {
     (0..).zip(name).all(|(i, wanted)| byte(at + i) == *wanted) && byte(at + name.len()) == 0
 }
 
-/// Finds the list and us in it, and the kernel's own library.
+/// Finds the list and us in it: our own name, as the dynamic linker was told it.
 pub(crate) fn find_ourselves() -> Option<&'static [u8]> {
-    let mut vector = [0u64; 128];
-    let words = system::auxiliary(&mut vector);
-    let value = |key: u64| {
-        let pairs = vector.get(..words)?.chunks_exact(2);
-        let mut found = pairs.filter(|pair| pair.first() == Some(&key));
-        found.next()?.get(1).copied()
-    };
-    PAGE.store(value(AT_PAGESZ)? as usize, Relaxed);
-    LINKER.store(value(AT_BASE).unwrap_or(0) as usize, Relaxed);
-    EXECUTED.store(value(AT_EXECFN).unwrap_or(0) as usize, Relaxed);
-    if let Some(base) = value(AT_SYSINFO_EHDR) {
-        crate::clock::find(base as usize);
-    }
-    let debug = match value(AT_BASE).filter(|base| *base != 0) {
-        Some(linker) => in_image(linker as usize, b"_r_debug"),
-        // A dynamic linker that was started by name is the program to the kernel.
-        None => image_of(value(AT_PHDR)? as usize).and_then(|base| in_image(base, b"_r_debug")),
-    };
-    let debug = match debug {
-        Some(at) => at,
-        None => debug_of_program(&Headers {
-            table: value(AT_PHDR)? as usize,
-            entry: value(AT_PHENT)? as usize,
-            count: value(AT_PHNUM)? as usize,
-        })?,
+    let debug = match arch::linkers_debug() {
+        0 => debug_of_program()?,
+        at => at,
     };
     // struct r_debug: the version, then the list.
     let first = word(debug + 8) as usize;
     FIRST.store(first, Relaxed);
-    let ours =
-        objects(first).find(|object| object.contains(find_ourselves as *const () as usize))?;
+    let ours = objects(first).find(Object::is_ours)?;
     OURS.store(ours.at, Relaxed);
     Some(ours.name())
 }
 
-/// The path of the dynamic linker as the program names it, with a NUL; nothing if there is none.
-pub(crate) fn linker() -> Option<*const u8> {
-    let base = LINKER.load(Relaxed);
-    let mut all = objects(FIRST.load(Relaxed)).filter(|_| base != 0);
-    Some(all.find(|object| object.bias == base)?.name().as_ptr())
+/// The path of the object that lies at `bias` as the program names it, with a NUL.
+pub(crate) fn named_at(bias: usize) -> Option<*const u8> {
+    let mut all = objects(FIRST.load(Relaxed));
+    Some(all.find(|object| object.bias == bias)?.name().as_ptr())
 }
 
-/// The path that was executed, with a NUL: that of a script where the program is its interpreter.
-pub(crate) fn executed() -> Option<*const u8> {
-    let at = EXECUTED.load(Relaxed);
-    (at != 0).then_some(at as *const u8)
-}
-
-/// The first byte of the image whose program headers are at `table`, right behind its ELF header.
-fn image_of(table: usize) -> Option<usize> {
-    const ELF_HEADER: usize = 64;
-    let base = table.checked_sub(ELF_HEADER)?;
-    let is_start = base.is_multiple_of(page()) && half(base) == u32::from_ne_bytes(*b"\x7fELF");
-    is_start.then_some(base)
-}
-
-/// Where the program's own dynamic section says that the list is.
-fn debug_of_program(headers: &Headers) -> Option<usize> {
+/// Where the program's own dynamic section says that the list is, if its dynamic linker does not.
+fn debug_of_program() -> Option<usize> {
+    let vector = Vector::of_kernel();
+    let headers = Headers {
+        table: vector.headers?,
+        entry: vector.header_bytes?,
+        count: vector.header_count?,
+    };
     let bias = headers.table.wrapping_sub(headers.find(PT_PHDR)?.address);
     let dynamic = bias.wrapping_add(headers.find(PT_DYNAMIC)?.address);
     let at = entry(dynamic, DT_DEBUG)? as usize;
     (at != 0).then_some(at)
-}
-
-/// The size of a page.
-pub(crate) fn page() -> usize {
-    PAGE.load(Relaxed).max(4096)
 }
 
 /// The program headers of an object in memory.
@@ -171,16 +124,6 @@ impl Headers {
             address: word(at + 16) as usize,
             bytes: word(at + 40) as usize,
         })
-    }
-
-    fn contain(&self, bias: usize, address: usize) -> bool {
-        (0..self.count)
-            .map(|i| self.table + i * self.entry)
-            .filter(|at| half(*at) == PT_LOAD)
-            .any(|at| {
-                let start = bias.wrapping_add(word(at + 16) as usize);
-                (start..start.wrapping_add(word(at + 40) as usize)).contains(&address)
-            })
     }
 }
 
@@ -220,13 +163,9 @@ impl Object {
         unsafe { core::slice::from_raw_parts(at as *const u8, bytes + 1) }
     }
 
-    /// Whether this address of ours is in there; our first bytes are our ELF header, at the bias.
-    fn contains(&self, address: usize) -> bool {
-        let ours = our_dynamic();
-        if ours != 0 {
-            return self.dynamic == ours;
-        }
-        self.bias != 0 && Headers::of(self.bias).contain(self.bias, address)
+    /// Whether it is the library itself.
+    fn is_ours(&self) -> bool {
+        self.dynamic == our_dynamic()
     }
 
     /// The address of a table; not every C library adds the bias.
@@ -357,15 +296,21 @@ const fn our_dynamic() -> usize {
 }
 
 /// The function `name` of the objects behind us: what the program would have called without us.
+/// Where the list does not have us, of any other object.
 pub(crate) fn next(name: &[u8]) -> usize {
     if OURS.load(Relaxed) == 0 {
         find_ourselves();
     }
-    let mut behind = objects(OURS.load(Relaxed)).skip(1);
+    let from = match OURS.load(Relaxed) {
+        0 => FIRST.load(Relaxed),
+        ours => ours,
+    };
+    let mut behind = objects(from).filter(|object| !object.is_ours());
     behind.find_map(|object| object.find(name)).unwrap_or(0)
 }
 
-/// The variable `name` that the whole program uses: the first one, maybe the program's own copy.
+/// The variable or function `name` that the whole program uses: the first one, maybe the program's
+/// own copy.
 pub(crate) fn variable(name: &[u8]) -> usize {
     let mut all = objects(FIRST.load(Relaxed));
     all.find_map(|object| object.find(name)).unwrap_or(0)
@@ -382,18 +327,4 @@ pub(crate) fn sealed_around(address: usize) -> Option<(usize, usize)> {
         let end = start.wrapping_add(sealed.bytes);
         (start..end).contains(&address).then_some((start, end))
     })
-}
-
-/// The function or variable `name` of the image whose first byte is at `base`: the kernel's own
-/// library, or the dynamic linker.
-pub(crate) fn in_image(base: usize, name: &[u8]) -> Option<usize> {
-    let headers = Headers::of(base);
-    let bias = base.wrapping_sub(headers.find(PT_LOAD)?.address);
-    let dynamic = bias.wrapping_add(headers.find(PT_DYNAMIC)?.address);
-    let object = Object {
-        at: 0,
-        bias,
-        dynamic,
-    };
-    object.find(name)
 }

@@ -1,6 +1,7 @@
 //! What happens when the library is loaded: before the program's own first line.
 
 use crate::calls::Next;
+use crate::clock;
 use crate::environment::{self, Words};
 use crate::execution;
 use crate::hot::HOT;
@@ -9,6 +10,7 @@ use crate::socket;
 use crate::state;
 use crate::stdio;
 use crate::system;
+use crate::vector;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Where our own path is, and how long it is with its NUL; 0: not known.
@@ -36,7 +38,7 @@ extern "C" fn end() {
 
 /// Finds the program's libraries and gets ready to count; where something is missing the library
 /// only passes calls on.
-extern "C" fn begin(_: i32, _: Words, variables: *mut *mut u8) {
+extern "C" fn begin(count: i32, words: Words, variables: *mut *mut u8) {
     let Some(name) = link::find_ourselves() else {
         return;
     };
@@ -55,6 +57,8 @@ extern "C" fn begin(_: i32, _: Words, variables: *mut *mut u8) {
     INODE.store(stat.inode, Relaxed);
     PATH_BYTES.store(path.len(), Relaxed);
     PATH.store(path.as_ptr() as usize, Relaxed);
+    vector::begin(count, words, variables.cast_const().cast());
+    clock::find();
     if hidden {
         environment::hide(variables);
     }

@@ -9,6 +9,7 @@ use crate::count::{Way, begun, transferred};
 use crate::descriptor::{closing, forget, meet, sought};
 use crate::link;
 use crate::system;
+use crate::vector;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Whether streams are not seen.
@@ -75,7 +76,7 @@ pub(crate) fn begin() {
     let Some(first) = places.next() else { return };
     let last = places.next_back().unwrap_or(first);
     // The dynamic linker sealed whole pages only.
-    let page = link::page();
+    let page = vector::page();
     let sealed_end = end & !(page - 1);
     let from = first & !(page - 1);
     let until = ((last | (page - 1)) + 1).min(sealed_end);

@@ -299,6 +299,10 @@ pub struct FileRest {
     pub compat_calls: u64,
     /// Calls of `io_submit`: not seen what they read and wrote.
     pub libaio_calls: u64,
+    /// Requests of POSIX aio of which nobody asked what they moved: not seen either, at most.
+    pub aio_requests: u64,
+    /// Rings of io_uring that were made, where what goes through them is not seen.
+    pub rings: u64,
     /// Calls on files that could not be looked up: how many files those are is not known.
     pub blind_calls: u64,
     /// Pages of files that were not kept.

@@ -97,6 +97,8 @@ pub struct FileSummary {
     pub without_row: bool,
     /// Some of it went by libaio: its bytes are in no count.
     pub libaio: bool,
+    /// Some of it may have gone through an io_uring that is not seen: likewise.
+    pub io_uring: bool,
     /// Everything.
     pub total: FileCounts,
     /// Regular files that were opened, those at least.
@@ -250,6 +252,7 @@ impl FileTable {
             complete: rest.compat_calls == 0,
             without_row: rest.rows > 0,
             libaio: rest.libaio_calls > 0,
+            io_uring: rest.rings > 0,
             notes: notes(rest, beside.changes),
             sockets: self.sockets.clone().finish(start),
             ..FileSummary::default()
@@ -397,6 +400,13 @@ fn notes(rest: &FileRest, changes: u64) -> Vec<String> {
         notes.push(format!(
             "{} calls of io_submit (libaio): what they read and wrote is in no file's counts",
             rest.libaio_calls
+        ));
+    }
+    if rest.aio_requests > 0 {
+        notes.push(format!(
+            "{} requests of POSIX aio (aio_read, aio_write, lio_listio) whose result nobody asked \
+             for (aio_return): what they read and wrote is in no file's counts",
+            rest.aio_requests
         ));
     }
     if rest.compat_calls > 0 {

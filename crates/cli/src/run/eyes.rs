@@ -449,6 +449,9 @@ impl Eyes {
             if files.libaio {
                 self.tree.unseen_io("libaio");
             }
+            if files.io_uring {
+                self.tree.unseen_io("io_uring");
+            }
         }
         (self.tree, files, (self.files, self.notifier))
     }

@@ -137,7 +137,7 @@ impl Seen {
 
 /// Opens, closes, reads, bytes read, writes, bytes written.
 #[track_caller]
-fn counts(line: &FileLine, truth: [u64; 6]) {
+pub(crate) fn counts(line: &FileLine, truth: [u64; 6]) {
     let counts = &line.counts;
     let seen = [
         counts.opens,

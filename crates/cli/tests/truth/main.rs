@@ -14,6 +14,7 @@
 )]
 
 mod again;
+mod aio;
 mod bad_places;
 mod bounds;
 mod cache;
@@ -35,6 +36,7 @@ mod limits;
 mod memory;
 mod named;
 mod names;
+mod numbers;
 mod output;
 mod preload;
 mod signals;

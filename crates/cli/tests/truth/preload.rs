@@ -1,12 +1,13 @@
 //! The library in programs that do what it must follow to go on counting, or must own up to.
 
-use crate::files::{Seen, at_level_io, seen_of};
+use crate::files::{Seen, at_level_io, counts, seen_of};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::is_root;
 use crate::harness::run::{Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
 use std::fs::File;
+use std::path::Path;
 use std::process::Command;
 
 /// What a shell did in a folder of its own, where `$0` is the workload `calls`.
@@ -180,4 +181,84 @@ fn preload_is_left_out_where_its_path_leads_elsewhere() {
     );
     let report = std::fs::read_to_string(prefix.with_extension("json")).unwrap();
     assert!(report.contains("/proc does not lead to it"), "{report}");
+}
+
+/// Where a program runs within another one, what the kernel knows is that other's: none of it is
+/// believed.
+#[test]
+fn preload_within_valgrind() {
+    within(&["valgrind", "-q", "--trace-children=yes"]);
+}
+
+/// Likewise of one that follows paths in place of the kernel.
+#[test]
+fn preload_within_proot() {
+    within(&["proot"]);
+}
+
+fn within(tool: &[&str]) {
+    let [name, options @ ..] = tool else {
+        panic!("no tool");
+    };
+    let found = Command::new(name).arg("--version").output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        skip!("no {name} here");
+    }
+    let command = |folder: &Path| {
+        let script = "cd \"$1\" && echo a | cat && \"$0\" . reads && \"$0\" . streams; exit 5";
+        let mut words = words![*name];
+        words.extend(options.iter().map(Into::into));
+        words.extend(words!["/bin/sh", "-c", script, program("calls"), folder]);
+        words
+    };
+    let bare = Run::bare(Vec::new());
+    let words = command(&bare.folder().canonicalize().unwrap());
+    let bare = bare.command(words).finish();
+    if bare.status != 5 {
+        skip!("{name} does not work here: {}", bare.context());
+    }
+    let run = at_level_io(Mechanism::Preload);
+    let folder = run.folder().canonicalize().unwrap();
+    let words = command(&folder);
+    let seen = seen_of(run.command(words).finish(), folder);
+    seen.done.expect_status(bare.status);
+    assert_eq!(seen.done.stdout, bare.stdout);
+    assert_eq!(seen.done.stderr, bare.stderr);
+    counts(seen.of("a"), [2, 2, 22, 10_847, 1, 10_000]);
+}
+
+/// What the dynamic linker shows instead of running a program is what it shows without us.
+#[test]
+fn preload_is_not_shown_by_ldd() {
+    let script = "ldd /bin/sh | sed 's/ (0x.*//'; LD_TRACE_LOADED_OBJECTS=1 env -i true; exit 3";
+    let command = words!["/bin/sh", "-c", script];
+    let bare = Run::bare(command.clone()).finish();
+    if !bare.stdout.contains("libc.so") {
+        skip!("no ldd here: {}", bare.context());
+    }
+    let watched = Run::watched(Mechanism::Preload, command).finish();
+    watched.expect_status(3);
+    let lines = |text: &str| {
+        let names = text.lines().map(|it| it.split(" (0x").next());
+        names.map(|it| it.map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&watched.stdout), lines(&bare.stdout));
+}
+
+/// What the C library opens in the child of a `posix_spawn` came to be there.
+#[test]
+fn preload_files_that_a_spawned_program_was_given() {
+    let run = at_level_io(Mechanism::Preload);
+    let folder = run.path("data");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.canonicalize().unwrap();
+    for name in ["old", "kept"] {
+        std::fs::write(folder.join(name), "text").unwrap();
+    }
+    let prints = words![program("spawned"), folder, "/bin/pwd"];
+    let seen = seen_of(run.command(prints).finish(), folder);
+    seen.done.expect_status(0);
+    let created = |name: &str| seen.of(name).flags.created;
+    assert_eq!(["new", "old", "kept"].map(created), [true, false, false]);
+    assert_eq!(seen.of("new").counts.writes, 1);
 }

@@ -126,13 +126,13 @@ fn datagrams(mechanism: Mechanism, name: &str) {
     let Some((seen, lines)) = watch(mechanism, name, "udp") else {
         skip!("no 127.0.0.1 here");
     };
-    seen.exactly("network_sent", 850);
-    seen.exactly("network_received", 850);
-    seen.exactly("network_loopback_received", 850);
-    let bounds = Method::LowerBound { upper: Some(850) };
+    seen.exactly("network_sent", 2850);
+    seen.exactly("network_received", 950);
+    seen.exactly("network_loopback_received", 950);
+    let bounds = Method::LowerBound { upper: Some(2850) };
     seen.told("network_loopback_sent", 700, bounds);
     let server = lines.iter().find(|line| line.counts.reads > 0).unwrap();
-    assert_eq!((server.counts.reads, server.counts.bytes_read.0), (10, 850));
+    assert_eq!((server.counts.reads, server.counts.bytes_read.0), (11, 950));
     assert_eq!(server.protocol.as_deref(), Some("udp"));
 }
 
@@ -183,4 +183,12 @@ fn preload_tells_connections_as_they_were_at_their_end() {
         ends += 1;
     }
     assert_eq!(ends, 4);
+}
+
+/// What a message had no room for was not received, though the call tells its length.
+#[test]
+fn preload_messages_that_had_no_room() {
+    let (_, lines) = watch(Mechanism::Preload, "sockets", "cut").expect("unix sockets");
+    let server = lines.iter().find(|line| line.counts.reads > 0).unwrap();
+    assert_eq!((server.counts.reads, server.counts.bytes_read.0), (3, 130));
 }

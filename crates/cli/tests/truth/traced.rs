@@ -185,6 +185,33 @@ fn ptrace_says_that_rings_are_unseen() {
     });
 }
 
+/// One that is closed again is remembered.
+#[test]
+fn ptrace_says_that_a_closed_ring_was_unseen() {
+    with(Mechanism::Ptrace, |it| a_closed_ring(it, "uring.static"));
+}
+
+#[test]
+fn preload_says_that_a_closed_ring_was_unseen() {
+    a_closed_ring(Mechanism::Preload, "uring");
+}
+
+fn a_closed_ring(mechanism: Mechanism, name: &str) {
+    let run = crate::files::at_level_io(mechanism);
+    let data = run.path("data");
+    // Nothing to read: it is not held for long, and no sample meets it.
+    std::fs::write(&data, []).unwrap();
+    let done = run.command(words![program(name), data, "-1"]).finish();
+    if done.status == SKIP {
+        skip!("io_uring is not to be had here");
+    }
+    done.expect_status(0);
+    let notes = done.report().monitor.notes.join("\n");
+    assert!(notes.contains("io_uring was used"), "{notes}");
+    let read = field(&done, "bytes_read").value().unwrap().method;
+    assert_eq!(read, Method::LowerBound { upper: None });
+}
+
 /// Children that ask not to be traced would lose their calls: they are traced all the same.
 fn untraced(name: &str) {
     let run = at_level_io();

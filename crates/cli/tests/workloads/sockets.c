@@ -99,7 +99,8 @@ static void tcp6(void) {
 }
 
 /* 7 datagrams of 100 from a connected socket, received by one recvmmsg; 3 of 50 from one that is
- * connected to nobody: 850 bytes each way, of which 150 were sent who knows where. */
+ * connected to nobody; 2000 of which 100 are received (MSG_TRUNC): 2850 bytes are sent, 2150 of
+ * them who knows where, and 950 received. */
 static void udp(void) {
     struct sockaddr_storage address;
     struct iovec parts[7];
@@ -119,6 +120,24 @@ static void udp(void) {
         done("sendto", sendto(other, block, 50, 0, (void *)&address, length), 50);
         done("recvfrom", recvfrom(server, block, 100, 0, NULL, NULL), 50);
     }
+    done("sendto", sendto(other, block, 2000, 0, (void *)&address, length), 2000);
+    done("recv", recv(server, block, 100, MSG_TRUNC), 2000);
+}
+
+/* 3 datagrams of 2000, of which recvmsg and one recvmmsg receive 50 + 60, 10 and 10. */
+static void cut(void) {
+    int ends[2];
+    struct iovec parts[2] = {{block, 50}, {block + 100, 60}}, small = {block, 10};
+    struct msghdr one = {.msg_iov = parts, .msg_iovlen = 2};
+    struct mmsghdr many[2] = {0};
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) != 0)
+        die("socketpair");
+    for (int i = 0; i < 3; i++)
+        done("send", send(ends[0], block, 2000, 0), 2000);
+    done("recvmsg", recvmsg(ends[1], &one, MSG_TRUNC), 2000);
+    for (int i = 0; i < 2; i++)
+        many[i].msg_hdr = (struct msghdr){.msg_iov = &small, .msg_iovlen = 1};
+    done("recvmmsg", recvmmsg(ends[1], many, 2, MSG_TRUNC, NULL), 2);
 }
 
 /* A unix socket with a name, 500 bytes: no network. */
@@ -225,7 +244,7 @@ static const struct {
     void (*run)(void);
 } parts[] = {
     {"tcp", tcp}, {"tcp6", tcp6}, {"udp", udp}, {"local", local}, {"far", far},
-    {"ending", ending},
+    {"ending", ending}, {"cut", cut},
 };
 
 int main(int argc, char **argv) {

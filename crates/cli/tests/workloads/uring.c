@@ -1,5 +1,6 @@
 /* uring FILE [HOLD_MS [OUT]]: reads FILE to its end through io_uring, 64 KiB a request, which
- * /proc/PID/io does not see; then, with OUT, opens, writes and moves. Truth: `uring_bytes N`.
+ * /proc/PID/io does not see; then, with OUT, opens, writes and moves. Truth: `uring_bytes N`. A
+ * HOLD_MS below zero closes the ring at once.
  * Skips where io_uring is not to be had. */
 #include "truth.h"
 #include <linux/io_uring.h>
@@ -97,6 +98,10 @@ int main(int argc, char **argv) {
     fflush(stdout);
     /* Without events at exit a ring is only seen while its process lives. */
     long hold = argc > 2 ? number(argc, argv, 2) : 0;
+    if (hold < 0) {
+        close(ring.fd);
+        return 0;
+    }
     struct timespec t = {hold / 1000, hold % 1000 * 1000000};
     nanosleep(&t, NULL);
     return 0;

@@ -5,9 +5,11 @@
 //! next one's. Variable arguments of system calls come in the registers of fixed ones, on every
 //! processor that this is built for.
 
+use crate::arch;
 use crate::link;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+mod aio;
 mod close;
 mod exec;
 mod list;
@@ -16,6 +18,7 @@ mod open;
 mod other;
 mod raw;
 mod socket;
+mod spawn;
 mod stream;
 mod transfer;
 
@@ -89,6 +92,29 @@ impl Failure for i64 {
     }
 }
 
+/// What a function gives back that keeps `errno` as it is: 0, or the number of an error.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct ErrorNumber(i32);
+
+impl Failure for ErrorNumber {
+    fn from_kernel(answer: isize) -> Self {
+        Self(answer.min(0).unsigned_abs() as i32)
+    }
+}
+
+/// The kernel's own answer, an error as its negative number.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Answer(i32);
+
+impl Failure for Answer {
+    fn from_kernel(answer: isize) -> Self {
+        Self(answer as i32)
+    }
+}
+
+/// A stream or a folder; null if there is none.
 impl Failure for *mut u8 {
     fn from_kernel(answer: isize) -> Self {
         isize::from_kernel(answer).max(0) as *mut u8
@@ -96,10 +122,9 @@ impl Failure for *mut u8 {
 }
 
 fn set_errno(error: i32) {
-    static LOCATION: Next = Next::new();
     // SAFETY: the address of that function, or 0, which is `None`.
     let location: Option<extern "C" fn() -> *mut i32> =
-        unsafe { core::mem::transmute(LOCATION.find("__errno_location")) };
+        unsafe { core::mem::transmute(arch::errno_location()) };
     if let Some(location) = location {
         // SAFETY: where the calling thread's `errno` is.
         unsafe { location().write(error) };
@@ -143,7 +168,10 @@ pub(crate) use wrap;
 
 /// Defines functions that call the next ones of their names and nothing more.
 macro_rules! pass_on {
-    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty;)*) => { $(
+    ($(
+        fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty
+            $(, raw $number:expr, [$($word:expr),*])?;
+    )*) => { $(
         pub(super) fn $name($($argument: $type),*) -> $result {
             static NEXT: $crate::calls::Next = $crate::calls::Next::new();
             let next: Option<unsafe extern "C" fn($($type),*) -> $result> = {
@@ -153,7 +181,7 @@ macro_rules! pass_on {
             match next {
                 // SAFETY: the program's own call.
                 Some(next) => unsafe { next($($argument),*) },
-                None => $crate::calls::wrap!(@raw $result),
+                None => $crate::calls::wrap!(@raw $result $(, $number, [$($word),*])?),
             }
         }
     )* };

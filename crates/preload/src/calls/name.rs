@@ -17,10 +17,7 @@ wrap! {
     fn rmdir(path: *const u8) -> i32, raw NR_UNLINKAT, [HERE, path, AT_REMOVEDIR]
         => |next| one(FOLDER_REMOVED, HERE, path, next);
     fn unlinkat(folder: i32, path: *const u8, how: i32) -> i32,
-        raw NR_UNLINKAT, [folder, path, how] => |next| {
-        let change = if how & AT_REMOVEDIR != 0 { FOLDER_REMOVED } else { REMOVED };
-        one(change, folder, path, next)
-    };
+        raw NR_UNLINKAT, [folder, path, how] => |next| one(removed(how), folder, path, next);
     fn remove(path: *const u8) -> i32 => |next| {
         let change = if names::is_folder(path) { FOLDER_REMOVED } else { REMOVED };
         one(change, HERE, path, next)
@@ -33,10 +30,8 @@ wrap! {
         raw NR_RENAMEAT2, [folder, path, to_folder, to, 0]
         => |next| two(RENAMED, (folder, path), (to_folder, to), next);
     fn renameat2(folder: i32, path: *const u8, to_folder: i32, to: *const u8, how: u32) -> i32,
-        raw NR_RENAMEAT2, [folder, path, to_folder, to, how] => |next| {
-        let change = if how & RENAME_EXCHANGE != 0 { EXCHANGED } else { RENAMED };
-        two(change, (folder, path), (to_folder, to), next)
-    };
+        raw NR_RENAMEAT2, [folder, path, to_folder, to, how]
+        => |next| two(renamed(how), (folder, path), (to_folder, to), next);
 
     fn truncate(path: *const u8, bytes: i64) -> i32, raw NR_TRUNCATE, [path, bytes]
         => |next| one(TRUNCATED, HERE, path, next);
@@ -48,7 +43,25 @@ wrap! {
         => |next| cut(fd, next);
 }
 
-fn one(change: u32, folder: i32, path: *const u8, call: impl FnOnce() -> i32) -> i32 {
+/// What `unlinkat` with these flags does to a name.
+pub(super) const fn removed(how: i32) -> u32 {
+    if how & AT_REMOVEDIR != 0 {
+        FOLDER_REMOVED
+    } else {
+        REMOVED
+    }
+}
+
+/// What `renameat2` with these flags does to a name.
+pub(super) const fn renamed(how: u32) -> u32 {
+    if how & RENAME_EXCHANGE != 0 {
+        EXCHANGED
+    } else {
+        RENAMED
+    }
+}
+
+pub(super) fn one(change: u32, folder: i32, path: *const u8, call: impl FnOnce() -> i32) -> i32 {
     let result = call();
     if result == 0 {
         names::tell(change, Named { folder, path }, None);
@@ -56,7 +69,7 @@ fn one(change: u32, folder: i32, path: *const u8, call: impl FnOnce() -> i32) ->
     result
 }
 
-fn two(
+pub(super) fn two(
     change: u32,
     (folder, path): (i32, *const u8),
     (to_folder, to): (i32, *const u8),
@@ -73,7 +86,7 @@ fn two(
     result
 }
 
-fn cut(fd: i32, call: impl FnOnce() -> i32) -> i32 {
+pub(super) fn cut(fd: i32, call: impl FnOnce() -> i32) -> i32 {
     descriptor::meet(fd);
     let begun = begun();
     let result = call();

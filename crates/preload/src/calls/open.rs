@@ -6,7 +6,7 @@ use crate::descriptor::{Asking, opened_elsewhere};
 use crate::system::HERE;
 
 const O_CREAT: i32 = 0o100;
-const O_WRONLY_CREAT_TRUNC: i32 = 0o1101;
+pub(super) const O_WRONLY_CREAT_TRUNC: i32 = 0o1101;
 const O_RDWR_CREAT_EXCL: i32 = 0o302;
 
 wrap! {
@@ -55,6 +55,23 @@ pub(super) fn ask(folder: i32, path: *const u8, how: i32, call: impl FnOnce() ->
     let asking = Asking::begin(folder, path, how);
     let fd = call();
     asking.end(fd);
+    fd
+}
+
+/// `openat2(2)`, whose flags begin a structure: read when the kernel has taken it.
+pub(super) fn ask_how(
+    folder: i32,
+    path: *const u8,
+    asked: *const u64,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    let asking = Asking::begin(folder, path, O_CREAT);
+    let fd = call();
+    if fd >= 0 {
+        // SAFETY: the kernel just read the structure.
+        let how = unsafe { asked.read_unaligned() };
+        asking.with(how as i32).end(fd);
+    }
     fd
 }
 

@@ -1,28 +1,36 @@
 //! What goes through sockets by calls of their own, and what ends their connections.
 
 use super::{Next, Opaque, wrap};
-use crate::arch::{NR_RECVMMSG, NR_SENDMMSG, NR_SHUTDOWN};
+use crate::arch::{
+    NR_RECVFROM, NR_RECVMMSG, NR_RECVMSG, NR_SENDMMSG, NR_SENDMSG, NR_SENDTO, NR_SHUTDOWN,
+};
 use crate::count::{Way, begun, transfer, transferred};
 use crate::socket::{leave_all, shutting_down};
 use crate::system;
 
 /// Only looks.
 const MSG_PEEK: i32 = 2;
+/// Tells how long a message is, whatever there is room for.
+const MSG_TRUNC: i32 = 0x20;
 /// Reads errors.
 const MSG_ERRQUEUE: i32 = 0x2000;
 /// `struct mmsghdr`, and where in there what was moved is.
 const MESSAGE_BYTES: usize = 64;
 const MOVED_AT: usize = 56;
+/// Where a `struct msghdr` has its parts and their number, and how many there can be.
+const PARTS_AT: usize = 16;
+const PARTS_COUNT_AT: usize = 24;
+const PARTS_MAX: usize = 1024;
 /// Messages of one call, at most.
 const MESSAGES_MAX: usize = 1024;
 
 wrap! {
-    fn recv(fd: i32, to: *mut u8, bytes: usize, how: i32) -> isize
-        => |next| receive(fd, how, next);
-    fn __recv_chk(fd: i32, to: *mut u8, bytes: usize, room: usize, how: i32) -> isize
-        => |next| receive(fd, how, next);
-    fn recvfrom(fd: i32, to: *mut u8, bytes: usize, how: i32, who: Opaque, room: Opaque) -> isize
-        => |next| receive(fd, how, next);
+    fn recv(fd: i32, to: *mut u8, bytes: usize, how: i32) -> isize,
+        raw NR_RECVFROM, [fd, to, bytes, how] => |next| receive(fd, how, || bytes, next);
+    fn __recv_chk(fd: i32, to: *mut u8, bytes: usize, room: usize, how: i32) -> isize,
+        raw NR_RECVFROM, [fd, to, bytes, how] => |next| receive(fd, how, || bytes, next);
+    fn recvfrom(fd: i32, to: *mut u8, bytes: usize, how: i32, who: Opaque, room: Opaque) -> isize,
+        raw NR_RECVFROM, [fd, to, bytes, how, who, room] => |next| receive(fd, how, || bytes, next);
     fn __recvfrom_chk(
         fd: i32,
         to: *mut u8,
@@ -31,20 +39,22 @@ wrap! {
         how: i32,
         who: Opaque,
         who_room: Opaque,
-    ) -> isize => |next| receive(fd, how, next);
-    fn recvmsg(fd: i32, message: Opaque, how: i32) -> isize
-        => |next| receive(fd, how, next);
+    ) -> isize, raw NR_RECVFROM, [fd, to, bytes, how, who, who_room]
+        => |next| receive(fd, how, || bytes, next);
+    fn recvmsg(fd: i32, message: Opaque, how: i32) -> isize,
+        raw NR_RECVMSG, [fd, message, how] => |next| receive(fd, how, || room_of(message), next);
     fn recvmmsg(fd: i32, list: Opaque, count: u32, how: i32, time: Opaque) -> i32,
         raw NR_RECVMMSG, [fd, list, count, how, time]
-        => |next| if only_looks(how) { next() } else { messages(fd, list, Way::Received, next) };
-    fn send(fd: i32, from: *const u8, bytes: usize, how: i32) -> isize
-        => |next| transfer(fd, Way::Sent, next);
-    fn sendto(fd: i32, from: *const u8, bytes: usize, how: i32, who: Opaque, room: u32) -> isize
-        => |next| transfer(fd, Way::Sent, next);
-    fn sendmsg(fd: i32, message: Opaque, how: i32) -> isize
-        => |next| transfer(fd, Way::Sent, next);
+        => |next| messages(fd, list, (Way::Received, how), next);
+    fn send(fd: i32, from: *const u8, bytes: usize, how: i32) -> isize,
+        raw NR_SENDTO, [fd, from, bytes, how] => |next| transfer(fd, Way::Sent, next);
+    fn sendto(fd: i32, from: *const u8, bytes: usize, how: i32, who: Opaque, room: u32) -> isize,
+        raw NR_SENDTO, [fd, from, bytes, how, who, room] => |next| transfer(fd, Way::Sent, next);
+    fn sendmsg(fd: i32, message: Opaque, how: i32) -> isize,
+        raw NR_SENDMSG, [fd, message, how] => |next| transfer(fd, Way::Sent, next);
     fn sendmmsg(fd: i32, list: Opaque, count: u32, how: i32) -> i32,
-        raw NR_SENDMMSG, [fd, list, count, how] => |next| messages(fd, list, Way::Sent, next);
+        raw NR_SENDMMSG, [fd, list, count, how]
+        => |next| messages(fd, list, (Way::Sent, how), next);
 
     fn shutdown(fd: i32, how: i32) -> i32, raw NR_SHUTDOWN, [fd, how] => |next| {
         shutting_down(fd);
@@ -81,16 +91,53 @@ fn only_looks(how: i32) -> bool {
     how & (MSG_PEEK | MSG_ERRQUEUE) != 0
 }
 
+/// Counts what came into the program, which has `room` for it.
 #[inline(always)]
-fn receive(fd: i32, how: i32, call: impl FnOnce() -> isize) -> isize {
+pub(super) fn receive(
+    fd: i32,
+    how: i32,
+    room: impl FnOnce() -> usize,
+    call: impl FnOnce() -> isize,
+) -> isize {
     if only_looks(how) {
         return call();
     }
-    transfer(fd, Way::Received, call)
+    let begun = begun();
+    let result = call();
+    transferred(fd, Way::Received, moved(result, how, room), begun);
+    result
+}
+
+/// What of a call's result was moved: some tell how long a message is that had no room.
+fn moved(result: isize, how: i32, room: impl FnOnce() -> usize) -> isize {
+    if how & MSG_TRUNC == 0 || result <= 0 {
+        return result;
+    }
+    result.min(isize::try_from(room()).unwrap_or(isize::MAX))
+}
+
+/// How much there is room for in the parts of a `struct msghdr` that the kernel just took.
+pub(super) fn room_of(message: Opaque) -> usize {
+    let word = |at: Opaque| {
+        // SAFETY: the kernel just read these structures.
+        unsafe { at.cast::<usize>().read_unaligned() }
+    };
+    let parts = word(message.wrapping_add(PARTS_AT)) as Opaque;
+    let count = word(message.wrapping_add(PARTS_COUNT_AT)).min(PARTS_MAX);
+    let lengths = (0..count).map(|i| word(parts.wrapping_add(16 * i + 8)));
+    lengths.fold(0, usize::saturating_add)
 }
 
 /// Each message is a transfer of its own.
-fn messages(fd: i32, list: Opaque, way: Way, call: impl FnOnce() -> i32) -> i32 {
+pub(super) fn messages(
+    fd: i32,
+    list: Opaque,
+    (way, how): (Way, i32),
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    if way == Way::Received && only_looks(how) {
+        return call();
+    }
     let begun = begun();
     let result = call();
     let Ok(count) = usize::try_from(result) else {
@@ -98,10 +145,15 @@ fn messages(fd: i32, list: Opaque, way: Way, call: impl FnOnce() -> i32) -> i32 
         return result;
     };
     for i in 0..count.min(MESSAGES_MAX) {
-        let at = list.wrapping_add(i * MESSAGE_BYTES + MOVED_AT);
+        let message = list.wrapping_add(i * MESSAGE_BYTES);
+        let at = message.wrapping_add(MOVED_AT);
         // SAFETY: the kernel just wrote so many of these headers, with what was moved in each.
-        let moved = unsafe { at.cast::<u32>().read_unaligned() };
-        transferred(fd, way, moved as isize, if i == 0 { begun } else { 0 });
+        let told = unsafe { at.cast::<u32>().read_unaligned() };
+        let bytes = match way {
+            Way::Received => moved(told as isize, how, || room_of(message)),
+            _ => told as isize,
+        };
+        transferred(fd, way, bytes, if i == 0 { begun } else { 0 });
     }
     result
 }

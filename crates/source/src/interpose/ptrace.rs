@@ -15,6 +15,7 @@ mod ahead;
 mod execution;
 mod files;
 mod look;
+mod messages;
 mod names;
 mod opens;
 mod process;

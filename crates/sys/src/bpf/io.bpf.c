@@ -273,6 +273,14 @@ static __always_inline __u64 open_flags(struct pt_regs *regs, __u64 nr)
 	return CALL_ARG2(regs);
 }
 
+/* What of a datagram's length a call received. */
+static __always_inline __s64 received(struct pt_regs *regs, __s64 result)
+{
+	__s64 room = CALL_ARG2(regs);
+
+	return CALL_ARG3(regs) & MSG_TRUNC && result > room ? room : result;
+}
+
 /* Calls that the runs of a thread cannot see. */
 __attribute__((noinline)) int count_unseen(struct io_thread *thread, __u32 compat)
 {
@@ -336,7 +344,7 @@ int on_sys_exit(__u64 *ctx)
 	case RECEIVE:
 		if (CALL_ARG3(regs) & (MSG_PEEK | MSG_ERRQUEUE))
 			return 0;
-		return transfer(thread, CALL_ARG0(regs), true, result);
+		return transfer(thread, CALL_ARG0(regs), true, received(regs, result));
 	case RECEIVE_MESSAGE:
 		if (CALL_ARG2(regs) & (MSG_PEEK | MSG_ERRQUEUE))
 			return 0;

@@ -11,6 +11,7 @@
 #define IPPROTO_TCP 6
 #define IFF_LOOPBACK 8u
 #define MSG_PEEK 2u
+#define MSG_TRUNC 0x20u
 #define MSG_ERRQUEUE 0x2000u
 
 /* By inode number. The least used give way. */

@@ -18,6 +18,7 @@ macro_rules! sources {
 const HEADER: &str = include_str!("../../workloads/truth.h");
 const SOURCES: &[(&str, &str)] = sources![
     "again",
+    "aio",
     "burn",
     "cache",
     "calls",
@@ -42,12 +43,14 @@ const SOURCES: &[(&str, &str)] = sources![
     "names",
     "naps",
     "nothing",
+    "numbers",
     "owned",
     "pages",
     "reader",
     "share",
     "sockets",
     "spaces",
+    "spawned",
     "storm",
     "stubborn",
     "swapped",
@@ -147,6 +150,8 @@ fn compile(folder: &Path, source: &str, target: &str, options: &[&str]) {
         .arg("-o")
         .arg(folder.join(target))
         .arg(folder.join(format!("{source}.c")))
+        // Of older C libraries.
+        .arg("-lrt")
         .output()
         .expect("gcc is needed");
     if !output.status.success() {

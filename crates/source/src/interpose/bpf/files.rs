@@ -100,6 +100,8 @@ impl Files {
             folders_lost: rest.folders_lost,
             compat_calls: rest.compat_calls,
             libaio_calls: rest.libaio_calls,
+            aio_requests: 0,
+            rings: 0,
             blind_calls: 0,
             page_cache: self.with.pages.map(|bytes| page_cache(rest.pages, bytes)),
             names_lost: rest.names_lost,

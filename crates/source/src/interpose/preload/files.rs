@@ -180,6 +180,8 @@ impl Files {
             folders_lost: self.paths.folders_lost,
             compat_calls: 0,
             libaio_calls: heading.libaio_calls,
+            aio_requests: heading.aio_requests,
+            rings: heading.rings,
             blind_calls: heading.blind_calls,
             page_cache: None,
             names_lost: self.names_lost.saturating_add(heading.names_lost),

@@ -50,6 +50,8 @@ pub(super) struct Heading {
     /// Executions of programs without the library.
     pub(super) left_out: u64,
     pub(super) libaio_calls: u64,
+    pub(super) aio_requests: u64,
+    pub(super) rings: u64,
     pub(super) blind_calls: u64,
 }
 
@@ -93,6 +95,9 @@ impl Table {
             names_lost: word(&bytes, offset_of!(Header, names_lost)),
             left_out: word(&bytes, offset_of!(Header, left_out)),
             libaio_calls: word(&bytes, offset_of!(Header, libaio_calls)),
+            // Below zero where somebody asked for a result twice.
+            aio_requests: (word(&bytes, offset_of!(Header, aio_requests)) as i64).max(0) as u64,
+            rings: word(&bytes, offset_of!(Header, rings)),
             blind_calls: word(&bytes, offset_of!(Header, blind_calls)),
         })
     }

@@ -5,6 +5,7 @@
 
 use super::ahead::Batches;
 use super::look::Look;
+use super::messages;
 use super::names::{Changing, Names};
 use super::process::{Process, Rest, Slot, look_by_path};
 use super::row::Row;
@@ -19,14 +20,6 @@ use sys::seccomp::{FileCall, file_call};
 
 /// Rows of ended processes that wait to be taken; what is beyond is counted without a name.
 const ENDED_MAX: usize = 1 << 18;
-/// Messages of one call: as many as the kernel takes (`UIO_MAXIOV`).
-const MESSAGES_MAX: u64 = 1024;
-/// `struct mmsghdr`, and where it has the bytes of its message.
-const MESSAGE_BYTES: u64 = 64;
-const MESSAGE_LENGTH_AT: u64 = 56;
-
-const MSG_PEEK: u64 = 0x2;
-const MSG_ERRQUEUE: u64 = 0x2000;
 /// A `close_range` that only marks descriptors.
 const MARKS_ONLY: u64 = 4;
 /// One that first gets a table of its own.
@@ -46,6 +39,8 @@ pub(super) enum What {
     Transfer {
         from: Option<Slot>,
         to: Option<Slot>,
+        /// Of the result no more than this was moved.
+        most: i64,
     },
     Single(Single),
     Messages {
@@ -64,6 +59,7 @@ pub(super) enum What {
         fd: i32,
     },
     Name(Changing),
+    Ring,
 }
 
 /// What the processes of a task did with files so far.
@@ -84,6 +80,7 @@ pub struct Watch {
     pub(super) rest: Rest,
     compat_calls: u64,
     libaio_calls: u64,
+    rings: u64,
     /// Children that nobody traces, at most: they asked for it and could not be kept from it.
     pub(super) children_untraced: u64,
 }
@@ -103,6 +100,7 @@ impl Watch {
             rest: Rest::default(),
             compat_calls: 0,
             libaio_calls: 0,
+            rings: 0,
             children_untraced: 0,
         }
     }
@@ -139,7 +137,7 @@ impl Watch {
         at: Nanos,
     ) -> Option<What> {
         use FileCall as Do;
-        let [first, second, third, fourth, fifth, _] = *arguments;
+        let [first, second, third, _, fifth, _] = *arguments;
         match call {
             Do::Read | Do::ReadAt | Do::Write | Do::WriteAt => {
                 return self.single((pid, tid), call, arguments, at);
@@ -176,15 +174,9 @@ impl Watch {
         match call {
             Do::ReadVector => What::read(slot(first)),
             Do::WriteVector | Do::SendMessage => What::write(slot(first)),
-            Do::Receive if fourth & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
-            Do::ReceiveMessage if third & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
-            Do::ReceiveMessages if fourth & (MSG_PEEK | MSG_ERRQUEUE) != 0 => None,
-            Do::Receive | Do::ReceiveMessage => What::read(slot(first)),
-            Do::ReceiveMessages | Do::SendMessages => slot(first).map(|slot| What::Messages {
-                slot,
-                vector: second,
-                is_read: call == Do::ReceiveMessages,
-            }),
+            Do::Receive | Do::ReceiveMessage | Do::ReceiveMessages | Do::SendMessages => {
+                messages::begin(call, arguments, slot)
+            }
             Do::SendFile => What::both(slot(second), slot(first)),
             Do::Copy => What::both(slot(first), slot(third)),
             Do::Tee => What::both(slot(first), slot(second)),
@@ -194,6 +186,10 @@ impl Watch {
                 fd: first as i32,
             }),
             Do::Open | Do::Create | Do::OpenAt | Do::OpenHow => self.open(tid, call, arguments),
+            Do::Ring => {
+                self.stop_remembering(pid);
+                Some(What::Ring)
+            }
             _ => {
                 self.change(pid, tid, call, arguments, at);
                 None
@@ -240,7 +236,7 @@ impl Watch {
                 self.compat_calls += 1;
                 self.stop_remembering(pid);
             }
-            Do::Unshare | Do::Ring => self.stop_remembering(pid),
+            Do::Unshare => self.stop_remembering(pid),
             _ => {}
         }
     }
@@ -279,7 +275,8 @@ impl Watch {
             Nanos(0)
         };
         match what {
-            What::Transfer { from, to } => {
+            What::Transfer { from, to, most } => {
+                let result = result.min(most);
                 for (slot, is_read) in [(from, true), (to, false)] {
                     if let Some(slot) = slot {
                         self.transfer(pid, slot, is_read, result, (at, time));
@@ -318,7 +315,8 @@ impl Watch {
                 }
             }
             What::Name(changing) if result == 0 => self.names.changed(changing, at),
-            What::Cut { .. } | What::Name(_) => {}
+            What::Ring if result >= 0 => self.rings += 1,
+            What::Cut { .. } | What::Name(_) | What::Ring => {}
         }
     }
 
@@ -333,29 +331,6 @@ impl Watch {
         self.used(pid, slot, at, time, |_| ());
         let process = self.processes.entry(pid).or_default();
         process.transfer(&mut self.rest, slot, is_read, result);
-    }
-
-    /// Each message counts for itself; the time of the call is that of the first.
-    fn messages(
-        &mut self,
-        pid: u32,
-        tid: u32,
-        (slot, vector, is_read): (Slot, u64, bool),
-        result: i64,
-        (at, time): (Nanos, Nanos),
-    ) {
-        let Ok(count) = u64::try_from(result) else {
-            return self.transfer(pid, slot, is_read, result, (at, time));
-        };
-        for index in 0..count.min(MESSAGES_MAX) {
-            let mut length = [0; 4];
-            let place = vector.saturating_add(index * MESSAGE_BYTES + MESSAGE_LENGTH_AT);
-            // The kernel just wrote there.
-            let known = ptrace::memory(tid, place, &mut length).is_ok();
-            let bytes = if known { u32::from_ne_bytes(length) } else { 0 };
-            let time = if index == 0 { time } else { Nanos(0) };
-            self.transfer(pid, slot, is_read, i64::from(bytes), (at, time));
-        }
     }
 
     /// `parent` made a process or a thread: `child` is its process, `tid` it itself.
@@ -456,6 +431,8 @@ impl Watch {
             folders_lost: 0,
             compat_calls: self.compat_calls,
             libaio_calls: self.libaio_calls,
+            aio_requests: 0,
+            rings: self.rings,
             blind_calls: 0,
             page_cache: None,
             names_lost: self.names.lost,
@@ -473,6 +450,7 @@ impl What {
     }
 
     fn both(from: Option<Slot>, to: Option<Slot>) -> Option<Self> {
-        (from.is_some() || to.is_some()).then_some(Self::Transfer { from, to })
+        let most = i64::MAX;
+        (from.is_some() || to.is_some()).then_some(Self::Transfer { from, to, most })
     }
 }
