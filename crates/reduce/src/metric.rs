@@ -155,7 +155,7 @@ pub const METRICS: &[Metric] = &[
         "threads_peak",
         Count,
         TREE,
-        "exact, sampled",
+        "exact, upper_bound, sampled",
         "Threads alive at one instant, main threads counted.",
     ),
     counter(

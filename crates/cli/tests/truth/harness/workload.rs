@@ -36,6 +36,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "hold",
     "hungfs",
     "jail",
+    "joined",
     "leak",
     "many",
     "mmapread",
