@@ -166,6 +166,7 @@ impl Tree {
             self.take(at, sample, &mut some);
         }
         self.peaks.images.raise(self.of_images(&some.images), at);
+        self.peaks.hugetlb.raise(some.hugetlb, at);
     }
 
     fn take(&mut self, at: Nanos, sample: &ProcessSample, pass: &mut Pass) {

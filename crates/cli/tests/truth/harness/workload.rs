@@ -34,6 +34,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "fill",
     "gone",
     "hold",
+    "hugetlb",
     "hungfs",
     "jail",
     "joined",
