@@ -59,6 +59,8 @@ pub struct Memory {
     pub pss_unreclaimable: Option<Bytes>,
     /// Swapped-out anonymous pages.
     pub swap: Option<Bytes>,
+    /// Pages of the reserved pool of huge pages (`hugetlb_usage`), which no other field holds.
+    pub hugetlb: Option<Bytes>,
     /// Size of the address space.
     pub virtual_size: Option<Bytes>,
     /// Highest resident set so far (`VmHWM`).

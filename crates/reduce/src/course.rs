@@ -3,10 +3,12 @@
 
 use crate::growth;
 use crate::life::Life;
+use crate::pass::Biggest;
 use crate::settings::Mechanism;
 use crate::spent::Spent;
 use crate::top::Candidate;
 use crate::tree::Tree;
+use crate::window::SECOND;
 use record::event::{Event, Former};
 use record::identity::{Ending, ProcessId};
 use record::sample::{Counters, MemoryPeaks};
@@ -18,6 +20,9 @@ const LEAVING_MAX: usize = 4096;
 
 /// Ended processes that a late sample must not bring back.
 const DEAD_MAX: usize = 8192;
+
+/// What the kernel ends processes by for want of memory.
+const SIGKILL: u8 = 9;
 
 /// Two starts of one process as different sources tell them differ by less.
 const START_SLACK: Nanos = Nanos(30_000_000);
@@ -201,6 +206,14 @@ impl Tree {
         life.ending = ending;
         life.finals = own.map(|own| Box::new(*own));
         life.peaks = peaks.unwrap_or_default();
+        if ending == Some(Ending::Signal(SIGKILL)) {
+            if at.since(self.killed.0) > SECOND {
+                self.killed.1 = Biggest::default();
+            }
+            self.killed.0 = at;
+            let most = life.rss_peak().unwrap_or(0);
+            self.killed.1.raise(Some(most), &life);
+        }
         let rss = life.peaks.rss.map(|b| b.0);
         if life.held.is_unseen() {
             self.resident.ended_unseen(at);

@@ -115,6 +115,28 @@ impl Live {
 }
 
 impl Tree {
+    /// The largest process that SIGKILL ended in the second before `at`, as far as events told.
+    pub fn killed(&self, at: Nanos) -> Option<Holder> {
+        let recent = at.since(self.killed.0) <= crate::window::SECOND;
+        holder(&self.killed.1).filter(|_| recent)
+    }
+
+    /// Whether events told of a process that SIGKILL ended.
+    pub fn has_killed(&self) -> bool {
+        self.killed.1.who.is_some()
+    }
+
+    /// The largest process that was not told to have ended and is none of `alive`.
+    pub fn largest_but(&self, alive: &[u32]) -> Option<Holder> {
+        let mut largest = Biggest::default();
+        for (pid, life) in &self.living {
+            if !alive.contains(pid) {
+                largest.raise(Some(life.rss_peak().unwrap_or(0)), life);
+            }
+        }
+        holder(&largest)
+    }
+
     /// The state at `at`, from the last pass, the last group sample and the last counts.
     pub fn live(&self, at: Nanos) -> Live {
         let wall = at.since(self.start);
@@ -135,27 +157,40 @@ impl Tree {
             at,
             sampled_at: self.pass.as_ref().map(|pass| pass.at),
             wall: reading(Some(wall.0), None),
-            cpu: reading(cpu, Some(&pass.most_cpu)),
+            cpu: reading(cpu, self.holder(&pass.most_cpu)),
             cores: self.window.now().map(|value| Reading {
                 value,
-                holder: holder(&pass.most_cpu),
+                holder: self.holder(&pass.most_cpu),
             }),
             cores_settled: wall >= crate::window::SECOND,
             memory: self.live_memory(),
-            largest: holder(&pass.most_rss),
-            rss: reading(pass.rss, Some(&pass.most_rss)),
-            virtual_size: reading(pass.virtual_size, Some(&pass.most_virtual)),
-            swap: reading(swap, Some(&pass.most_swap)),
-            processes: reading(alive, Some(&self.most_forking())),
-            threads: reading(threads, Some(&pass.most_threads)),
-            read: reading(self.seen.bytes_read.map(|b| b.0), Some(&pass.most_read)),
+            largest: self.holder(&pass.most_rss),
+            rss: reading(pass.rss, self.holder(&pass.most_rss)),
+            virtual_size: reading(pass.virtual_size, self.holder(&pass.most_virtual)),
+            swap: reading(swap, self.holder(&pass.most_swap)),
+            processes: reading(alive, holder(&self.most_forking())),
+            threads: reading(threads, self.holder(&pass.most_threads)),
+            read: reading(
+                self.seen.bytes_read.map(|b| b.0),
+                self.holder(&pass.most_read),
+            ),
             written: reading(
                 self.seen.bytes_written.map(|b| b.0),
-                Some(&pass.most_written),
+                self.holder(&pass.most_written),
             ),
             footprint: reading(self.footprint.now.map(|now| now.0.0), None),
             files: reading(self.footprint.now.map(|now| now.1), None),
         }
+    }
+
+    /// Who holds most, by its present command line: it may have become another program since.
+    fn holder(&self, biggest: &Biggest) -> Option<Holder> {
+        let holder = holder(biggest)?;
+        let command = self.command(holder.pid).filter(|line| !line.is_empty());
+        Some(Holder {
+            command: command.unwrap_or(holder.command),
+            ..holder
+        })
     }
 
     /// Who of the living made most processes. A pass cannot tell: it may read a parent before the
@@ -286,9 +321,9 @@ fn holder(biggest: &Biggest) -> Option<Holder> {
     })
 }
 
-fn reading(value: Option<u64>, biggest: Option<&Biggest>) -> Option<Reading> {
+fn reading(value: Option<u64>, holder: Option<Holder>) -> Option<Reading> {
     value.map(|value| Reading {
         value: value as f64,
-        holder: biggest.and_then(holder),
+        holder,
     })
 }

@@ -114,7 +114,8 @@ pub const METRICS: &[Metric] = &[
         Bytes,
         "cgroup anon + shmem; smaps_rollup Pss; rss of each process; page faults; hiwater_rss",
         "exact, lower_bound with upper, sampled, upper_bound",
-        "Memory that must be provided: each page once, reclaimable page cache left out.",
+        "Memory that must be provided: each page once, reclaimable page cache and the pool of huge \
+         pages (hugetlbfs) left out.",
     ),
     gauge(
         "cgroup_peak",
@@ -155,7 +156,7 @@ pub const METRICS: &[Metric] = &[
         "threads_peak",
         Count,
         TREE,
-        "exact, sampled",
+        "exact, upper_bound, sampled",
         "Threads alive at one instant, main threads counted.",
     ),
     counter(

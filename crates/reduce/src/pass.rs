@@ -63,6 +63,8 @@ pub(crate) struct Pass {
     pub(crate) rss_shmem: Option<u64>,
     pub(crate) virtual_size: Option<u64>,
     pub(crate) swap: Option<u64>,
+    /// Of the pool of huge pages, in no other sum.
+    pub(crate) hugetlb: Option<u64>,
     /// Unreclaimable shares of the processes that told theirs.
     pub(crate) pss: Option<u64>,
     /// Resident sets of the processes that did not tell their share.
@@ -135,6 +137,7 @@ impl Pass {
         plus(&mut self.rss_shmem, memory.rss_shmem.map(|b| b.0));
         plus(&mut self.virtual_size, memory.virtual_size.map(|b| b.0));
         plus(&mut self.swap, memory.swap.map(|b| b.0));
+        plus(&mut self.hugetlb, memory.hugetlb.map(|b| b.0));
         if let (Some(anon), Some(shmem)) = (memory.rss_anon, memory.rss_shmem) {
             let own = anon.0.saturating_add(shmem.0);
             self.unreclaimable_process = self.unreclaimable_process.max(Some(own));
@@ -170,6 +173,8 @@ pub(crate) struct Peaks {
     pub(crate) virtual_size: Peak,
     /// Sum of what is told of each process.
     pub(crate) swap: Peak,
+    /// Sum of what each process has of the pool of huge pages.
+    pub(crate) hugetlb: Peak,
     /// Swap of the group.
     pub(crate) group_swap: Peak,
     pub(crate) threads: Peak,
@@ -207,6 +212,7 @@ impl Peaks {
         }
         self.virtual_size.raise(pass.virtual_size, pass.at);
         self.swap.raise(pass.swap, pass.at);
+        self.hugetlb.raise(pass.hugetlb, pass.at);
         self.threads.raise(pass.threads, pass.at);
         self.processes.raise(Some(pass.processes), pass.at);
         self.pss.raise(pass.pss, pass.at);

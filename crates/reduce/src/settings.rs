@@ -90,6 +90,8 @@ pub struct KernelCounts {
     pub threads_alive: Option<u64>,
     /// Most threads alive at one instant.
     pub threads_peak: Option<u64>,
+    /// Whether it is no more than that.
+    pub threads_at_most: bool,
     /// Processes that held an io_uring at their end, where that is told.
     pub io_uring_tasks: Option<u64>,
     /// Processes that vanished at their end, waited for by nobody, where that is told.

@@ -7,6 +7,7 @@ use crate::settings::End;
 use crate::top::TopProcess;
 use crate::total::Totals;
 use crate::tree::Tree;
+use record::quantity;
 use record::report::{FootprintLine, Gpu, Usage};
 
 /// A process that outlived the task.
@@ -145,6 +146,13 @@ impl Tree {
             notes.push(format!(
                 "{what} was used: what it read and wrote is not in the bytes and calls read and \
                  written"
+            ));
+        }
+        if let Some(bytes) = self.peaks.hugetlb.value.filter(|bytes| *bytes > 0) {
+            let amount = quantity::show_bytes(bytes);
+            notes.push(format!(
+                "{amount} of the machine's pool of huge pages (hugetlbfs, MAP_HUGETLB) were in use \
+                 in samples, shared ones once for each process: they are in no number of memory"
             ));
         }
         if self.ended.unread > 0 {

@@ -9,7 +9,7 @@ use crate::fold::Table;
 use crate::gpu::Gpus;
 use crate::growth::{self, Growth};
 use crate::life::{Life, resident_peak};
-use crate::pass::{Pass, Peak, Peaks};
+use crate::pass::{Biggest, Pass, Peak, Peaks};
 use crate::resident::Resident;
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
 use crate::settings::{End, KernelCounts, Mechanism, SeriesKind, Settings};
@@ -76,6 +76,8 @@ pub struct Tree {
     pub(crate) waited: Option<WaitTotals>,
     pub(crate) total: u64,
     pub(crate) alive_peak: Peak,
+    /// When SIGKILL ended a process last, and the largest of those a moment apart.
+    pub(crate) killed: (Nanos, Biggest),
     pub(crate) lost: u64,
     pub(crate) departed: Vec<String>,
     /// Some processes were waited for by nobody.
@@ -134,6 +136,7 @@ impl Tree {
             waited: None,
             total: 0,
             alive_peak: Peak::default(),
+            killed: (start, Biggest::default()),
             lost: 0,
             departed: Vec::new(),
             auto_reaped: false,
@@ -174,6 +177,7 @@ impl Tree {
             self.take(at, sample, &mut some);
         }
         self.peaks.images.raise(self.of_images(&some.images), at);
+        self.peaks.hugetlb.raise(some.hugetlb, at);
     }
 
     fn take(&mut self, at: Nanos, sample: &ProcessSample, pass: &mut Pass) {

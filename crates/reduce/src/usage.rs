@@ -170,9 +170,13 @@ impl Tree {
     }
 
     fn threads_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
-        let exact = self.exact_counts().and_then(|c| c.threads_peak);
-        match exact {
-            Some(peak) => whole(m, peak, Method::Exact, "counted at each clone"),
+        let counts = self.exact_counts();
+        match counts.and_then(|c| Some((c.threads_peak?, c.threads_at_most))) {
+            Some((peak, false)) => whole(m, peak, Method::Exact, "counted at each clone"),
+            Some((peak, true)) => {
+                let source = "counted at each clone; ends of threads were told late";
+                whole(m, peak, Method::UpperBound, source)
+            }
             None => memory.sampled(m.name, self.peaks.threads, "threads in samples"),
         }
     }

@@ -2,6 +2,8 @@
 
 mod scene;
 
+use record::event::Event;
+use record::identity::Ending;
 use record::limit::{Limit, Resource};
 use record::sample::GroupSample;
 use record::unit::{Bytes, Nanos};
@@ -184,4 +186,41 @@ fn who_forked_is_known_in_the_pass_that_first_sees_the_children() {
     task.sample(ms(100), &pass);
     let verdicts = limits.check(&task.live(ms(100)));
     assert_eq!(verdicts[0].pid, Some(1));
+}
+
+#[test]
+fn who_was_killed_is_named_by_its_last_program_and_who_lives_is_not() {
+    let mut task = tree(Connector);
+    spawn(&mut task, 5, 1, 2, "setsid fill");
+    let held = [
+        sample(1, 0, memory(9 * MIB, 0), memory(9 * MIB, 0)),
+        sample(2, 5, memory(MIB, 0), memory(MIB, 0)),
+    ];
+    task.sample(ms(10), &held);
+    assert_eq!(task.largest_but(&[1]).unwrap().pid, 2);
+    assert_eq!(task.largest_but(&[1, 2]), None);
+    exec(&mut task, 20, 2, "fill");
+    assert_eq!((task.killed(ms(30)), task.has_killed()), (None, false));
+    task.event(&Event::Exit {
+        at: ms(30),
+        pid: 2,
+        ending: Some(Ending::Signal(9)),
+        own: None,
+        peaks: None,
+    });
+    let killed = task.killed(ms(31)).unwrap();
+    assert_eq!((killed.pid, killed.command.as_str()), (2, "fill"));
+    assert_eq!(task.killed(ms(2000)), None, "long ago");
+    assert!(task.has_killed());
+}
+
+#[test]
+fn a_holder_is_named_by_what_it_runs_now() {
+    let mut task = tree(Connector);
+    task.sample(
+        ms(10),
+        &[sample(1, 0, memory(9 * MIB, 0), memory(9 * MIB, 0))],
+    );
+    exec(&mut task, 20, 1, "fill");
+    assert_eq!(task.live(ms(30)).largest.unwrap().command, "fill");
 }

@@ -271,6 +271,20 @@ fn counts_of_the_kernel_come_first() {
 }
 
 #[test]
+fn threads_whose_ends_were_told_late_are_no_more_than_counted() {
+    let mut task = tree(Connector);
+    task.counts(&KernelCounts {
+        threads_peak: Some(3),
+        threads_at_most: true,
+        exact: true,
+        ..KernelCounts::default()
+    });
+    let usage = task.usage(&end(10, None));
+    assert_eq!(whole(&usage, "threads_peak"), 3);
+    assert_eq!(method(&usage, "threads_peak"), Method::UpperBound);
+}
+
+#[test]
 fn the_root_told_twice_is_one_process() {
     let mut task = tree(Bpf);
     fork(&mut task, 0, 99, 1);

@@ -47,7 +47,7 @@ pub(super) fn exit(
             source: broken.source.to_owned(),
         });
     }
-    let starved = starved(facts, hold, outcome.end.ending);
+    let starved = starved(facts, hold, outcome);
     evidence.extend(starved.as_ref().map(Starved::evidence));
     evidence.extend(throttled(hold));
     evidence.extend(outcome.unended.evidence());
@@ -145,20 +145,39 @@ fn reason_cause(
 /// The kernel ended processes for want of memory, and not by a limit of ours.
 struct Starved {
     killed: Killed,
-    /// They were of the task: its own group counted them.
-    ours: bool,
+    whose: Whose,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// The task's: its own group counted them.
+    Task,
+    /// Perhaps the task's, some of which was killed: a group below its own, gone since, may have
+    /// counted them.
+    Perhaps,
+    /// That is not known.
+    Anyone,
 }
 
 /// What the task's own group counted tells of the task alone; without one there is only what was
 /// counted around it, which says nothing of a task that ended well.
-fn starved(facts: &Facts, hold: &Hold, ending: Ending) -> Option<Starved> {
+fn starved(facts: &Facts, hold: &Hold, outcome: &Outcome) -> Option<Starved> {
+    let ending = outcome.end.ending;
     let around = || facts.oom.found(&Root::default());
     match hold.killed_by_others() {
         None if ending == Ending::Code(0) => None,
         None => around().map(|killed| Starved {
             killed,
-            ours: false,
+            whose: Whose::Anyone,
         }),
+        // Where we ended the task it was killed by us.
+        Some(0) if outcome.reason.is_none() && hold.may_lack_kills(ending) => {
+            let anywhere = facts.oom.anywhere(&Root::default());
+            anywhere.map(|killed| Starved {
+                killed,
+                whose: Whose::Perhaps,
+            })
+        }
         Some(0) => None,
         Some(count) => Some(Starved {
             killed: Killed {
@@ -167,7 +186,7 @@ fn starved(facts: &Facts, hold: &Hold, ending: Ending) -> Option<Starved> {
                 among: None,
                 limit_of: around().and_then(|around| around.limit_of),
             },
-            ours: true,
+            whose: Whose::Task,
         }),
     }
 }
@@ -189,10 +208,11 @@ impl Starved {
             1 => "1 process".to_owned(),
             count => format!("{count} processes"),
         };
-        let whose = match (&killed.among, self.ours) {
-            (_, true) => "of the task".to_owned(),
-            (Some(group), _) => format!("of the control group {}", group.display()),
-            (None, _) => "of this machine".to_owned(),
+        let whose = match (&killed.among, self.whose) {
+            (_, Whose::Task) => "of the task".to_owned(),
+            (_, Whose::Perhaps) => "of this machine, perhaps of the task,".to_owned(),
+            (Some(group), Whose::Anyone) => format!("of the control group {}", group.display()),
+            (None, Whose::Anyone) => "of this machine".to_owned(),
         };
         let limit = killed.limit_of.as_ref();
         let limit = limit.map_or_else(String::new, |dir| {

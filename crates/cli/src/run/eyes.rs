@@ -231,7 +231,7 @@ impl Eyes {
         self.rhythm.repeated(now);
     }
 
-    fn listen(&mut self, facts: &mut Facts) {
+    pub(super) fn listen(&mut self, facts: &mut Facts) {
         if self.broken {
             return;
         }
@@ -281,7 +281,7 @@ impl Eyes {
 
     /// The process that holds most memory, as far as seen: the command's own before anything else
     /// was.
-    pub(crate) fn largest(&self, now: Nanos) -> Holder {
+    pub(super) fn largest(&self, now: Nanos) -> Holder {
         let named = |one: &Holder| !one.command.is_empty();
         self.tree
             .live(now)
@@ -380,7 +380,7 @@ impl Eyes {
     }
 
     /// Whether events tell who the task's processes are.
-    fn told(&self) -> bool {
+    pub(super) fn told(&self) -> bool {
         self.notifier.kind().tells_tree() && !self.broken
     }
 

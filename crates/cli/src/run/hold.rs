@@ -11,6 +11,7 @@ use super::stray::StrayWatch;
 use super::task::Task;
 use crate::cmd::run::RunOptions;
 use anyhow::Result;
+use record::identity::Ending;
 use record::limit::{Limit, Resource};
 use record::sample::GroupSample;
 use record::unit::{Bytes, Nanos};
@@ -63,6 +64,9 @@ pub(crate) struct Hold {
     pub(crate) last_group: Option<GroupSample>,
     /// Processes of the group that the kernel ended for want of memory by no limit of ours.
     killed: Option<u64>,
+    /// There may have been more, in groups below that are gone: then whether events told that
+    /// SIGKILL ended a process.
+    lacking: Option<bool>,
 }
 
 impl Hold {
@@ -85,6 +89,7 @@ impl Hold {
             folders: Folders::choose(options, facts)?,
             last_group: None,
             killed: None,
+            lacking: None,
         };
         if options.cgroup {
             hold.make_group(options, facts, task);
@@ -246,7 +251,7 @@ impl Hold {
         facts: &mut Facts,
         options: &RunOptions,
     ) -> Option<Nanos> {
-        if let Some(grace) = self.check_oom(now, eyes, options) {
+        if let Some(grace) = self.check_oom(now, eyes, facts, options) {
             return Some(grace);
         }
         if self.polled().is_empty() || now < self.next_look {
@@ -292,7 +297,13 @@ impl Hold {
     }
 
     /// The kernel ended a process of the group because the limit could not be kept.
-    fn check_oom(&mut self, now: Nanos, eyes: &Eyes, options: &RunOptions) -> Option<Nanos> {
+    fn check_oom(
+        &mut self,
+        now: Nanos,
+        eyes: &mut Eyes,
+        facts: &mut Facts,
+        options: &RunOptions,
+    ) -> Option<Nanos> {
         let limit = self.kernel_memory?;
         let counts = self.oom_counts()?;
         let known = |broken: &Broken| broken.verdict.limit.resource == Resource::Memory;
@@ -305,7 +316,7 @@ impl Hold {
             .as_mut()
             .and_then(|reader| reader.read().peak)
             .unwrap_or(Bytes(limit));
-        let largest = eyes.largest(now);
+        let largest = eyes.starved(now, facts);
         let limit = Limit {
             resource: Resource::Memory,
             value: limit,
@@ -342,6 +353,13 @@ impl Hold {
         self.killed
     }
 
+    /// Whether that may lack some of a group below ours that is gone: SIGKILL ended a process, or
+    /// the command says so by how it ended.
+    pub(crate) fn may_lack_kills(&self, ending: Ending) -> bool {
+        let told = [Ending::Signal(9), Ending::Code(128 + 9)].contains(&ending);
+        self.lacking.is_some_and(|killed| killed || told)
+    }
+
     /// The limits that have to be looked at: all but the one that the kernel keeps.
     fn polled(&self) -> Vec<Limit> {
         let held = self.kernel_memory.is_some() && !self.strays.found();
@@ -365,12 +383,21 @@ impl Hold {
     }
 
     /// The last look after the end: what the kernel counted in the meantime.
-    pub(crate) fn last_look(&mut self, now: Nanos, eyes: &mut Eyes, options: &RunOptions) {
+    pub(crate) fn last_look(
+        &mut self,
+        now: Nanos,
+        eyes: &mut Eyes,
+        facts: &mut Facts,
+        options: &RunOptions,
+    ) {
         self.sample(now, &mut eyes.tree);
-        self.check_oom(now, eyes, options);
+        self.check_oom(now, eyes, facts, options);
         let counts = self.oom_counts();
         let ours = |counts: &OomCounts| self.kernel_memory.is_some() && counts.events > 0;
         self.killed = counts.map(|counts| if ours(&counts) { 0 } else { counts.kills });
+        let may_lack = !counts.as_ref().is_some_and(ours)
+            && self.group.as_ref().is_some_and(Group::oom_counts_may_lack);
+        self.lacking = may_lack.then(|| eyes.tree.has_killed());
         self.folders.last_look(now, &mut eyes.tree);
     }
 

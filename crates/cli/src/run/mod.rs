@@ -32,6 +32,7 @@ mod real_paths;
 mod reaped;
 mod rhythm;
 mod start;
+mod starved;
 mod stray;
 mod surroundings;
 mod task;

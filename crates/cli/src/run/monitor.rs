@@ -435,7 +435,8 @@ impl<'a> Monitor<'a> {
         self.eyes
             .settle(EVENTS_WAIT, survivors.len(), &mut self.facts);
         self.hold.containers.look(now, &mut self.facts);
-        self.hold.last_look(now, &mut self.eyes, self.options);
+        let (eyes, facts) = (&mut self.eyes, &mut self.facts);
+        self.hold.last_look(now, eyes, facts, self.options);
         named::last_look(&mut self.facts);
         self.facts.launcher = self.task.launcher_usage();
         if self.unended.has(self.task.pid()) {

@@ -270,6 +270,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         processes_peak: Some(counts.processes_peak),
         threads_alive: Some(counts.threads_alive),
         threads_peak: Some(counts.threads_peak),
+        threads_at_most: counts.threads_at_most,
         io_uring_tasks: None,
         untraced: false,
         stops: 0,

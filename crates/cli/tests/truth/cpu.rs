@@ -1,11 +1,12 @@
 //! CPU time and counts of processes and threads, against what the kernel told the workload itself.
 
 use crate::harness::cpu::told;
-use crate::harness::expect::{Truth, holds, number};
-use crate::harness::mechanism::Mechanism;
-use crate::harness::run::Done;
+use crate::harness::expect::{Truth, field, holds, number};
+use crate::harness::mechanism::{Mechanism, kernel};
+use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
 use crate::harness::{each_mechanism, words};
+use record::value::Method;
 use std::ffi::OsString;
 
 each_mechanism!(
@@ -14,6 +15,7 @@ each_mechanism!(
     children_two_at_a_time,
     children_static_two_at_a_time,
     threads_are_counted_once,
+    threads_one_after_another,
     six_hundred_times_nothing,
 );
 
@@ -90,6 +92,26 @@ fn threads_are_counted_once(mechanism: Mechanism) {
         ("processes_peak", 2),
     ] {
         holds(&done, name, Truth::exactly(count), mechanism.counts());
+    }
+}
+
+/// Whoever joins a thread goes on before the kernel tells of its end, but at the stop of a tracer
+/// and since Linux 6.16 in the kernel.
+fn threads_one_after_another(mechanism: Mechanism) {
+    let command = words![program("joined"), "200"];
+    let done = Run::watched(mechanism, command).finish();
+    done.expect_status(0);
+    let value = field(&done, "threads_peak").value();
+    let bounded = value.is_some_and(|value| value.method == Method::UpperBound);
+    let exact = match mechanism {
+        Mechanism::Ptrace => true,
+        Mechanism::Bpf => kernel() >= (6, 16),
+        _ => false,
+    };
+    if bounded && !exact {
+        assert!(number(&done, "threads_peak") >= 2.0, "{}", done.context());
+    } else {
+        holds(&done, "threads_peak", Truth::exactly(2), mechanism.counts());
     }
 }
 

@@ -14,6 +14,7 @@ each_mechanism!(
     wall,
     cpu,
     memory,
+    who_had_the_memory_is_named,
     rss,
     virtual_size,
     processes,
@@ -105,6 +106,23 @@ fn memory(mechanism: Mechanism) {
         .unwrap_or_default();
     assert!(
         process.contains("fill"),
+        "who? `{process}`\n{}",
+        done.context()
+    );
+}
+
+/// It became the program that holds the memory after it was looked at, or was started by one that
+/// lives on.
+fn who_had_the_memory_is_named(mechanism: Mechanism) {
+    let script = "setsid \"$0\" 300 hold; sleep 3; true";
+    let command = words!["/bin/sh", "-c", script, program("fill.static")];
+    let done = broken(mechanism, "memory=100MiB", &[], command, 137);
+    let process = done.report().exceeded[0].process.as_deref();
+    let process = process.unwrap_or_default();
+    // Without events it may have come and gone unseen.
+    let named = process.ends_with("300 hold") && !process.contains("setsid");
+    assert!(
+        named || mechanism == Mechanism::Procfs,
         "who? `{process}`\n{}",
         done.context()
     );
@@ -382,7 +400,19 @@ fn a_memory_limit_within_a_memory_limit() {
         "{}",
         done.context()
     );
-    assert_eq!(done.report().exceeded, [], "{}", done.context());
+    let report = done.report();
+    assert_eq!(report.exceeded, [], "{}", done.context());
+    let mut evidence = report.exit.evidence.iter();
+    let told = evidence.any(|one| one.kind == "oom_kill");
+    // Without a group of its own nobody tells of a task that ended well.
+    let held = !report
+        .monitor
+        .notes
+        .join("; ")
+        .contains("control group of our own");
+    assert!(told || !held || !process::is_root(), "{}", done.context());
+    let cause = report.exit.cause.as_deref().unwrap_or_default();
+    assert_eq!(cause.contains("for want of memory"), told, "{cause}");
 }
 
 /// Below a control group that is too small: the kernel ends the task, and not by a limit of ours.

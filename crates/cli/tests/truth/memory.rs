@@ -8,6 +8,7 @@ use crate::harness::workload::program;
 use crate::harness::{each_mechanism, skip, words};
 use record::value::Method;
 use std::ffi::OsString;
+use std::fs;
 
 each_mechanism!(
     fill_and_exit,
@@ -271,4 +272,56 @@ fn bpf_root_many_processes_are_walked_at_level_query() {
     holds(&done, "processes_peak", peak, Rigour::Sampled);
     let largest = Truth::near(2 * MIB, 0.0, MIB);
     holds(&done, "rss_peak_process", largest, Rigour::Near);
+}
+
+const POOL: &str = "/proc/sys/vm/nr_hugepages";
+
+/// The machine's pool of huge pages with some more in it.
+struct Pool {
+    before: u64,
+}
+
+impl Pool {
+    /// `None` where it does not become larger.
+    fn with(more: u64) -> Option<Self> {
+        let pages = || fs::read_to_string(POOL).ok()?.trim().parse().ok();
+        let before: u64 = pages()?;
+        let pool = Self { before };
+        fs::write(POOL, (before + more).to_string()).ok()?;
+        (pages() >= Some(before + more)).then_some(pool)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        fs::write(POOL, self.before.to_string()).unwrap();
+    }
+}
+
+/// It was set aside beforehand: in no number, but in a note.
+#[test]
+fn root_pages_of_the_pool_are_told_and_in_no_number_of_memory() {
+    // Of 2 MiB each, where they have the usual size.
+    let Some(_pool) = Pool::with(32) else {
+        skip!("no pool of huge pages that can be made larger here");
+    };
+    let hold = (600 * slowness()).to_string();
+    for mechanism in [Mechanism::Default, Mechanism::Connector, Mechanism::Procfs] {
+        if mechanism.missing().is_some() {
+            continue;
+        }
+        let command = words![program("hugetlb.static"), "64", hold];
+        let done = Run::watched(mechanism, command)
+            .options(["--interval", "100ms"])
+            .finish();
+        if let Some(why) = done.skipped() {
+            skip!("{why}");
+        }
+        done.expect_status(0);
+        let notes = &done.report().monitor.notes;
+        let told = |note: &String| note.starts_with("64 MiB of the machine's pool");
+        assert!(notes.iter().any(told), "{notes:?}");
+        assert!(number(&done, "rss_peak") < 8.0 * MIB as f64);
+        assert!(number(&done, "virtual_peak") >= 64.0 * MIB as f64);
+    }
 }

@@ -2,24 +2,31 @@
 //! it.
 //!
 //! The kernel tells an exit after the parent can already have waited for it and started the next
-//! process. Such an exit says so; it then counts from before its parent's last fork. Recent births
-//! are therefore kept a while.
+//! process. Such an exit says so; it then counts from before its parent's last fork. The end of a
+//! thread is told after whoever joins it was woken, and nothing says so: a birth a moment before it
+//! may have come after it. Recent births are therefore kept a while.
 
 use record::unit::Nanos;
 use std::collections::VecDeque;
 
-/// Births kept for correction.
-const RECENT: usize = 64;
+/// Most births kept for correction.
+const RECENT: usize = 4096;
 
 /// The longest that a death is thought to be told late. The dying thread may be preempted between
 /// its parent's wake-up and the telling, on a busy machine for some time slices.
 const LATE_MAX: Nanos = Nanos::from_millis(50);
+
+/// The same where a count that is called sure rests on it: the host of a virtual machine may take a
+/// CPU away for longer (two emulated CPUs on a busy machine: more than 50 ms).
+const DOUBT_MAX: Nanos = Nanos::from_millis(500);
 
 #[derive(Debug, Clone, Copy)]
 struct Birth {
     at: Nanos,
     parent: u32,
     alive: u64,
+    /// Ends of threads told before it.
+    ended: u64,
 }
 
 /// A running count and its peak.
@@ -27,6 +34,10 @@ struct Birth {
 pub(crate) struct Peak {
     alive: u64,
     best: (u64, Nanos),
+    /// The most that were alive even if each end told a moment after a birth was before it.
+    sure: u64,
+    /// Ends of threads told so far.
+    ended: u64,
     recent: VecDeque<Birth>,
 }
 
@@ -47,17 +58,50 @@ impl Peak {
         })
     }
 
+    /// Whether no end of a thread that was told a moment late can make the peak lower. Of two at
+    /// once one started the other.
+    pub(crate) fn is_sure(&self) -> bool {
+        let (highest, _) = self.highest();
+        let recent = self.recent.iter().map(|birth| self.sure_of(birth));
+        recent.fold(self.sure, u64::max) == highest || highest <= 2
+    }
+
+    fn sure_of(&self, birth: &Birth) -> u64 {
+        birth.alive.saturating_sub(self.ended - birth.ended)
+    }
+
     /// One more, started by `parent`.
     pub(crate) fn birth(&mut self, at: Nanos, parent: u32) {
         self.alive += 1;
-        if self.recent.len() == RECENT
-            && let Some(oldest) = self.recent.pop_front()
+        self.settle(at);
+        if self.recent.len() == RECENT {
+            // What may still be told of it is not known: it makes nothing sure.
+            self.forget();
+        }
+        self.recent.push_back(Birth {
+            at,
+            parent,
+            alive: self.alive,
+            ended: self.ended,
+        });
+    }
+
+    /// Gives up the births of which no end is told any more.
+    fn settle(&mut self, now: Nanos) {
+        while let Some(oldest) = self.recent.front()
+            && now.since(oldest.at) > DOUBT_MAX
+        {
+            self.sure = self.sure.max(self.sure_of(oldest));
+            self.forget();
+        }
+    }
+
+    fn forget(&mut self) {
+        if let Some(oldest) = self.recent.pop_front()
             && oldest.alive > self.best.0
         {
             self.best = (oldest.alive, oldest.at);
         }
-        let alive = self.alive;
-        self.recent.push_back(Birth { at, parent, alive });
     }
 
     /// `count` fewer.
@@ -65,12 +109,19 @@ impl Peak {
         self.alive = self.alive.saturating_sub(count);
     }
 
+    /// A thread ended, told at `at`; whoever joined it may have known a moment earlier.
+    pub(crate) fn thread_death(&mut self, at: Nanos) {
+        self.settle(at);
+        self.ended += 1;
+        self.deaths(1);
+    }
+
     /// One fewer, told at `at`; its parent may have known before it last forked, a moment earlier.
     pub(crate) fn late_death(&mut self, at: Nanos, parent: u32) {
         self.deaths(1);
         let mut births = self.recent.iter();
         let last = births.rposition(|b| b.parent == parent && at.since(b.at) <= LATE_MAX);
-        for birth in self.recent.iter_mut().skip(last.unwrap_or(RECENT)) {
+        for birth in self.recent.iter_mut().skip(last.unwrap_or(usize::MAX)) {
             birth.alive = birth.alive.saturating_sub(1);
         }
     }
@@ -114,5 +165,43 @@ mod tests {
         peak.birth(Nanos(5), 7);
         peak.late_death(Nanos(5).plus(LATE_MAX).plus(Nanos(1)), 7);
         assert_eq!((peak.alive(), peak.highest().0), (2, 3));
+    }
+
+    /// Threads one after the other, each told to end `late` after the next one was started.
+    fn one_after_another(late: Nanos) -> Peak {
+        let mut peak = Peak::default();
+        peak.birth(Nanos(0), 0);
+        for i in 1..=10_000 {
+            let start = Nanos(i * DOUBT_MAX.0 * 2);
+            peak.birth(start, 7);
+            peak.birth(start.plus(Nanos(1)), 7);
+            peak.thread_death(start.plus(late));
+            peak.thread_death(start.plus(DOUBT_MAX));
+        }
+        peak
+    }
+
+    #[test]
+    fn a_peak_of_threads_whose_ends_came_a_moment_later_is_not_sure() {
+        let late = one_after_another(Nanos(2));
+        assert_eq!(
+            (late.highest().0, late.alive(), late.is_sure()),
+            (3, 1, false)
+        );
+        let mut together = Peak::default();
+        for _ in 0..3 {
+            together.birth(Nanos(1), 7);
+        }
+        assert!(together.is_sure());
+        for _ in 0..2 {
+            together.thread_death(Nanos(2).plus(DOUBT_MAX));
+        }
+        assert_eq!((together.highest().0, together.is_sure()), (3, true));
+        let mut at_once = Peak::default();
+        for i in 0..RECENT as u64 + 5 {
+            at_once.birth(Nanos(i), 7);
+        }
+        (0..9).for_each(|_| at_once.thread_death(Nanos(1 << 20)));
+        assert!(!at_once.is_sure());
     }
 }

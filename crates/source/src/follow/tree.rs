@@ -33,6 +33,9 @@ pub struct Counts {
     pub threads_peak: u64,
     /// When that was first reached.
     pub threads_peak_at: Nanos,
+    /// Whether `threads_peak` is no more than that: the ends of some of these threads were told a
+    /// moment after the last of them began, and may have come before.
+    pub threads_at_most: bool,
     /// Nothing was missed. Otherwise the totals and peaks are lower bounds.
     pub exact: bool,
 }
@@ -42,6 +45,8 @@ pub struct Counts {
 struct Member {
     parent: u32,
     threads: u64,
+    /// How many of these were told to be about to end.
+    ending: u64,
     /// Exact start, or the instant of its fork event.
     start: Nanos,
     /// Status of the main thread, if that ended before the others.
@@ -116,6 +121,7 @@ impl Tree {
             threads_alive: self.threads.alive(),
             threads_peak,
             threads_peak_at,
+            threads_at_most: !self.threads.is_sure(),
             exact: self.exact,
         }
     }
@@ -154,6 +160,7 @@ impl Tree {
         let member = Member {
             parent,
             threads,
+            ending: 0,
             start: at,
             leader_status: None,
         };
@@ -176,9 +183,21 @@ impl Tree {
     /// The process has no other thread left (an exec ended them without telling).
     pub fn alone(&mut self, process: u32) {
         if let Some(member) = self.members.get_mut(&process) {
-            self.threads.deaths(member.threads.saturating_sub(1));
+            let told = member.ending + 1;
+            self.threads.deaths(member.threads.saturating_sub(told));
             member.threads = 1;
+            member.ending = 0;
             member.leader_status = None;
+        }
+    }
+
+    /// A thread of `process`, not its last one, stopped before its end: nobody could join it yet.
+    pub fn thread_ending(&mut self, process: u32) {
+        if let Some(member) = self.members.get_mut(&process)
+            && member.ending + 1 < member.threads
+        {
+            member.ending += 1;
+            self.threads.deaths(1);
         }
     }
 
@@ -187,7 +206,10 @@ impl Tree {
         let member = self.members.get_mut(&end.process)?;
         member.threads = member.threads.saturating_sub(1);
         if member.threads > 0 {
-            self.threads.deaths(1);
+            match member.ending.checked_sub(1) {
+                Some(ending) => member.ending = ending,
+                None => self.threads.thread_death(end.at),
+            }
             if end.thread == end.process {
                 member.leader_status = Some(end.status);
             }
@@ -233,6 +255,7 @@ impl Tree {
         for process in alive.values() {
             if let Some(member) = self.members.get_mut(&process.pid) {
                 member.threads = process.live_threads();
+                member.ending = 0;
             } else if self.members.len() < MEMBERS_MAX {
                 let (ppid, threads) = (process.ppid, process.live_threads());
                 self.insert(process.start, ppid, process.pid, threads);
@@ -325,6 +348,34 @@ mod tests {
         let counts = tree.counts();
         assert_eq!((counts.threads_peak, counts.threads_alive), (2, 0));
         assert_eq!(counts.processes_alive, 0);
+    }
+
+    #[test]
+    fn a_thread_that_stops_before_its_end_is_over_for_whoever_joins_it() {
+        for (told, most) in [(true, 2), (false, 3)] {
+            let mut tree = Tree::new(10, 0, Nanos(1));
+            tree.thread(Nanos(2), 10);
+            if told {
+                tree.thread_ending(10);
+            }
+            tree.thread(Nanos(3), 10);
+            assert_eq!(tree.thread_exit(end(10, 11, 0)), None);
+            let counts = tree.counts();
+            assert_eq!((counts.threads_peak, counts.threads_alive), (most, 2));
+            assert_eq!(counts.threads_at_most, !told);
+        }
+        let mut tree = Tree::new(10, 0, Nanos(1));
+        tree.thread(Nanos(2), 10);
+        (0..2).for_each(|_| tree.thread_ending(10));
+        assert_eq!(
+            tree.counts().threads_alive,
+            1,
+            "the last one ends with its process"
+        );
+        tree.alone(10);
+        assert_eq!(tree.counts().threads_alive, 1);
+        assert!(tree.thread_exit(end(10, 10, 0)).is_some());
+        assert_eq!(tree.counts().threads_alive, 0);
     }
 
     #[test]

@@ -59,22 +59,27 @@ impl OomKills {
             let now = count(dir, V2_LOCAL, "oom")?;
             (now > *before).then(|| dir.path().to_owned())
         });
-        let (now, before, source, among) = match &self.group {
-            Some((dir, file, before)) => {
-                let source = dir.path().join(file).display().to_string();
-                let now = count(dir, file, "oom_kill")?;
-                (now, *before, source, Some(dir.path().to_owned()))
-            }
-            None => {
-                let source = "/proc/vmstat oom_kill".to_owned();
-                (machine(root)?, self.machine?, source, None)
-            }
+        let Some((dir, file, before)) = &self.group else {
+            let killed = self.anywhere(root)?;
+            return Some(Killed { limit_of, ..killed });
         };
+        let now = count(dir, file, "oom_kill")?;
+        (now > *before).then(|| Killed {
+            count: now - before,
+            source: dir.path().join(file).display().to_string(),
+            among: Some(dir.path().to_owned()),
+            limit_of,
+        })
+    }
+
+    /// What was counted on the machine since, whosever the processes were.
+    pub fn anywhere(&self, root: &Root) -> Option<Killed> {
+        let (now, before) = (machine(root)?, self.machine?);
         (now > before).then(|| Killed {
             count: now - before,
-            source,
-            among,
-            limit_of,
+            source: "/proc/vmstat oom_kill".to_owned(),
+            among: None,
+            limit_of: None,
         })
     }
 }
@@ -164,6 +169,7 @@ mod tests {
         let (within, kills) = (machine.begin(), machine.without_groups());
         machine.write("proc/vmstat", "oom_kill 9\n");
         assert_eq!(within.found(&machine.root()), None, "of others");
+        assert_eq!(within.anywhere(&machine.root()).unwrap().count, 2);
         let found = kills.found(&machine.root()).unwrap();
         assert_eq!((found.count, found.among), (2, None));
         // A kernel that does not count them tells nothing.

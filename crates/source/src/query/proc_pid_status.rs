@@ -39,6 +39,11 @@ pub const METRICS: &[Metric] = &[
         "swapped-out anonymous pages",
     ),
     gauge(
+        "hugetlb",
+        "/proc/PID/status HugetlbPages",
+        "pages of the reserved pool of huge pages",
+    ),
+    gauge(
         "rss_peak_process",
         "/proc/PID/status VmHWM, VmRSS",
         "highest resident set since the last exec",
@@ -147,6 +152,7 @@ fn memory_line(memory: &mut Memory, key: &[u8], value: &[u8]) {
         b"RssFile" => &mut memory.rss_file,
         b"RssShmem" => &mut memory.rss_shmem,
         b"VmSwap" => &mut memory.swap,
+        b"HugetlbPages" => &mut memory.hugetlb,
         b"VmSize" => &mut memory.virtual_size,
         b"VmPeak" => &mut memory.virtual_peak,
         _ => return,

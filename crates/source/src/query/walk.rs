@@ -340,6 +340,7 @@ fn memory(speaker: Option<&Walked>, page_bytes: u64, last: Memory) -> Memory {
         pss: None,
         pss_unreclaimable: None,
         swap: pages(speaker.swap_pages),
+        hugetlb: pages(speaker.hugetlb_pages),
         virtual_size: pages(speaker.total_vm_pages),
         rss_peak: pages(speaker.hiwater_rss_pages),
         virtual_peak: pages(speaker.hiwater_vm_pages),

@@ -113,6 +113,10 @@ struct percpu_counter {
 	__s32 *counters;
 };
 
+typedef struct {
+	__s64 counter;
+} atomic_long_t;
+
 struct mm_struct {
 	unsigned long hiwater_rss;
 	unsigned long hiwater_vm;
@@ -120,11 +124,8 @@ struct mm_struct {
 	unsigned long arg_start;
 	unsigned long arg_end;
 	struct percpu_counter rss_stat[4];
+	atomic_long_t hugetlb_usage;
 };
-
-typedef struct {
-	__s64 counter;
-} atomic_long_t;
 
 /* Before 6.2. */
 struct mm_rss_stat {

@@ -27,6 +27,7 @@ const EVENTS_LOST: usize = 6;
 const IO_URING_TASKS: usize = 7;
 const ASLEEP: usize = 8;
 const AUTO_REAPED: usize = 9;
+const THREADS_AT_MOST: usize = 11;
 
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
@@ -46,6 +47,9 @@ pub struct RunTotals {
     pub threads_alive: u64,
     /// Highest number of threads alive at one instant.
     pub threads_peak: u64,
+    /// `threads_peak` is no more than that: before Linux 6.16 the end of a thread is told after
+    /// whoever joined it was woken, and that of some came a moment after the last one began.
+    pub threads_at_most: bool,
     /// Events that did not fit into the ring, and processes that could not be marked.
     pub events_lost: u64,
     /// Threads that had an io_uring when they ended: what went through it is in no counter. One
@@ -214,6 +218,8 @@ impl Run {
             processes_peak: read(PROCESSES_PEAK),
             threads_alive: read(THREADS_ALIVE),
             threads_peak: read(THREADS_PEAK),
+            // Of two at once one started the other.
+            threads_at_most: read(THREADS_PEAK) > 2 && read(THREADS_AT_MOST) == read(THREADS_PEAK),
             events_lost: read(EVENTS_LOST),
             io_uring_tasks: read(IO_URING_TASKS),
             auto_reaped: read(AUTO_REAPED),

@@ -51,14 +51,18 @@ static __always_inline struct run *live_run(__u64 id)
 	return id && run && run->id == id ? run : NULL;
 }
 
-static __always_inline void raise(__s64 *peak, __s64 value)
+/* Whether it was lower. */
+static __always_inline bool raise(__s64 *peak, __s64 value)
 {
 	for (int i = 0; i < 16; i++) {
 		__s64 seen = *(volatile __s64 *)peak;
 
-		if (seen >= value || __sync_val_compare_and_swap(peak, seen, value) == seen)
-			return;
+		if (seen >= value)
+			return false;
+		if (__sync_val_compare_and_swap(peak, seen, value) == seen)
+			return true;
 	}
+	return false;
 }
 
 /*
@@ -71,7 +75,8 @@ __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
 
 	if (!run)
 		return 0;
-	raise(&run->threads_peak, __sync_fetch_and_add(&run->threads_alive, 1) + 1);
+	if (raise(&run->threads_peak, __sync_fetch_and_add(&run->threads_alive, 1) + 1))
+		run->threads_peak_at_ns = bpf_ktime_get_boot_ns();
 	if (!is_process)
 		return 0;
 	__sync_fetch_and_add(&run->processes_total, 1);
@@ -389,8 +394,24 @@ static __always_inline bool is_auto_reaped(struct task_struct *task)
 	       waits_for_nobody(BPF_CORE_READ(leader, real_parent));
 }
 
-/* Counts the end of a thread. Returns its process if it was the last one. */
-static __always_inline struct process *end_thread(struct task_struct *task)
+/*
+ * A thread of a run ended. If the peak was reached a moment before, the thread may have been over
+ * by then, and joined, where its end is told after its memory was given up. Global as enter().
+ */
+__attribute__((noinline)) int doubt_peak(__u64 id)
+{
+	struct run *run = live_run(id);
+
+	if (run && bpf_ktime_get_boot_ns() - run->threads_peak_at_ns <= DOUBT_MAX_NS)
+		raise(&run->threads_at_most, run->threads_peak);
+	return 0;
+}
+
+/*
+ * Counts the end of a thread, which `late` may be known already. Returns its process if it was the
+ * last one.
+ */
+static __always_inline struct process *end_thread(struct task_struct *task, bool late)
 {
 	struct process_key *key = key_of(task);
 	struct process *process;
@@ -413,6 +434,8 @@ static __always_inline struct process *end_thread(struct task_struct *task)
 		__sync_fetch_and_add(&run->threads_alive, -1);
 		if (vanishes)
 			__sync_fetch_and_add(&run->auto_reaped, 1);
+		if (late && !last)
+			doubt_peak(process->runs[i]);
 		if (ring)
 			__sync_fetch_and_add(&run->io_uring_tasks, 1);
 		if (last)
@@ -426,7 +449,7 @@ SEC("tp_btf/sched_process_exit")
 int on_exit(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct process *process = end_thread(task);
+	struct process *process = end_thread(task, false);
 	struct mm_struct *mm;
 
 	if (!process)
@@ -443,7 +466,7 @@ SEC("tp_btf/sched_process_exit")
 int on_exit_old(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct process *process = end_thread(task);
+	struct process *process = end_thread(task, true);
 
 	if (process)
 		emit_exit(process, task);

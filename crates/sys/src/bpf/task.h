@@ -9,6 +9,8 @@
 #define RUNS_PER_PROCESS 8
 /* Processes that are followed at once, zombies in. */
 #define PROCESSES_MAX 65536
+/* The longest that the end of a thread is thought to be told after whoever joins it was woken. */
+#define DOUBT_MAX_NS 500000000ull
 /* More than a kernel can be built for. */
 #define CPUS_MAX 8192
 #define COMMAND_BYTES_MAX 4096
@@ -40,7 +42,9 @@ struct run {
 	__u64 io_uring_tasks; /* threads that had a ring when they ended */
 	__u64 asleep;	      /* the reader waits for a wake-up with the next event */
 	__u64 auto_reaped;    /* processes that nobody will wait for */
-	__u64 unused[6];      /* counters of two runs never share a cache line */
+	__u64 threads_peak_at_ns; /* CLOCK_BOOTTIME */
+	__s64 threads_at_most; /* a peak that threads who had ended may have raised */
+	__u64 unused[4];      /* counters of two runs never share a cache line */
 };
 
 struct counters {

@@ -150,6 +150,8 @@ static __always_inline void read_memory(struct walked *record, struct mm_struct 
 	record->rss_anon_pages = positive(pages.sum.anon);
 	record->rss_shmem_pages = positive(pages.sum.shmem);
 	record->swap_pages = positive(pages.swap);
+	if (bpf_core_field_exists(mm->hugetlb_usage))
+		record->hugetlb_pages = positive(BPF_CORE_READ(mm, hugetlb_usage.counter));
 	rss = record->rss_file_pages + record->rss_anon_pages + record->rss_shmem_pages;
 	record->total_vm_pages = BPF_CORE_READ(mm, total_vm);
 	record->hiwater_rss_pages = BPF_CORE_READ(mm, hiwater_rss);

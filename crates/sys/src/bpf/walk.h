@@ -56,10 +56,11 @@ struct walked {
 	__u64 rss_anon_pages;
 	__u64 rss_shmem_pages;
 	__u64 swap_pages;
+	__u64 hugetlb_pages; /* of the usual size */
 	__u64 total_vm_pages;
 	__u64 hiwater_rss_pages;
 	__u64 hiwater_vm_pages;
-	__u64 mm; /* the address space that the seven above are of */
+	__u64 mm; /* the address space that the eight above are of */
 	char comm[COMM_BYTES];
 };
 

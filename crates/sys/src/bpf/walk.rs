@@ -104,6 +104,8 @@ pub struct Walked {
     pub rss_shmem_pages: u64,
     /// Swapped-out pages.
     pub swap_pages: u64,
+    /// Pages of the pool of huge pages, counted in pages of the usual size.
+    pub hugetlb_pages: u64,
     /// Size of the address space, pages.
     pub total_vm_pages: u64,
     /// Highest resident set, pages.
@@ -128,7 +130,7 @@ impl Walked {
     pub const TOO_DEEP: u32 = 8;
 }
 
-const RECORD_BYTES: usize = 336;
+const RECORD_BYTES: usize = 344;
 const _: () = assert!(size_of::<Walked>() == RECORD_BYTES);
 
 /// The walk, ready for passes.

@@ -218,8 +218,8 @@ impl Group {
     /// limit. Returns how many did.
     ///
     /// # Errors
-    /// As the kernel says; "busy" if a group made by somebody else is still below ours: the limit
-    /// is lifted then, and a later sweep removes the rest.
+    /// As the kernel says; "busy" if a group made by somebody else below ours is in use, or a
+    /// process lives that may use it: the limit is lifted then, and a later sweep removes the rest.
     pub fn remove(&mut self) -> Result<usize, Error> {
         self.removed = true;
         let mut moved = 0;

@@ -50,6 +50,12 @@ impl Group {
         }
     }
 
+    /// Whether what was counted below this group is lost where a group there is removed: in v1.
+    pub fn oom_counts_may_lack(&self) -> bool {
+        self.memory_part()
+            .is_some_and(|part| part.controller.is_some())
+    }
+
     /// The counts where nothing watches. In v1 a group made below this one and removed again is not
     /// counted, and there is an event if the limit was reached.
     ///

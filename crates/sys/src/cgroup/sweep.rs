@@ -4,6 +4,7 @@
 use super::control::ControlDir;
 use super::delegate::moved;
 use super::error::Error;
+use super::group::members;
 use super::limit;
 use super::owner::{self, Owner};
 use super::places::{Controller, Places};
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Most rounds of moving processes out of a group; one that forks meanwhile needs another.
 const ROUNDS_MAX: usize = 64;
+/// Most groups made by others that are tried below one of ours.
+const OTHERS_MAX: usize = 4096;
 /// Deepest nesting of dead groups that is followed.
 const DEPTH_MAX: usize = 8;
 /// How long an empty group may stay busy with processes on their way out.
@@ -108,6 +111,8 @@ fn release_nested(
     limit::lift(controller, dir);
     thaw(controller, dir);
     let mut count = 0;
+    // Who lives on may still use the groups that it made.
+    let unused = members(dir)?.is_empty();
     if let Some(depth) = depth.checked_sub(1) {
         sweep_below(controller, dir, depth); // what it leaves makes `dir` busy below
     }
@@ -121,6 +126,10 @@ fn release_nested(
             count += usize::from(moved(parent.add(pid))?);
         }
     }
+    if unused {
+        let mut room = OTHERS_MAX;
+        remove_empty(dir, DEPTH_MAX, &mut room);
+    }
     let deadline = Instant::now() + BUSY_MAX;
     loop {
         match dir.remove() {
@@ -129,6 +138,26 @@ fn release_nested(
             }
             other => return other.map(|()| count),
         }
+    }
+}
+
+/// Removes what the task made below a group of ours and left there; the kernel refuses a group with
+/// processes. What belongs to a living run is left alone. At most `room` groups are tried.
+fn remove_empty(dir: &ControlDir, depth: usize, room: &mut usize) {
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
+    for child in dir.children() {
+        if *room == 0 {
+            return;
+        }
+        *room -= 1;
+        if Owner::of(child.path()).is_some_and(Owner::is_alive) {
+            continue;
+        }
+        remove_empty(&child, depth, room);
+        // What is in use stays, and the groups above it.
+        let _ = child.remove();
     }
 }
 

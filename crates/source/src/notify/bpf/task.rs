@@ -157,6 +157,7 @@ impl Bpf {
             threads_alive: totals.threads_alive,
             threads_peak: totals.threads_peak,
             threads_peak_at: self.threads.1,
+            threads_at_most: totals.threads_at_most,
             exact: totals.events_lost == 0,
         }
     }

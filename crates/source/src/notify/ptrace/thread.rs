@@ -349,6 +349,9 @@ impl Trace {
             }
         }
         let last = process.running == 0;
+        if let Some(&pid) = self.threads.get(&tid).filter(|_| !last) {
+            self.tree.thread_ending(pid);
+        }
         if let Some((mut watch, pid)) = self.watch(tid) {
             watch.ending(pid, tid, last);
         }

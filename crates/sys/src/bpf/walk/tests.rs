@@ -54,6 +54,7 @@ fn compare_memory(one: &Walked) {
         ("RssFile", one.rss_file_pages),
         ("RssShmem", one.rss_shmem_pages),
         ("VmSwap", one.swap_pages),
+        ("HugetlbPages", one.hugetlb_pages),
         ("VmSize", one.total_vm_pages),
         ("VmPeak", one.hiwater_vm_pages),
         ("VmHWM", one.hiwater_rss_pages),

@@ -1,5 +1,8 @@
 //! Making, freezing, killing, leaving and sweeping.
 
+use super::super::control::ControlDir;
+use super::super::group::Part;
+use super::super::owner::Owner;
 use super::*;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 
@@ -144,6 +147,52 @@ fn root_the_group_of_a_nested_run_goes_with_the_outer_one() {
     owner.wait().unwrap();
     assert_eq!(outer.remove().unwrap(), 0);
     assert!(!within.exists());
+}
+
+/// Makes `name` and a group in it below each part; the folders.
+fn made_below(group: &Group, name: &str) -> Vec<ControlDir> {
+    let below = |part: &Part| {
+        let outer = part.dir.child(name);
+        let inner = outer.child("inner");
+        outer.create().unwrap();
+        inner.create().unwrap();
+        [outer, inner]
+    };
+    group.parts().iter().flat_map(below).collect()
+}
+
+#[test]
+fn root_groups_that_the_task_left_behind_go_with_ours() {
+    let Some(mut group) = made("left-behind") else {
+        return;
+    };
+    let all = made_below(&group, "mine");
+    group.remove().unwrap();
+    assert!(all.iter().all(|dir| !dir.path().exists()));
+    assert!(group.parts().iter().all(|part| !part.dir.path().exists()));
+}
+
+#[test]
+fn root_groups_that_may_be_in_use_stay_for_a_later_sweep() {
+    let Some(mut group) = made("in-use") else {
+        return;
+    };
+    let mine = made_below(&group, "mine");
+    // As a run within the task has one, before its command is in it.
+    let of_a_run = made_below(&group, &Owner::current().unwrap().name("within"));
+    let mut child = Gated::shell("exec sleep 1000").start(&group);
+    assert!(group.remove().is_err(), "a process lives");
+    let there = |all: &[ControlDir]| all.iter().all(|dir| dir.path().exists());
+    assert!(there(&mine) && there(&of_a_run));
+    assert!(group.remove().is_err(), "a run lives");
+    assert!(!mine.iter().any(|dir| dir.path().exists()) && there(&of_a_run));
+    for dir in of_a_run.iter().rev() {
+        dir.remove().unwrap();
+    }
+    group.remove().unwrap();
+    assert!(group.parts().iter().all(|part| !part.dir.path().exists()));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
