@@ -14,11 +14,7 @@ const RECENT: usize = 4096;
 
 /// The longest that a death is thought to be told late. The dying thread may be preempted between
 /// its parent's wake-up and the telling, on a busy machine for some time slices.
-const LATE_MAX: Nanos = Nanos::from_millis(50);
-
-/// The same where a count that is called sure rests on it: the host of a virtual machine may take a
-/// CPU away for longer (two emulated CPUs on a busy machine: more than 50 ms).
-const DOUBT_MAX: Nanos = Nanos::from_millis(500);
+pub(crate) const LATE_MAX: Nanos = Nanos::from_millis(50);
 
 #[derive(Debug, Clone, Copy)]
 struct Birth {
@@ -89,7 +85,7 @@ impl Peak {
     /// Gives up the births of which no end is told any more.
     fn settle(&mut self, now: Nanos) {
         while let Some(oldest) = self.recent.front()
-            && now.since(oldest.at) > DOUBT_MAX
+            && now.since(oldest.at) > LATE_MAX
         {
             self.sure = self.sure.max(self.sure_of(oldest));
             self.forget();
@@ -172,11 +168,11 @@ mod tests {
         let mut peak = Peak::default();
         peak.birth(Nanos(0), 0);
         for i in 1..=10_000 {
-            let start = Nanos(i * DOUBT_MAX.0 * 2);
+            let start = Nanos(i * LATE_MAX.0 * 2);
             peak.birth(start, 7);
             peak.birth(start.plus(Nanos(1)), 7);
             peak.thread_death(start.plus(late));
-            peak.thread_death(start.plus(DOUBT_MAX));
+            peak.thread_death(start.plus(LATE_MAX));
         }
         peak
     }
@@ -194,7 +190,7 @@ mod tests {
         }
         assert!(together.is_sure());
         for _ in 0..2 {
-            together.thread_death(Nanos(2).plus(DOUBT_MAX));
+            together.thread_death(Nanos(2).plus(LATE_MAX));
         }
         assert_eq!((together.highest().0, together.is_sure()), (3, true));
         let mut at_once = Peak::default();

@@ -402,7 +402,7 @@ __attribute__((noinline)) int doubt_peak(__u64 id)
 {
 	struct run *run = live_run(id);
 
-	if (run && bpf_ktime_get_boot_ns() - run->threads_peak_at_ns <= DOUBT_MAX_NS)
+	if (run && bpf_ktime_get_boot_ns() - run->threads_peak_at_ns <= LATE_MAX_NS)
 		raise(&run->threads_at_most, run->threads_peak);
 	return 0;
 }

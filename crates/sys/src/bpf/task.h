@@ -9,8 +9,8 @@
 #define RUNS_PER_PROCESS 8
 /* Processes that are followed at once, zombies in. */
 #define PROCESSES_MAX 65536
-/* The longest that the end of a thread is thought to be told after whoever joins it was woken. */
-#define DOUBT_MAX_NS 500000000ull
+/* The longest that the end of a thread is told after whoever joins it was woken. */
+#define LATE_MAX_NS 50000000ull
 /* More than a kernel can be built for. */
 #define CPUS_MAX 8192
 #define COMMAND_BYTES_MAX 4096
