@@ -1,7 +1,7 @@
 //! CPU time and counts of processes and threads, against what the kernel told the workload itself.
 
 use crate::harness::cpu::told;
-use crate::harness::expect::{Truth, field, holds, number};
+use crate::harness::expect::{Truth, field, holds, number, slowness};
 use crate::harness::mechanism::{Mechanism, kernel};
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
@@ -111,7 +111,10 @@ fn threads_one_after_another(mechanism: Mechanism) {
     if bounded && !exact {
         assert!(number(&done, "threads_peak") >= 2.0, "{}", done.context());
     } else {
-        holds(&done, "threads_peak", Truth::exactly(2), mechanism.counts());
+        // An emulated processor may be taken away from a thread for long between the two.
+        let most = if exact { 2 } else { 1 + slowness() };
+        let truth = Truth::between(2, most);
+        holds(&done, "threads_peak", truth, mechanism.counts());
     }
 }
 
