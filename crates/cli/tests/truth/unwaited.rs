@@ -45,7 +45,7 @@ fn told(mechanism: Mechanism, how: &str) {
         Rigour::Near => Rigour::Near,
         Rigour::Bound | Rigour::Sampled => Rigour::Sampled,
     };
-    let cpu = Truth::cpu(COUNT * MS * 1_000_000, 50_000_000);
+    let cpu = Truth::cpu(COUNT * MS * 1_000_000, 400_000_000);
     holds(&done, "cpu_time", cpu, rigour);
     let read = Truth::between(COUNT * MIB, COUNT * MIB + MIB / 2);
     holds(&done, "bytes_read", read, rigour);
@@ -88,6 +88,6 @@ fn children_that_are_waited_for(mechanism: Mechanism) {
     let Some(done) = unwaited(mechanism, "wait", COUNT, MS) else {
         panic!("it needs no namespace");
     };
-    let cpu = Truth::cpu(COUNT * MS * 1_000_000, 50_000_000);
+    let cpu = Truth::cpu(COUNT * MS * 1_000_000, 400_000_000);
     holds(&done, "cpu_time", cpu, Rigour::Near);
 }
