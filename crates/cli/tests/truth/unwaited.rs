@@ -38,6 +38,10 @@ fn unwaited(mechanism: Mechanism, how: &str, count: u64, ms: u64) -> Option<Done
 /// Where the end of each process tells what it used, that is known; else what was seen of it is
 /// a lower bound. Nothing is called exact without them.
 fn told(mechanism: Mechanism, how: &str) {
+    // Nobody tells level query of an end, and on a slow machine samples are far apart.
+    if mechanism.counts() == Rigour::Sampled && slowness() > 1 {
+        skip!("samples may miss the children");
+    }
     let Some(done) = unwaited(mechanism, how, COUNT, MS) else {
         skip!("no PID namespace for this user");
     };
