@@ -192,7 +192,10 @@ impl Sampler {
             }
         }
         let share = |one, other| kcmp::share_memory(one, other).ok();
-        space::tell_apart(&mut self.watches, out, share);
+        // Of one that has given it back the file is there, until it is waited for, and all 0.
+        let statm = |pid| std::fs::read(self.root.process(pid, "statm"));
+        let has_memory = |pid| statm(pid).is_ok_and(|text| !text.starts_with(b"0 "));
+        space::tell_apart(&mut self.watches, out, share, has_memory);
         cost
     }
 

@@ -4,7 +4,7 @@ use super::values::{Files, NotAlone};
 use super::{Found, Shared, values};
 use crate::follow::tree::{ThreadEnd, Tree};
 use crate::interpose::ptrace::{Watch, lock};
-use crate::query::proc_pid_fd;
+use crate::query::{proc_pid_fd, sys_kernel};
 use crate::root::Root;
 use record::event::Event;
 use record::identity::Ending;
@@ -67,6 +67,8 @@ pub(super) struct Trace {
     found: Found,
     /// Whether there can be an `io_uring`.
     io_uring: bool,
+    /// Whether this kernel compares processes that execute a program without waiting for that.
+    compares_freely: bool,
     /// What counts calls on files.
     watch: Option<Arc<Mutex<Watch>>>,
     shared: Arc<Shared>,
@@ -92,6 +94,7 @@ impl Trace {
             root: Root::default(),
             found: Found::default(),
             io_uring: proc_pid_fd::io_uring_is_possible(&Root::default()),
+            compares_freely: compares_freely(&Root::default()),
             watch: None,
             shared,
         };
@@ -265,7 +268,8 @@ impl Trace {
         self.processes.insert(process, Process::one_thread());
         if self.tree.join(at, parent, process) {
             // It is stopped since its start, or a moment behind it.
-            let shares = kcmp::share_memory(creator, tid).unwrap_or(false);
+            let shares =
+                self.may_compare(parent) && kcmp::share_memory(creator, tid).unwrap_or(false);
             self.events.push(Event::Fork {
                 at,
                 parent: Some(parent),
@@ -274,6 +278,13 @@ impl Trace {
                 memory_of: shares.then_some(parent),
             });
         }
+    }
+
+    /// Whether nothing of `process` can hold up a comparison: before Linux 5.11 that waits for one
+    /// of its threads that executes a program, which waits for the others, which may wait for us.
+    fn may_compare(&self, process: u32) -> bool {
+        let alone = |process: &Process| process.running <= 1;
+        self.compares_freely || self.processes.get(&process).is_some_and(alone)
     }
 
     /// All other threads are gone and told, but a main thread that did not call exec itself
@@ -430,6 +441,14 @@ impl Trace {
             peaks: process.peaks,
         });
     }
+}
+
+/// Whether `kcmp` does without the lock of an exec: since Linux 5.11.
+fn compares_freely(root: &Root) -> bool {
+    let release = sys_kernel::read(root, "osrelease").unwrap_or_default();
+    let mut numbers = release.split(['.', '-']).map_while(|it| it.parse().ok());
+    let version: (Option<u32>, Option<u32>) = (numbers.next(), numbers.next());
+    version >= (Some(5), Some(11))
 }
 
 impl Process {

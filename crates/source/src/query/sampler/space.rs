@@ -9,7 +9,8 @@
 //!
 //! One that does not share with its parent may share with a sibling: both were made by one that is
 //! gone, or one by the other (`CLONE_PARENT`). Siblings that tell about the same memory are asked
-//! for, and `kcmp` alone answers.
+//! for, and `kcmp` alone answers; where one of them has ended since it was read, the other is taken
+//! for sharing in that reading.
 
 use super::watch::Watch;
 use record::sample::{Memory, ProcessSample, Shared};
@@ -62,17 +63,22 @@ impl Relation {
 }
 
 /// Notes in each sample whose memory it is, if another tells it already. `share`: whether two
-/// threads have one address space, if that can be told.
+/// threads have one address space, if that can be told; `has_memory`: whether a thread still has
+/// any.
 pub(super) fn tell_apart(
     watches: &mut HashMap<u32, Watch>,
     samples: &mut [ProcessSample],
     share: impl Fn(u32, u32) -> Option<bool>,
+    has_memory: impl Fn(u32) -> bool,
 ) {
     for index in 0..samples.len() {
         let alone = |sample: &mut ProcessSample| meet_parent(watches, sample, &share);
         if samples.get_mut(index).is_some_and(alone) {
             let (pid, siblings) = older_siblings(samples, index);
-            meet_siblings(watches, pid, &siblings, &share);
+            let left = meet_siblings(watches, pid, &siblings, &share, &has_memory);
+            if let Some(sample) = samples.get_mut(index) {
+                sample.memory_of = left;
+            }
         }
     }
     // Those whose space their group's first has not: group and process.
@@ -133,29 +139,32 @@ fn older_siblings(samples: &[ProcessSample], index: usize) -> (u32, Vec<u32>) {
     (own.id.pid, siblings)
 }
 
-/// A process whose memory is not its parent's is compared with its siblings.
+/// A process whose memory is not its parent's is compared with its siblings. What a sample says of
+/// it if it may have the memory of one that has ended since.
 fn meet_siblings(
     watches: &mut HashMap<u32, Watch>,
     pid: u32,
     siblings: &[u32],
     share: impl Fn(u32, u32) -> Option<bool>,
-) {
-    let Some((own, thread)) = told(watches, pid) else {
-        return;
-    };
+    has_memory: impl Fn(u32) -> bool,
+) -> Option<Shared> {
+    let (own, thread) = told(watches, pid)?;
     let of = |sibling: &u32| {
         let (memory, of_it) = told(watches, *sibling)?;
         are_about_alike(&memory, &own).then_some((*sibling, of_it))
     };
-    let mut alike = siblings.iter().filter_map(of).take(SIBLINGS_MAX);
-    let found = alike.find(|one| share(one.1, thread) == Some(true));
-    let group = found.and_then(|(sibling, _)| match watches.get(&sibling)?.space {
+    let alike: Vec<_> = siblings.iter().filter_map(of).take(SIBLINGS_MAX).collect();
+    let found = alike.iter().find(|one| share(one.1, thread) == Some(true));
+    let group = found.and_then(|(sibling, _)| match watches.get(sibling)?.space {
         Space::Shared(group) => Some(group),
-        Space::Unknown | Space::Own => Some(sibling),
+        Space::Unknown | Space::Own => Some(*sibling),
     });
     if let Some(watch) = watches.get_mut(&pid) {
         watch.space = group.map_or(Space::Own, Space::Shared);
     }
+    let ended = alike.iter().find(|one| !has_memory(one.1));
+    let ended = ended.filter(|_| group.is_none());
+    ended.and_then(|one| Relation::Parted.shared(one.0))
 }
 
 /// A process that was found to share is compared with the others that did.
