@@ -48,6 +48,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "io_pages.h",
         "io_row.h",
         "io_socket.h",
+        "io_thread.h",
         "io_uring.h",
         "kernel_io.h",
     ] {

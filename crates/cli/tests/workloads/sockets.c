@@ -220,12 +220,44 @@ static void ending(void) {
     }
 }
 
+/* One datagram of 2000, of which recv has room for 100 and tells the whole length (MSG_TRUNC). */
+static void cut(void) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    int server = bound(AF_INET, SOCK_DGRAM, &address, &length);
+    int client = socket(AF_INET, SOCK_DGRAM, 0);
+    if (connect(client, (void *)&address, length) != 0)
+        die("connect");
+    done("send", send(client, block, 2000, 0), 2000);
+    done("recv", recv(server, block, 100, MSG_TRUNC), 2000);
+}
+
+/* A connection that its client resets before the server's only call on it. Prints the server's
+ * port. */
+static void reset(void) {
+    struct sockaddr_storage address;
+    struct linger at_once = {1, 0};
+    socklen_t length;
+    int server = bound(AF_INET, SOCK_STREAM, &address, &length);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    listen(server, 1);
+    if (connect(client, (void *)&address, length) != 0)
+        die("connect");
+    int fd = accept(server, NULL, NULL);
+    setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(client);
+    if (recv(fd, block, 100, 0) != -1 || errno != ECONNRESET)
+        die("recv");
+    printf("port %d\n", ntohs(((struct sockaddr_in *)&address)->sin_port));
+    fflush(stdout);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } parts[] = {
     {"tcp", tcp}, {"tcp6", tcp6}, {"udp", udp}, {"local", local}, {"far", far},
-    {"ending", ending},
+    {"ending", ending}, {"cut", cut}, {"reset", reset},
 };
 
 int main(int argc, char **argv) {

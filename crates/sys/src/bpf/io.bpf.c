@@ -213,6 +213,7 @@ static __always_inline void count_open(struct io_slot *slot, __u64 asked)
 
 __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 action)
 {
+	__u32 index = fd & (IO_SLOTS - 1);
 	struct io_slot *slot;
 	struct file *file;
 
@@ -220,7 +221,7 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		return 0;
 	/* What was opened now is none that was there before. */
 	if (action == OPEN)
-		thread->slots[fd & (IO_SLOTS - 1)].file = 0;
+		thread->slots[index].file = 0;
 	slot = take_up(thread, fd);
 	if (!slot)
 		return 0;
@@ -241,6 +242,8 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 	case CLOSE:
 		slot->row.closes++;
 		look_at(&slot->row, file);
+		if (slot->row.flags & ROW_FOLDER_LOST)
+			tell_again(thread, index);
 		if ((slot->row.mode & S_IFMT) == S_IFSOCK)
 			leave_socket(slot->file, slot->id.inode);
 		/* The next one may get its memory. */
@@ -336,6 +339,9 @@ int on_sys_exit(__u64 *ctx)
 	case RECEIVE:
 		if (CALL_ARG3(regs) & (MSG_PEEK | MSG_ERRQUEUE))
 			return 0;
+		/* The length of the datagram, of which no more was moved than there was room for. */
+		if (CALL_ARG3(regs) & MSG_TRUNC && result > (__s64)CALL_ARG2(regs))
+			result = CALL_ARG2(regs);
 		return transfer(thread, CALL_ARG0(regs), true, result);
 	case RECEIVE_MESSAGE:
 		if (CALL_ARG2(regs) & (MSG_PEEK | MSG_ERRQUEUE))
