@@ -300,6 +300,14 @@ static __always_inline int count_compat(struct task_struct *task)
 	return thread ? count_unseen(thread, true) : 0;
 }
 
+/* What recvfrom moved: asked for it, it tells the length of a datagram that had no room. */
+static __always_inline __s64 received(struct pt_regs *regs, __s64 result)
+{
+	__s64 room = CALL_ARG2(regs);
+
+	return CALL_ARG3(regs) & MSG_TRUNC && result > room ? room : result;
+}
+
 /* (regs, result) */
 SEC("tp_btf/sys_exit")
 int on_sys_exit(__u64 *ctx)
@@ -339,10 +347,7 @@ int on_sys_exit(__u64 *ctx)
 	case RECEIVE:
 		if (CALL_ARG3(regs) & (MSG_PEEK | MSG_ERRQUEUE))
 			return 0;
-		/* The length of the datagram, of which no more was moved than there was room for. */
-		if (CALL_ARG3(regs) & MSG_TRUNC && result > (__s64)CALL_ARG2(regs))
-			result = CALL_ARG2(regs);
-		return transfer(thread, CALL_ARG0(regs), true, result);
+		return transfer(thread, CALL_ARG0(regs), true, received(regs, result));
 	case RECEIVE_MESSAGE:
 		if (CALL_ARG2(regs) & (MSG_PEEK | MSG_ERRQUEUE))
 			return 0;
