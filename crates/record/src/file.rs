@@ -250,6 +250,8 @@ impl FileFlags {
 pub struct FileUse {
     /// Which file.
     pub file: FileId,
+    /// The one that has its pages, if that is another and known: below a file of overlayfs.
+    pub below: Option<FileId>,
     /// What it is.
     pub kind: FileKind,
     /// Where it is.
@@ -293,8 +295,6 @@ pub struct FileRest {
     pub counts: FileCounts,
     /// Files that there would have been, at most, each process's for itself.
     pub rows: u64,
-    /// Files whose folder could not be told.
-    pub folders_lost: u64,
     /// Calls of 32-bit programs: not seen.
     pub compat_calls: u64,
     /// Calls of `io_submit`: not seen what they read and wrote.

@@ -1,5 +1,6 @@
 //! The files of a task: uses to one row a path, bounded, with an exact remainder.
 
+use crate::cut::{self, Alike};
 use crate::file_row::{Row, busyness};
 use crate::former::{self, FORMER_MAX, Former, Sum};
 use crate::names::{ByPath, Names};
@@ -14,7 +15,7 @@ use record::socket::SocketInfo;
 use record::unit::Nanos;
 use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
 
 /// Folders that are remembered; what lies in others has a path of its last component only.
@@ -31,6 +32,8 @@ type PathRow = (Vec<u8>, (Box<Row>, bool));
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     Path(Place),
+    /// Of a file whose folder is not known: by its number.
+    Lost(Place, (u32, u32), u64),
     Number(FileKind, (u32, u32), u64),
 }
 
@@ -228,7 +231,8 @@ impl FileTable {
                 equals -= 1;
                 return true;
             }
-            former.take(former::hash(&path(folders, key, row).0), row);
+            let (path, cut) = path(folders, key, row);
+            former.take(former::hash(&path), row, cut);
             false
         });
     }
@@ -243,6 +247,7 @@ impl FileTable {
             ..*rest
         };
         let mut by_path = self.by_path();
+        let cut = by_path.values().filter(|(_, cut)| *cut).count() as u64;
         let names = std::mem::take(&mut self.names);
         let all_told = rest.names_lost == 0 && rest.compat_calls == 0;
         let beside = names.merge(&mut by_path, self.rows_max, &self.former, all_told);
@@ -253,7 +258,7 @@ impl FileTable {
             without_row: rest.rows > 0,
             libaio: rest.libaio_calls > 0,
             io_uring: rest.rings > 0,
-            notes: notes(rest, beside.changes),
+            notes: notes(rest, beside.changes, cut + self.former.cut),
             sockets: self.sockets.clone().finish(start),
             ..FileSummary::default()
         };
@@ -273,14 +278,15 @@ impl FileTable {
         summary.others.files += beside.names;
         for (path, (row, cut)) in rows {
             summary.total.add(&row.counts);
+            let path = cut::shown(&path);
             let numbers = row.spans.iter().map(|span| span.file.inode);
             summary.traces.push(Trace {
                 mounted: row.mounted,
                 size_is_old: row.size_is_old,
                 inodes: numbers.chain([row.file.inode]).collect(),
-                path: path.clone(),
+                path: path.to_vec(),
             });
-            summary.lines.push(row.line(&path, cut, start));
+            summary.lines.push(row.line(path, cut, start));
         }
         summary
     }
@@ -289,14 +295,20 @@ impl FileTable {
     fn count_files(&self, rows: &[PathRow], rest: &FileRest, to: &mut FileSummary) {
         let (mut without_line, mut opened) = self.former.files();
         let (beyond, opened_beyond) = self.former.files_beyond();
-        for (path, (row, _)) in rows {
+        let mut alike = Alike::default();
+        for (path, (row, cut)) in rows {
             let hash = former::hash(path);
             without_line -= u64::from(self.former.has(hash));
-            opened += u64::from(former::is_opened(row) && !self.former.was_opened(hash));
+            let is_another = if *cut {
+                alike.is_another(path, row)
+            } else {
+                former::is_opened(row) && !self.former.was_opened(hash)
+            };
+            opened += u64::from(is_another);
         }
         to.others.files = without_line + beyond + rest.rows;
         to.files_opened = opened;
-        to.files_opened_more = opened_beyond + rest.rows;
+        to.files_opened_more = opened_beyond + alike.more + rest.rows;
     }
 
     fn file_systems(
@@ -306,9 +318,13 @@ impl FileTable {
         rest: &FileRest,
     ) -> Vec<FileSystemLine> {
         let mut sums = self.former.by_device.clone();
-        for (path, (row, _)) in rows.iter().filter(|(_, (row, _))| former::on_disk(row)) {
-            let sum = sums.entry(row.file.device).or_default();
-            sum.files += u64::from(!self.former.has(former::hash(path)));
+        let mut alike = BTreeSet::new();
+        for (path, (row, cut)) in rows.iter().filter(|(_, (row, _))| former::on_disk(row)) {
+            let device = row.file.device;
+            let is_another = !cut || alike.insert((device, cut::shown(path)));
+            let sum = sums.entry(device).or_default();
+            sum.files += u64::from(is_another && !self.former.has(former::hash(path)));
+            sum.has_cut |= cut;
             sum.add(&row.counts, row.page_cache.as_ref());
         }
         for (device, pages) in pages {
@@ -325,7 +341,7 @@ impl FileTable {
             files: sum.files,
             counts: sum.counts,
             page_cache: sum.page_cache,
-            lower_bound: elsewhere,
+            lower_bound: elsewhere || sum.has_cut,
         };
         let mut lines: Vec<_> = sums.into_iter().map(line).collect();
         lines.sort_by_key(|line| Reverse(busyness(&line.counts, line.page_cache)));
@@ -347,10 +363,12 @@ impl FileTable {
     }
 }
 
-/// The path of a row; whether components are missing.
+/// The path of a row; whether components are missing: it is marked then (`cut.rs`).
 fn path(folders: &BTreeMap<u64, Folder>, key: &Key, row: &Row) -> (Vec<u8>, bool) {
-    let Key::Path(place) = key else {
-        return (numbered(row, b""), false);
+    let (place, number) = match key {
+        Key::Path(place) => (place, None),
+        Key::Lost(place, device, inode) => (place, Some((device, inode))),
+        Key::Number(..) => return (numbered(row, b""), false),
     };
     let leaf = place.leaf.as_deref();
     match row.kind {
@@ -360,8 +378,14 @@ fn path(folders: &BTreeMap<u64, Folder>, key: &Key, row: &Row) -> (Vec<u8>, bool
         _ => {}
     }
     let Some(folder) = folders.get(&place.folder) else {
-        let leaf = leaf.unwrap_or_default();
-        return ([b"/".as_slice(), leaf].concat(), true);
+        let path = [b"/".as_slice(), leaf.unwrap_or_default()].concat();
+        let marked = match number {
+            None => cut::marked(path, &[place.folder]),
+            Some(((major, minor), inode)) => {
+                cut::marked(path, &[u64::from(*major), u64::from(*minor), *inode])
+            }
+        };
+        return (marked, true);
     };
     let mut path = folder.path.clone();
     if let Some(leaf) = leaf {
@@ -370,6 +394,9 @@ fn path(folders: &BTreeMap<u64, Folder>, key: &Key, row: &Row) -> (Vec<u8>, bool
         }
         path.extend_from_slice(leaf);
     }
+    if folder.cut {
+        path = cut::marked(path, &[place.folder]);
+    }
     (path, folder.cut)
 }
 
@@ -377,6 +404,10 @@ fn key_of(used: &FileUse) -> Key {
     match used.kind {
         FileKind::Pipe | FileKind::Socket => {
             Key::Number(used.kind, used.file.device, used.file.inode)
+        }
+        FileKind::Memory | FileKind::Anonymous => Key::Path(used.place.clone()),
+        _ if used.place.folder == 0 => {
+            Key::Lost(used.place.clone(), used.file.device, used.file.inode)
         }
         _ => Key::Path(used.place.clone()),
     }
@@ -393,8 +424,8 @@ fn numbered(row: &Row, name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// `changes`: those of names that no line tells of.
-fn notes(rest: &FileRest, changes: u64) -> Vec<String> {
+/// `changes`: those of names that no line tells of; `cut`: files whose paths are cut.
+fn notes(rest: &FileRest, changes: u64, cut: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if rest.libaio_calls > 0 {
         notes.push(format!(
@@ -433,10 +464,10 @@ fn notes(rest: &FileRest, changes: u64) -> Vec<String> {
             "{changes} changes of names beyond those that --max-files keeps are in no file's line"
         ));
     }
-    if rest.folders_lost > 0 {
+    if cut > 0 {
         notes.push(format!(
-            "the folders of {} uses of files could not be told: their paths are cut",
-            rest.folders_lost
+            "the folders of up to {cut} files could not be told: their paths are cut, and those \
+             that look alike may be of one file"
         ));
     }
     notes

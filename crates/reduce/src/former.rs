@@ -23,6 +23,8 @@ pub(crate) struct Sum {
     pub(crate) files: u64,
     pub(crate) counts: FileCounts,
     pub(crate) page_cache: Option<PageCache>,
+    /// Some of its files have cut paths: there may be more.
+    pub(crate) has_cut: bool,
 }
 
 /// Sums by device.
@@ -58,6 +60,8 @@ pub(crate) struct Former {
     beyond: u64,
     /// Of these the regular files that were opened.
     opened_beyond: u64,
+    /// Those whose paths are cut, each time that their rows gave way.
+    pub(crate) cut: u64,
     pub(crate) sum: OtherFiles,
     pub(crate) by_device: Sums,
 }
@@ -71,21 +75,27 @@ impl Former {
         }
     }
 
-    /// A row gives way whose path has this hash.
-    pub(crate) fn take(&mut self, hash: u64, row: &Row) {
+    /// A row gives way whose path has this hash. A `cut` path is of a file that may be counted
+    /// already.
+    pub(crate) fn take(&mut self, hash: u64, row: &Row, cut: bool) {
         let has_room = self.opened.len() < self.max;
+        let surely_opened = is_opened(row) && !cut;
+        if cut {
+            self.cut += 1;
+            self.opened_beyond += u64::from(is_opened(row));
+        }
         let is_new = match self.opened.get_mut(&hash) {
             Some(opened) => {
-                *opened |= is_opened(row);
+                *opened |= surely_opened;
                 false
             }
             None if has_room => {
-                self.opened.insert(hash, is_opened(row));
+                self.opened.insert(hash, surely_opened);
                 true
             }
             None => {
                 self.beyond += 1;
-                self.opened_beyond += u64::from(is_opened(row));
+                self.opened_beyond += u64::from(surely_opened);
                 true
             }
         };
@@ -95,7 +105,8 @@ impl Former {
         }
         if on_disk(row) {
             let sum = self.by_device.entry(row.file.device).or_default();
-            sum.files += u64::from(is_new);
+            sum.files += u64::from(is_new && !cut);
+            sum.has_cut |= cut;
             sum.add(&row.counts, row.page_cache.as_ref());
         }
     }

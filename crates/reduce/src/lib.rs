@@ -8,6 +8,7 @@ pub mod calls;
 mod ceiling;
 mod counters;
 mod course;
+mod cut;
 pub mod era;
 mod file_row;
 pub mod files;

@@ -153,14 +153,15 @@ impl Names {
         let all_told = all_told && self.removed_lost == 0;
         let beyond = self.removed.keys();
         let mut names = self.lost + beyond.filter(|hash| !former.has(**hash)).count() as u64;
-        for (path, (row, _)) in rows.iter_mut() {
-            row.gone = self.is_gone(path, row.opened_last);
+        for (path, (row, cut)) in rows.iter_mut() {
+            row.gone = !*cut && self.is_gone(path, row.opened_last);
             let hash = (!self.removed.is_empty()).then(|| hash(path));
             let found = hash.filter(|hash| self.removed.contains_key(hash));
             names -= u64::from(found.is_some_and(|hash| !former.has(hash)));
             row.removed = match found {
                 Some(_) => Some(true),
-                None => all_told.then_some(false),
+                // Of a cut path it may be told under the whole one.
+                None => (all_told && !*cut).then_some(false),
             };
         }
         let mut changed: Vec<_> = self.changed.into_iter().collect();

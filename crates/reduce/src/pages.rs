@@ -8,7 +8,7 @@
 use crate::names::ByPath;
 use crate::span::Span;
 use crate::span::TICK;
-use record::file::{FileKind, PageCache, PageUse};
+use record::file::{FileId, FileKind, PageCache, PageUse};
 use record::unit::Bytes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -41,6 +41,8 @@ pub(crate) struct Pages {
 struct Owner<'a> {
     path: &'a [u8],
     span: &'a Span,
+    /// Of the file that has the pages: the span's, or the one below.
+    generation: Option<u32>,
 }
 
 /// The files by the inode numbers of which pages were told.
@@ -135,16 +137,21 @@ impl<'a> Owners<'a> {
             .filter(|(_, (row, _))| row.kind == FileKind::File)
         {
             for span in row.spans.iter() {
-                let owner = Owner { path, span };
-                let file = span.file;
-                if let Some(those) = owners.by_inode.get_mut(&(file.device, file.inode)) {
-                    those.push(owner);
+                let of = |file: FileId| Owner {
+                    path,
+                    span,
+                    generation: file.generation,
+                };
+                for file in [Some(span.file), span.below].into_iter().flatten() {
+                    if let Some(those) = owners.by_inode.get_mut(&(file.device, file.inode)) {
+                        those.push(of(file));
+                    }
                 }
                 if span.mapped
-                    && file.device.0 == NO_DEVICE
-                    && let Some(those) = owners.above.get_mut(&file.inode)
+                    && span.file.device.0 == NO_DEVICE
+                    && let Some(those) = owners.above.get_mut(&span.file.inode)
                 {
-                    those.push(owner);
+                    those.push(of(span.file));
                 }
             }
         }
@@ -163,9 +170,7 @@ impl<'a> Owners<'a> {
                 those.clear();
             }
         } else if used.generation.is_some() {
-            those.retain(|it| {
-                it.span.file.generation.is_none() || it.span.file.generation == used.generation
-            });
+            those.retain(|it| it.generation.is_none() || it.generation == used.generation);
         }
         those.retain(|it| it.span.first <= used.last.plus(TICK));
         // A child may have a mapping of its parent's, and no use of the file.
@@ -179,7 +184,7 @@ impl<'a> Owners<'a> {
 /// Who has how many of these pages.
 fn share<'a>(pages: PageCache, owners: &[Owner<'a>]) -> Vec<(&'a [u8], PageCache)> {
     let mut owners = owners.to_vec();
-    owners.sort_unstable_by_key(|Owner { path, span }| {
+    owners.sort_unstable_by_key(|Owner { path, span, .. }| {
         let latest = Reverse((span.first, span.last, span.size_max));
         (latest, !span.mapped, *path)
     });
@@ -209,7 +214,7 @@ fn fill<'a>(owners: &[Owner<'a>], bytes: Bytes) -> Vec<(&'a [u8], Bytes)> {
     };
     // One that was used at the same time is the same file by another name.
     let before = others.iter().filter(|it| {
-        let told_apart = it.span.file.generation.is_some();
+        let told_apart = it.generation.is_some();
         !told_apart && it.span.last <= first.span.first.plus(TICK)
     });
     let mut left = bytes.0;

@@ -12,6 +12,8 @@ const SPANS_MAX: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     pub(crate) file: FileId,
+    /// The one that has its pages, if that is another and known.
+    pub(crate) below: Option<FileId>,
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
     /// The largest size that it was seen to have.
@@ -30,6 +32,7 @@ impl Span {
     fn new(used: &FileUse) -> Self {
         Self {
             file: used.file,
+            below: used.below,
             first: used.first,
             last: used.last,
             size_max: used.size_first.max(used.size_last),
@@ -44,8 +47,8 @@ impl Span {
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        let of = |span: &Self| (span.file.device, span.file.inode, span.file.generation);
-        of(self) == of(other)
+        let of = |file: FileId| (file.device, file.inode, file.generation);
+        of(self.file) == of(other.file) && self.below.map(of) == other.below.map(of)
     }
 
     fn add(&mut self, other: Self) {

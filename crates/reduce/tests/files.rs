@@ -16,6 +16,7 @@ fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
             name: 1,
             generation: None,
         },
+        below: None,
         kind: FileKind::File,
         place: Place {
             folder,
@@ -204,10 +205,82 @@ fn a_folder_that_was_not_told_leaves_a_cut_path() {
 }
 
 #[test]
+fn files_whose_cut_paths_look_alike_are_as_many_as_is_sure() {
+    let of = |folder, leaf: &str| {
+        let mut used = used(folder, leaf, 3);
+        used.file.inode = folder;
+        used
+    };
+    let mut table = FileTable::new(10);
+    table.folder(folder(1, "/data"));
+    table.take(of(1, "f"));
+    for lost in [7, 8, 9] {
+        table.take(of(lost, "f"));
+        table.take(of(lost, "f"));
+    }
+    let summary = table.clone().finish(&FileRest::default(), Nanos(0));
+    let inodes = |path: &str| {
+        let lines = summary.lines.iter().filter(|line| line.path == path);
+        let mut inodes: Vec<_> = lines.filter_map(|line| line.inode).collect();
+        inodes.sort_unstable();
+        inodes
+    };
+    assert_eq!((inodes("/data/f"), inodes("/f")), (vec![1], vec![7, 8, 9]));
+    assert_eq!((summary.files_opened, summary.files_opened_more), (2, 2));
+    let sum = &summary.file_systems[0];
+    assert_eq!(
+        (sum.files, sum.counts.reads, sum.lower_bound),
+        (2, 14, true)
+    );
+    assert!(
+        summary.notes[0].starts_with("the folders of up to 3 files"),
+        "{:?}",
+        summary.notes
+    );
+    let removed: Vec<_> = summary.lines.iter().map(|line| line.removed).collect();
+    assert_eq!(removed.iter().filter(|it| it.is_none()).count(), 3);
+    // A folder that is told later is known.
+    for lost in [7, 8, 9] {
+        table.folder(folder(lost, &format!("/data/{lost}")));
+    }
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!((summary.files_opened, summary.files_opened_more), (4, 0));
+    assert!(!summary.file_systems[0].lower_bound && summary.notes.is_empty());
+}
+
+#[test]
+fn cut_paths_whose_rows_gave_way_are_in_the_upper_bound_alone() {
+    let mut table = FileTable::new(10);
+    for lost in 100..200 {
+        table.take(used(lost, "f", 3));
+    }
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!((summary.lines.len(), summary.others.files), (10, 90));
+    assert_eq!((summary.files_opened, summary.files_opened_more), (1, 99));
+    let sum = &summary.file_systems[0];
+    assert_eq!((sum.files, sum.lower_bound), (1, true));
+}
+
+#[test]
+fn files_of_no_folder_are_told_apart_by_number() {
+    let mut table = FileTable::new(10);
+    for inode in [7, 8] {
+        let mut used = used(0, "f", 3);
+        used.file.inode = inode;
+        table.take(used.clone());
+        table.take(used);
+    }
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    let paths: Vec<_> = summary.lines.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, ["/f", "/f"]);
+    assert_eq!((summary.files_opened, summary.files_opened_more), (1, 1));
+}
+
+#[test]
 fn what_was_not_seen_is_said() {
     let rest = FileRest {
         compat_calls: 3,
-        folders_lost: 2,
+        blind_calls: 2,
         ..FileRest::default()
     };
     let summary = FileTable::new(10).finish(&rest, Nanos(0));
@@ -471,6 +544,40 @@ fn the_generation_of_an_inode_tells_its_files_apart() {
     let summary = table.finish(&FileRest::default(), Nanos(0));
     assert_eq!(dirty_bytes(&summary, "/a"), 4096);
     assert_eq!(dirty_bytes(&summary, "/b"), 8192 + (2 << 20));
+    assert_eq!(summary.others.page_cache.unwrap().mapped_dirtied.0, 100);
+}
+
+/// Of a file of overlayfs the pages are those of the file below, another one once it is copied up.
+#[test]
+fn pages_of_a_file_below_are_of_the_one_above() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/merged"));
+    let below = |inode, generation| FileId {
+        device: (8, 1),
+        inode,
+        name: 0,
+        generation: Some(generation),
+    };
+    let of = |below| {
+        let mut used = of_a_number("a", 30, (1000, 1000), 1 << 20);
+        used.file.device = (0, 44);
+        used.below = Some(below);
+        used
+    };
+    let pages = |inode, generation, bytes| PageUse {
+        device: (8, 1),
+        inode,
+        generation: Some(generation),
+        ..dirtied(30, 1000, bytes)
+    };
+    table.take(of(below(500, 3)));
+    table.take(of(below(600, 4)));
+    // The number of another file that was there before.
+    table.pages(&pages(600, 9, 100));
+    table.pages(&pages(500, 3, 4096));
+    table.pages(&pages(600, 4, 8192));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!(dirty_bytes(&summary, "/merged/a"), 4096 + 8192);
     assert_eq!(summary.others.page_cache.unwrap().mapped_dirtied.0, 100);
 }
 

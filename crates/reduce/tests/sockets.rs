@@ -14,6 +14,7 @@ fn used(inode: u64, pid: u32, ends: Option<Ends>, sent: u64, received: u64) -> F
             name: 0,
             generation: None,
         },
+        below: None,
         kind: FileKind::Socket,
         place: Place {
             folder: 1,

@@ -32,6 +32,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "kernel.h",
         "peaks.h",
         "sigchld.h",
+        "counters.h",
         "calls.bpf.c",
         "calls.h",
         "walk.bpf.c",
@@ -49,6 +50,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "io_pages.h",
         "io_row.h",
         "io_socket.h",
+        "io_thread.h",
         "io_uring.h",
         "kernel_io.h",
     ] {

@@ -363,13 +363,8 @@ impl<'a> Monitor<'a> {
 
     fn enforce(&mut self, now: Nanos) {
         self.hold.containers.look(now, &mut self.facts);
-        if let Some(grace) = self.hold.check(
-            now,
-            &mut self.eyes,
-            &mut self.task,
-            &mut self.facts,
-            self.options,
-        ) {
+        let (eyes, task, facts) = (&mut self.eyes, &mut self.task, &mut self.facts);
+        if let Some(grace) = self.hold.check(now, eyes, task, facts, self.options) {
             let action = self.ending.end(Reason::Limit, now, grace);
             self.act(action);
         }

@@ -25,7 +25,7 @@ macro_rules! dynamic_and_static {
     )* };
 }
 
-dynamic_and_static!(read, map, write, store, send, reused);
+dynamic_and_static!(read, map, write, store, send, reused, overlay);
 
 /// Of `a`: 3 MiB and a page.
 const COLD: Bytes = Bytes((3 << 20) + 4096);
@@ -131,6 +131,16 @@ fn reused(mechanism: Mechanism, name: &str) {
     let (small, large) = (pages(&seen, "small"), pages(&seen, "large"));
     assert_eq!(large.mapped_dirtied, MIB);
     assert_eq!(small.mapped_dirtied, Bytes(4096));
+}
+
+/// Pages of a file that was copied up are told by the number of the file below.
+fn overlay(mechanism: Mechanism, name: &str) {
+    let Some(seen) = seen(mechanism, name, "overlay") else {
+        return;
+    };
+    let pages = pages(&seen, "over/a");
+    assert_eq!(pages.mapped_filled, COLD);
+    assert!(pages.mapped_dirtied.0 >= 4096, "{pages:?}");
 }
 
 /// Who is not asked says nothing.

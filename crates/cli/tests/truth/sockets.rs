@@ -2,7 +2,7 @@
 
 use crate::files::at_level_io;
 use crate::harness::expect::field;
-use crate::harness::mechanism::Mechanism;
+use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::run::Done;
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
@@ -159,6 +159,18 @@ fn far(mechanism: Mechanism, name: &str) {
     let gone = lines.iter().find(|line| line.counts.writes == 4).unwrap();
     assert_eq!(gone.peer.as_deref(), Some("192.0.2.2:9"));
     assert_eq!(gone.loopback, Some(false));
+}
+
+#[test]
+fn bpf_a_connection_that_was_reset_has_its_port() {
+    with(Mechanism::Bpf, |mechanism| {
+        let Some((seen, lines)) = watch(mechanism, "sockets", "reset") else {
+            skip!("no 127.0.0.1 here");
+        };
+        let server = lines.iter().find(|line| line.counts.failed > 0).unwrap();
+        let truth = format!("127.0.0.1:{}", seen.done.printed("port"));
+        assert_eq!(server.local.as_deref(), Some(truth.as_str()));
+    });
 }
 
 /// A connection is looked at once more before it ends, whichever way.

@@ -1,9 +1,10 @@
 //! `--syscalls`: calls by kind and process, against what the workload did by construction.
 
+use crate::files::SKIP;
 use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::run::{Done, Run};
-use crate::harness::words;
 use crate::harness::workload::program;
+use crate::harness::{skip, words};
 use record::call::{CallCounts, ProcessCallLine};
 
 fn watch(name: &str) -> (Done, Vec<ProcessCallLine>) {
@@ -59,6 +60,26 @@ fn bpf_calls_are_counted_by_kind_and_process() {
 #[test]
 fn bpf_calls_of_a_static_program() {
     with(Mechanism::Bpf, |_| counted("syscalls.static"));
+}
+
+/// Of a call that a filter refuses the kernel tells the return only.
+#[test]
+fn bpf_calls_that_a_filter_refuses() {
+    with(Mechanism::Bpf, |mechanism| {
+        let run = Run::watched(mechanism, Vec::new()).options(["--syscalls"]);
+        let done = run.command(words![program("syscalls"), "refused"]).finish();
+        if done.status == SKIP {
+            skip!("no filters of calls here");
+        }
+        done.expect_status(0);
+        let refused = of(&done, "getuid");
+        assert_eq!((refused.calls, refused.errors), (10, 10));
+        assert_eq!(refused.time_ns.0, 0);
+        let unknown = of(&done, "call_-1");
+        assert_eq!((unknown.calls, unknown.errors), (3, 3));
+        assert_eq!(of(&done, "getsid").calls, 1);
+        assert_eq!(of(&done, "exit_group").calls, 1);
+    });
 }
 
 /// What a living thread counted is read at the end of the command.

@@ -2,6 +2,8 @@
  * system does not let go of pages. Truth: by construction, see the part. Prints the lines of
  * print_io. */
 #include "truth.h"
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 
 #define SIZE ((3 << 20) + 100)
@@ -78,6 +80,26 @@ static ino_t store_and_close(const char *name, long size) {
     return status.st_ino;
 }
 
+/* In a mount namespace of its own, over/a: copied up as it is opened, let go of, and each page
+ * touched through a mapping. */
+static void overlay(void) {
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        skip("mounts need root");
+    if (mkdir("low", 0755) || mkdir("up", 0755) || mkdir("work", 0755) || mkdir("over", 0755) ||
+        rename("a", "low/a"))
+        die("mkdir");
+    if (mount("overlay", "over", "overlay", 0, "lowerdir=low,upperdir=up,workdir=work") != 0)
+        skip("overlayfs");
+    int fd = make("over/a", O_RDWR);
+    if (fsync(fd) != 0)
+        die("fsync");
+    close(fd);
+    char *at = map(cold("over/a", O_RDWR), SIZE, PROT_READ | PROT_WRITE);
+    madvise(at, SIZE, MADV_RANDOM);
+    touch(at, SIZE);
+    *(volatile char *)at = 1;
+}
+
 int main(int argc, char **argv) {
     const char *part = word(argc, argv, 2);
     if (chdir(word(argc, argv, 1)) != 0)
@@ -128,6 +150,8 @@ int main(int argc, char **argv) {
                 die("sendfile");
             left -= sent;
         }
+    } else if (strcmp(part, "overlay") == 0) {
+        overlay();
     } else if (strcmp(part, "reused") == 0) {
         /* small: one page stored to, removed; large: 1 MiB stored to, with the same number. */
         ino_t number = store_and_close("small", 1);

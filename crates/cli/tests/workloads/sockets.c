@@ -239,12 +239,32 @@ static void ending(void) {
     }
 }
 
+/* A connection that its client resets before the server's only call on it. Prints the server's
+ * port. */
+static void reset(void) {
+    struct sockaddr_storage address;
+    struct linger at_once = {1, 0};
+    socklen_t length;
+    int server = bound(AF_INET, SOCK_STREAM, &address, &length);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    listen(server, 1);
+    if (connect(client, (void *)&address, length) != 0)
+        die("connect");
+    int fd = accept(server, NULL, NULL);
+    setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(client);
+    if (recv(fd, block, 100, 0) != -1 || errno != ECONNRESET)
+        die("recv");
+    printf("port %d\n", ntohs(((struct sockaddr_in *)&address)->sin_port));
+    fflush(stdout);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } parts[] = {
     {"tcp", tcp}, {"tcp6", tcp6}, {"udp", udp}, {"local", local}, {"far", far},
-    {"ending", ending}, {"cut", cut},
+    {"ending", ending}, {"cut", cut}, {"reset", reset},
 };
 
 int main(int argc, char **argv) {

@@ -42,8 +42,6 @@ fn number(device: &str) -> Option<(u32, u32)> {
 #[derive(Debug)]
 pub(super) struct Paths {
     folders: BTreeMap<Vec<u8>, u64>,
-    /// Files whose folder could not be told.
-    pub(super) folders_lost: u64,
     /// Devices of file systems that the kernel makes up.
     kernels: BTreeSet<(u32, u32)>,
     /// Devices by mount: overlayfs and btrfs give other numbers to their files.
@@ -55,7 +53,6 @@ impl Paths {
     pub(super) fn new() -> Self {
         Self {
             folders: BTreeMap::new(),
-            folders_lost: 0,
             kernels: kernels(),
             mounts: BTreeMap::new(),
         }
@@ -124,10 +121,7 @@ impl Paths {
         if folder.is_empty() || cut {
             return Place { folder: 0, leaf };
         }
-        let folder = self.folder(folder, take).unwrap_or_else(|| {
-            self.folders_lost += 1;
-            0
-        });
+        let folder = self.folder(folder, take).unwrap_or(0);
         Place { folder, leaf }
     }
 

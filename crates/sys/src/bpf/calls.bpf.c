@@ -149,9 +149,19 @@ __attribute__((noinline)) int count_call(struct call_thread *thread, __u32 faile
 	}
 	slot->counts.calls++;
 	slot->counts.errors += failed;
-	slot->counts.time_ns += bpf_ktime_get_ns() - thread->entered_ns;
+	if (thread->entered_ns)
+		slot->counts.time_ns += bpf_ktime_get_ns() - thread->entered_ns;
 	thread->entered_ns = 0;
 	return 0;
+}
+
+/* The thread is in a call of this number. */
+static __always_inline void note_call(struct call_thread *thread, struct task_struct *task,
+				      __u64 number)
+{
+	thread->call = (__u32)number & ~CALL_COMPAT;
+	if (IS_COMPAT(task))
+		thread->call |= CALL_COMPAT;
 }
 
 /* (regs, number) */
@@ -163,9 +173,7 @@ int on_enter(__u64 *ctx)
 
 	if (!thread)
 		return 0;
-	thread->call = (__u32)ctx[1] & ~CALL_COMPAT;
-	if (IS_COMPAT(task))
-		thread->call |= CALL_COMPAT;
+	note_call(thread, task, ctx[1]);
 	thread->entered_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -177,9 +185,12 @@ int on_leave(__u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_thread *thread = bpf_task_storage_get(&call_threads, task, 0, 0);
 
-	if (thread && thread->entered_ns)
-		count_call(thread, IS_ERROR(ctx[1]));
-	return 0;
+	if (!thread)
+		return 0;
+	/* A filter (seccomp) refused it: of such a call the kernel tells the return only. */
+	if (!thread->entered_ns)
+		note_call(thread, task, CALL_NR((struct pt_regs *)ctx[0]));
+	return count_call(thread, IS_ERROR(ctx[1]));
 }
 
 /* (task, ...), once a thread: out of a call that does not return. */

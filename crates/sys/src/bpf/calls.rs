@@ -168,9 +168,12 @@ fn rest(index: u32, counts: &[u8]) -> Option<CallRow> {
 fn row(pid: Option<u32>, call: u32, counts: &[u8]) -> Option<CallRow> {
     let mut reader = Reader(counts);
     let (calls, errors, time_ns) = (reader.u64()?, reader.u64()?, reader.u64()?);
+    let number = call & !COMPAT;
+    let below_zero = number.leading_zeros() == 0;
     let row = CallRow {
         pid,
-        number: call & !COMPAT,
+        // The mark took a bit of a number below zero.
+        number: if below_zero { number | COMPAT } else { number },
         compat: call & COMPAT != 0,
         calls,
         errors,

@@ -24,8 +24,8 @@ use super::run::create_ring;
 use crate::clock::{self, Offsets};
 use crate::error::Error;
 use layout::{
-    DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped, decode_key,
-    decode_row, has_classes,
+    DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped,
+    decode_folder_run, decode_key, decode_row, has_classes,
 };
 use libbpf_rs::{MapCore, MapHandle};
 use load::{BOOT_NS, GENERATION, HAS_CLASSES, JIFFIES};
@@ -50,6 +50,7 @@ const LIBAIO_CALLS: usize = 7;
 const REST: usize = 8;
 const NAMES_LOST: usize = 20;
 const EXECUTIONS: usize = 21;
+const FOLDERS_KEPT: usize = 22;
 
 const TIMES: u64 = 1;
 const FROM_EXEC: u64 = 2;
@@ -81,7 +82,7 @@ pub struct FileRest {
     pub pages: PageCounts,
     /// Changes of names that found the ring full, or whose paths could not be read.
     pub names_lost: u64,
-    /// Folders whose path found the ring full, counted at each file in them.
+    /// Folders whose path found no place, counted at each file in them.
     pub folders_lost: u64,
     /// Calls by the 32-bit interface, which are not seen.
     pub compat_calls: u64,
@@ -183,13 +184,41 @@ impl Files {
 
     /// Gives every folder and every change of a name that was told so far to `take`. Call it when
     /// [`Files::fd`] is readable.
-    pub fn told(&mut self, take: &mut dyn FnMut(Told)) {
+    ///
+    /// # Errors
+    /// The kernel's: it concerns only folders that found the ring full.
+    pub fn told(&mut self, take: &mut dyn FnMut(Told)) -> Result<(), Error> {
+        // Before the ring: changes of names in there may be of these folders.
+        let kept = self.take_kept(take);
         let ticks = self.ticks();
         self.ring.drain(&mut |bytes| {
             if let Some(told) = told::decode(bytes, ticks) {
                 take(told);
             }
         });
+        kept
+    }
+
+    /// Gives the folders that found the ring full.
+    fn take_kept(&self, take: &mut dyn FnMut(Told)) -> Result<(), Error> {
+        let kept = self.word(FOLDERS_KEPT);
+        if kept.is_none_or(|kept| kept.swap(0, Ordering::SeqCst) == 0) {
+            return Ok(());
+        }
+        let ticks = self.ticks();
+        let mut done = Vec::new();
+        let read = batch::every(&self.used.maps.kept, &mut |key, event| {
+            let run = decode_folder_run(key).unwrap_or(0);
+            if run == self.id
+                && let Some(told) = told::decode(event, ticks)
+            {
+                take(told);
+            }
+            if run == self.id || !self.is_live(run) {
+                done.extend_from_slice(key);
+            }
+        });
+        read.and(batch::delete(&self.used.maps.kept, &done))
     }
 
     /// Whether rows have their pages: older kernels do not tell of them.
@@ -375,7 +404,7 @@ fn wait_for_calls() {
     }
 }
 
-const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 320);
+const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 336);
 
 #[cfg(test)]
 mod tests;

@@ -213,6 +213,7 @@ static __always_inline void count_open(struct io_slot *slot, __u64 asked)
 
 __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 action)
 {
+	__u32 index = fd & (IO_SLOTS - 1);
 	struct io_slot *slot;
 	struct file *file;
 
@@ -220,7 +221,7 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		return 0;
 	/* What was opened now is none that was there before. */
 	if (action == OPEN)
-		thread->slots[fd & (IO_SLOTS - 1)].file = 0;
+		thread->slots[index].file = 0;
 	slot = take_up(thread, fd);
 	if (!slot)
 		return 0;
@@ -241,6 +242,8 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 	case CLOSE:
 		slot->row.closes++;
 		look_at(&slot->row, file);
+		if (slot->row.flags & ROW_FOLDER_LOST)
+			tell_again(thread, index);
 		if ((slot->row.mode & S_IFMT) == S_IFSOCK)
 			leave_socket(slot->file, slot->id.inode);
 		/* The next one may get its memory. */
@@ -273,14 +276,6 @@ static __always_inline __u64 open_flags(struct pt_regs *regs, __u64 nr)
 	return CALL_ARG2(regs);
 }
 
-/* What of a datagram's length a call received. */
-static __always_inline __s64 received(struct pt_regs *regs, __s64 result)
-{
-	__s64 room = CALL_ARG2(regs);
-
-	return CALL_ARG3(regs) & MSG_TRUNC && result > room ? room : result;
-}
-
 /* Calls that the runs of a thread cannot see. */
 __attribute__((noinline)) int count_unseen(struct io_thread *thread, __u32 compat)
 {
@@ -303,6 +298,14 @@ static __always_inline int count_compat(struct task_struct *task)
 	struct io_thread *thread = thread_of(task);
 
 	return thread ? count_unseen(thread, true) : 0;
+}
+
+/* What recvfrom moved: asked for it, it tells the length of a datagram that had no room. */
+static __always_inline __s64 received(struct pt_regs *regs, __s64 result)
+{
+	__s64 room = CALL_ARG2(regs);
+
+	return CALL_ARG3(regs) & MSG_TRUNC && result > room ? room : result;
 }
 
 /* (regs, result) */

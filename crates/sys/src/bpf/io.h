@@ -24,12 +24,17 @@
 #define FOLDER_BYTES_MAX 4096
 #define FOLDER_DEPTH_MAX 64
 #define COMPONENT_BYTES_MAX 256
+/* Folders that wait for the reader where its ring is full: as many as a run has rows. */
+#define FOLDERS_KEPT_MAX (1 << 16)
+#define FOLDER_KEPT_BYTES 512
 
 /* In a row that has only pages: those of the inode, by whatever name. */
 #define ANY_NAME (~0ull)
 
 /* linux/magic.h: event counters, timers, epoll and the like. */
 #define ANON_INODE_FS_MAGIC 0x09041934u
+/* Its files have pages of the inode below. */
+#define OVERLAYFS_MAGIC 0x794c7630u
 
 /* What tells files apart. */
 struct file_id {
@@ -87,6 +92,10 @@ struct row {
 	__u64 process_start_ns; /* CLOCK_BOOTTIME, as events have it */
 	__u32 special_device; /* of a device file */
 	__u32 magic; /* of the file system */
+	/* Of a file of overlayfs: the file below, which has its pages; inode 0: not known. */
+	__u64 below_inode;
+	__u32 below_device;
+	__u32 below_generation;
 	char leaf[LEAF_BYTES_MAX]; /* last component, or the start of it; NUL if shorter */
 };
 
@@ -112,6 +121,7 @@ struct dumped {
 #define ROW_INET 1024u /* a socket of IPv4 or IPv6 */
 #define ROW_LOOPBACK 2048u /* whose packets do not leave the machine */
 #define ROW_ENDS_UNKNOWN 4096u /* it is connected to nobody: they may leave it or not */
+#define ROW_FOLDER_LOST 8192u /* its folder could not be told when it was met */
 #define ROW_WHOLE_NAME 256u /* the name is that of `folder`, whole */
 
 /* Transfers of a row whose exact size is no longer kept. */
@@ -176,7 +186,8 @@ struct io_run {
 	__u64 pages_mapped_dirtied;
 	__u64 names_lost; /* changes of names that could not be told */
 	__u64 executions; /* of what found no place in the table */
-	__u64 unused[2];
+	__u64 folders_kept; /* put into `io_kept` */
+	__u64 unused;
 };
 
 #define IO_RUN_TIMES 1u
@@ -190,6 +201,11 @@ struct event_folder {
 	__u32 cut; /* components are missing in front */
 	/* The last component first, a NUL behind each. */
 	char text[FOLDER_BYTES_MAX + COMPONENT_BYTES_MAX];
+};
+
+/* The start of an event_folder that holds its path whole. */
+struct kept_folder {
+	__u8 event[FOLDER_KEPT_BYTES];
 };
 
 #define CALL_PATH_BYTES_MAX 4096

@@ -9,20 +9,28 @@
 #ifndef PLIMSOLL_IO_EXEC_H
 #define PLIMSOLL_IO_EXEC_H
 
+struct place {
+	__u64 dentry;
+	__u64 mount;
+	__u64 file; /* 0: that of the place is not known */
+};
+
 /* Counts that the thread's process runs a file. Global: the verifier checks it once. */
-__attribute__((noinline)) int count_execution(struct io_thread *thread, __u64 entry, __u64 mount)
+__attribute__((noinline)) int count_execution(struct io_thread *thread, struct place *place)
 {
-	struct dentry *dentry = (struct dentry *)entry;
+	struct dentry *dentry;
 	struct inode *inode;
 	struct io_slot *slot;
 
-	if (!thread || !dentry)
+	if (!thread || !place || !place->dentry)
 		return 0;
+	dentry = (struct dentry *)place->dentry;
 	put_down(thread, IO_SLOTS - 1);
 	slot = &thread->slots[IO_SLOTS - 1];
 	inode = READ_MEMBER(dentry, dentry, d_inode);
 	slot->name = READ_MEMBER(dentry, dentry, d_name.hash_len);
-	describe(thread, slot, inode, dentry, (struct vfsmount *)mount);
+	slot->file = place->file;
+	describe(thread, slot, inode, dentry, (struct vfsmount *)place->mount);
 	look_at_inode(&slot->row, inode);
 	slot->row.last_jiffies = bpf_jiffies64();
 	slot->row.executions = 1;
@@ -30,15 +38,11 @@ __attribute__((noinline)) int count_execution(struct io_thread *thread, __u64 en
 	return 0;
 }
 
-struct place {
-	__u64 dentry;
-	__u64 mount;
-};
-
 static __always_inline void place_of(struct place *place, struct file *file)
 {
 	place->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
 	place->mount = (__u64)BPF_CORE_READ(file, f_path.mnt);
+	place->file = (__u64)file;
 }
 
 /* (bprm): a file that is to be executed, before it is known whether it can be. Only where the
@@ -83,6 +87,7 @@ static long place_of_area(struct task_struct *task, struct vm_area_struct *area,
 	if (BPF_CORE_READ(above, d_inode, i_sb, s_magic) == OVERLAYFS_MAGIC) {
 		place->dentry = (__u64)above;
 		place->mount = (__u64)BPF_CORE_READ(below, user_path.mnt);
+		place->file = 0;
 	}
 	return 0;
 }
@@ -107,15 +112,15 @@ int on_program(__u64 *ctx)
 		if (!script || script == program)
 			break;
 		place_of(&place, (struct file *)script);
-		count_execution(thread, place.dentry, place.mount);
+		count_execution(thread, &place);
 	}
 	__builtin_memset(thread->scripts, 0, sizeof(thread->scripts));
 	place_of(&place, (struct file *)program);
-	count_execution(thread, place.dentry, place.mount);
+	count_execution(thread, &place);
 	/* Where it begins: in its dynamic linker, or in itself. */
 	bpf_find_vma(task, NEXT_INSTRUCTION(regs), place_of_area, &first, 0);
 	if (first.dentry && first.dentry != place.dentry)
-		count_execution(thread, first.dentry, first.mount);
+		count_execution(thread, &first);
 	return 0;
 }
 

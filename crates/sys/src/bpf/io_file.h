@@ -129,7 +129,23 @@ __attribute__((noinline)) int emit_folder(struct io_run *run, __u64 id, __u64 de
 	return bpf_ringbuf_output(ring, event, size, wake_flag(ring)) != 0;
 }
 
-/* Makes sure that the thread's runs know a folder. */
+/* Puts down for the reader the path that found its ring full. Whether it could. */
+static __always_inline bool keep_folder(struct io_run *run, struct folder_key *key)
+{
+	struct event_folder *event;
+	__u32 zero = 0;
+
+	event = bpf_map_lookup_elem(&io_scratch, &zero);
+	if (!event || event->id != key->id ||
+	    event->bytes > FOLDER_KEPT_BYTES - __builtin_offsetof(struct event_folder, text))
+		return false;
+	if (bpf_map_update_elem(&io_kept, key, event, 0))
+		return false;
+	__sync_fetch_and_add(&run->folders_kept, 1);
+	return true;
+}
+
+/* Makes sure that the thread's runs know a folder; whether one of them does not. */
 __attribute__((noinline)) int tell_folder(struct io_thread *thread, __u64 id, __u64 dentry,
 					  __u64 mount)
 {
@@ -149,7 +165,7 @@ __attribute__((noinline)) int tell_folder(struct io_thread *thread, __u64 id, __
 		run = io_run_of(key.run);
 		if (!run)
 			continue;
-		if (emit_folder(run, id, dentry, mount)) {
+		if (emit_folder(run, id, dentry, mount) && !keep_folder(run, &key)) {
 			__sync_fetch_and_add(&run->folders_lost, 1);
 			lost = true;
 		} else {
@@ -157,7 +173,7 @@ __attribute__((noinline)) int tell_folder(struct io_thread *thread, __u64 id, __
 		}
 	}
 	thread->told = lost ? 0 : id;
-	return 0;
+	return lost;
 }
 
 static __always_inline __u64 mix(__u64 a, __u64 b)
@@ -244,10 +260,58 @@ __attribute__((noinline)) __u64 folder_id(struct io_thread *thread, __u64 of, __
 	return climb.id;
 }
 
+/* Tells the folder of a slot's file once more. One that moved is another. */
+__attribute__((noinline)) int tell_again(struct io_thread *thread, __u32 index)
+{
+	struct io_slot *slot;
+
+	if (!thread || index >= IO_SLOTS)
+		return 0;
+	slot = &thread->slots[index];
+	if (folder_id(thread, slot->folder, slot->mount) != slot->row.folder)
+		return 0;
+	if (!tell_folder(thread, slot->row.folder, slot->folder, slot->mount))
+		slot->row.flags &= ~ROW_FOLDER_LOST;
+	return 0;
+}
+
 static __always_inline __u32 opened_to(__u32 mode)
 {
 	return (mode & FMODE_READ ? ROW_OPENED_TO_READ : 0) |
 	       (mode & FMODE_WRITE ? ROW_OPENED_TO_WRITE : 0);
+}
+
+static __always_inline bool is_file(struct file *file)
+{
+	struct address_space *mapping = BPF_CORE_READ(file, f_mapping);
+
+	return mapping && mapping == BPF_CORE_READ(file, f_inode, i_mapping);
+}
+
+/*
+ * Of a slot's file of overlayfs: the file below, which a call or a mapping really uses. Global: the
+ * verifier checks it once.
+ */
+__attribute__((noinline)) int find_below(struct io_slot *slot)
+{
+	struct file *file, *below = NULL;
+	struct inode *inode;
+
+	if (!slot)
+		return 0;
+	file = (struct file *)slot->file;
+	below = BPF_CORE_READ(file, private_data);
+	/* Since 6.13 there is something between, which begins with it. */
+	if (!is_file(below)) {
+		bpf_probe_read_kernel(&below, sizeof(below), below);
+		if (!is_file(below))
+			return 0;
+	}
+	inode = BPF_CORE_READ(below, f_inode);
+	slot->row.below_inode = BPF_CORE_READ(inode, i_ino);
+	slot->row.below_device = BPF_CORE_READ(inode, i_sb, s_dev);
+	slot->row.below_generation = BPF_CORE_READ(inode, i_generation);
+	return 0;
 }
 
 /* Fills a slot's row with what is known of a file that is new to it. */
@@ -297,10 +361,17 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 	if (row->magic == ANON_INODE_FS_MAGIC && opened)
 		slot->id.name = (__u64)READ_MEMBER(file, opened, f_op);
 	barrier();
+	row->below_inode = 0;
+	if (row->magic == OVERLAYFS_MAGIC && (row->mode & S_IFMT) == S_IFREG && opened) {
+		find_below(slot);
+		/* What is copied up has pages elsewhere: a row of its own. */
+		slot->id.name = row->below_inode;
+	}
 	slot->id.name = mix(mix(slot->id.name, slot->name), row->folder);
 	if (slot->id.name == ANY_NAME)
 		slot->id.name = 0;
-	tell_folder(thread, row->folder, slot->folder, slot->mount);
+	if (tell_folder(thread, row->folder, slot->folder, slot->mount))
+		row->flags |= ROW_FOLDER_LOST;
 }
 
 #endif

@@ -136,6 +136,15 @@ struct {
 	__type(value, __u8);
 } io_folders SEC(".maps");
 
+/* Folders that found the ring full: the reader takes them out. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, FOLDERS_KEPT_MAX);
+	__type(key, struct folder_key);
+	__type(value, struct kept_folder);
+} io_kept SEC(".maps");
+
 /* A path is too large for the stack. A program does not run twice at once on a CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -9,9 +9,6 @@
 #ifndef PLIMSOLL_IO_PAGES_H
 #define PLIMSOLL_IO_PAGES_H
 
-/* linux/magic.h: its files have pages of the inode below. */
-#define OVERLAYFS_MAGIC 0x794c7630u
-
 /* Pages of a folio: where it has more than one, the order is in its second page. */
 static __always_inline __u32 pages_of(struct folio *folio)
 {
@@ -111,9 +108,13 @@ __attribute__((noinline)) int count_pages(struct io_thread *thread, __u32 dirtie
 static __always_inline void take_pages(struct io_thread *thread, struct io_slot *slot, bool is_read)
 {
 	struct io_pages *pages = &thread->pages;
-	bool same = pages->inode == slot->id.inode && pages->device == slot->id.device &&
-		    pages->generation == slot->id.generation;
 	struct row *row = &slot->row;
+	bool below = row->below_inode && pages->inode == row->below_inode &&
+		     pages->device == row->below_device &&
+		     pages->generation == row->below_generation;
+	bool same = below ||
+		    (pages->inode == slot->id.inode && pages->device == slot->id.device &&
+		     pages->generation == slot->id.generation);
 
 	if (!same && row->magic != OVERLAYFS_MAGIC)
 		return;

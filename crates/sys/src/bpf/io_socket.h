@@ -60,6 +60,9 @@ static __always_inline void read_ends(struct socket_info *info, struct sock *sk)
 		bpf_core_read(info->peer, sizeof(info->peer), &sk->__sk_common.skc_v6_daddr);
 	}
 	info->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	/* A connection that was reset has given its port back, and still tells it by its name. */
+	if (!info->local_port)
+		info->local_port = __builtin_bswap16(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 	info->peer_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 }
 

@@ -57,6 +57,7 @@ struct inode {
 	unsigned int i_nlink;
 	__u32 i_generation;
 	long long i_size;
+	struct address_space *i_mapping;
 };
 
 struct dentry {
@@ -86,6 +87,7 @@ struct file {
 	void *private_data;
 	const void *f_op;
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 	struct path f_path;
 };
 
@@ -136,6 +138,10 @@ struct sock {
 struct socket {
 	struct file *file;
 	struct sock *sk;
+};
+
+struct inet_sock {
+	__be16 inet_sport;
 };
 
 struct tcp_sock {

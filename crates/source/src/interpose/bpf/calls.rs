@@ -46,7 +46,9 @@ fn name(number: u32, compat: bool) -> String {
         return format!("ia32_{number}");
     }
     let known = usize::try_from(number).ok().and_then(Sysno::new);
-    known.map_or_else(|| format!("call_{number}"), |call| call.name().to_owned())
+    // No call has a number below zero, but a task may ask for one.
+    let unknown = || format!("call_{}", number.cast_signed());
+    known.map_or_else(unknown, |call| call.name().to_owned())
 }
 
 #[cfg(test)]
@@ -58,5 +60,6 @@ mod tests {
         assert_eq!(name(Sysno::openat as u32, false), "openat");
         assert_eq!(name(1000, false), "call_1000");
         assert_eq!(name(5, true), "ia32_5");
+        assert_eq!(name(u32::MAX, false), "call_-1");
     }
 }

@@ -60,8 +60,7 @@ impl Files {
     /// The kernel's: what it counted stays for the next call.
     pub fn read(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
         if self.files.rows() < ROWS_MANY {
-            self.folders(take);
-            return Ok(());
+            return self.folders(take);
         }
         self.take_rows(true, take)
     }
@@ -97,7 +96,6 @@ impl Files {
                 executions: rest.executions,
             },
             rows: rest.rows,
-            folders_lost: rest.folders_lost,
             compat_calls: rest.compat_calls,
             libaio_calls: rest.libaio_calls,
             aio_requests: 0,
@@ -113,10 +111,10 @@ impl Files {
         let mut rows = Vec::new();
         let taken = self.files.take_rows(alive, &mut |row| rows.push(row));
         // Told before the rows that name them.
-        self.folders(take);
+        let told = self.folders(take);
         let any_socket = rows.iter().any(|row| is_socket(row.mode));
         rows.into_iter().for_each(|row| take(event(row, with)));
-        taken.map_err(broken)?;
+        taken.map_err(broken).and(told)?;
         if !any_socket {
             return Ok(());
         }
@@ -126,8 +124,8 @@ impl Files {
         told.map_err(broken)
     }
 
-    fn folders(&mut self, take: &mut dyn FnMut(FileEvent)) {
-        self.files.told(&mut |told| {
+    fn folders(&mut self, take: &mut dyn FnMut(FileEvent)) -> Result<(), Error> {
+        let told = self.files.told(&mut |told| {
             take(match told {
                 Told::Folder(folder) => FileEvent::Folder(Folder {
                     id: folder.id,
@@ -137,6 +135,7 @@ impl Files {
                 Told::Name(name) => FileEvent::Name(named(name)),
             });
         });
+        told.map_err(broken)
     }
 }
 
@@ -206,6 +205,15 @@ fn generation(row: &FileRow) -> Option<u32> {
     told.then_some(row.file.generation)
 }
 
+fn below(file: sys::bpf::FileId) -> FileId {
+    FileId {
+        device: split(file.device),
+        inode: file.inode,
+        name: file.name,
+        generation: (file.generation != 0).then_some(file.generation),
+    }
+}
+
 fn event(mut row: FileRow, with: With) -> FileEvent {
     let page_cache = with.pages.map(|bytes| page_cache(row.pages, bytes));
     if row.file.name == sys::bpf::FileId::ANY_NAME {
@@ -233,6 +241,7 @@ fn event(mut row: FileRow, with: With) -> FileEvent {
             generation: generation(&row),
         },
         kind,
+        below: row.below.map(below),
         place: Place {
             folder: row.folder,
             leaf: (!row.whole_name).then_some(row.leaf),

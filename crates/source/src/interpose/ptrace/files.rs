@@ -82,7 +82,6 @@ impl Files {
     pub fn rest(&self) -> FileRest {
         let rest = lock(&self.watch).rest();
         FileRest {
-            folders_lost: self.paths.folders_lost,
             names_lost: rest.names_lost + self.names_lost,
             ..rest
         }
@@ -125,6 +124,7 @@ impl Files {
                 name: 0,
                 generation: None,
             },
+            below: None,
             kind,
             place,
             pid,

@@ -428,7 +428,6 @@ impl Watch {
         FileRest {
             counts: self.rest.counts,
             rows: self.rest.rows,
-            folders_lost: 0,
             compat_calls: self.compat_calls,
             libaio_calls: self.libaio_calls,
             aio_requests: 0,

@@ -5,7 +5,7 @@ use crate::bpf::layout::{RUNS_PER_PROCESS, Reader};
 /// `sizeof(struct row_key)`.
 pub(super) const KEY_BYTES: usize = 56;
 /// `sizeof(struct row)`.
-pub(super) const ROW_BYTES: usize = 320;
+pub(super) const ROW_BYTES: usize = 336;
 /// `sizeof(struct dumped)`.
 pub(super) const DUMPED_BYTES: usize = RUNS_PER_PROCESS * 8 + 40;
 /// Exact sizes that a row keeps.
@@ -130,6 +130,8 @@ pub struct FileRow {
     pub special_device: u32,
     /// Magic number of its file system (`statfs(2)`).
     pub magic: u32,
+    /// Of a file of overlayfs: the file below, which has its pages, by no name (0).
+    pub below: Option<FileId>,
     /// What happened to its pages, by default to none.
     pub pages: PageCounts,
     /// An open created it.
@@ -227,6 +229,11 @@ pub(super) fn decode_key(bytes: &[u8]) -> Option<Key> {
     })
 }
 
+/// The run of a `struct folder_key`.
+pub(super) fn decode_folder_run(bytes: &[u8]) -> Option<u64> {
+    Reader(bytes).u64()
+}
+
 /// The runs, the file and the process of a `struct dumped`.
 pub(super) fn decode_dumped(bytes: &[u8]) -> Option<([u64; RUNS_PER_PROCESS], FileId, u32)> {
     let mut reader = Reader(bytes);
@@ -253,6 +260,12 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
     };
     let [size_first, folder, start_ns] = words(&mut reader)?;
     let (special_device, magic) = (reader.u32()?, reader.u32()?);
+    let below = FileId {
+        inode: reader.u64()?,
+        name: 0,
+        device: reader.u32()?,
+        generation: reader.u32()?,
+    };
     let has = |flag| flags & flag != 0;
     Some(FileRow {
         file,
@@ -278,6 +291,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         mode,
         special_device,
         magic,
+        below: (below.inode != 0).then_some(below),
         pages,
         created: has(CREATED),
         truncated: has(TRUNCATED),

@@ -13,13 +13,14 @@ use std::sync::atomic::Ordering;
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/io.bpf.o")));
 
 /// The maps that the reader needs, by the names of `io_maps.h`.
-pub(super) const MAP_NAMES: [&str; 7] = [
+pub(super) const MAP_NAMES: [&str; 8] = [
     "io_rows",
     "io_classes",
     "io_runs",
     "io_config",
     "io_rings",
     "io_folders",
+    "io_kept",
     "io_sockets",
 ];
 
@@ -46,6 +47,8 @@ pub(super) struct FileMaps {
     pub(super) rings: MapHandle,
     /// Run and folder -> told.
     pub(super) folders: MapHandle,
+    /// Run and folder -> `struct kept_folder`.
+    pub(super) kept: MapHandle,
     /// Inode -> `struct socket_info`.
     pub(super) sockets: MapHandle,
 }
@@ -55,7 +58,7 @@ impl FileMaps {
     pub(super) fn find(
         mut find: impl FnMut(&str) -> Result<MapHandle, Error>,
     ) -> Result<Self, Error> {
-        let [rows, classes, runs, config, rings, folders, sockets] = MAP_NAMES;
+        let [rows, classes, runs, config, rings, folders, kept, sockets] = MAP_NAMES;
         Ok(Self {
             rows: find(rows)?,
             classes: find(classes)?,
@@ -63,6 +66,7 @@ impl FileMaps {
             config: find(config)?,
             rings: find(rings)?,
             folders: find(folders)?,
+            kept: find(kept)?,
             sockets: find(sockets)?,
         })
     }
@@ -85,7 +89,7 @@ impl FileMaps {
             return Ok(());
         }
         let classes = (word(&config, HAS_CLASSES) != 0).then_some(&self.classes);
-        let others = [&self.rows, &self.folders, &self.sockets];
+        let others = [&self.rows, &self.folders, &self.kept, &self.sockets];
         for map in others.into_iter().chain(classes) {
             // Collected first: behind a deleted key the kernel begins anew.
             let keys: Vec<_> = map.keys().collect();
@@ -100,7 +104,7 @@ impl FileMaps {
     }
 
     /// The maps in the order of [`MAP_NAMES`].
-    pub(super) fn all(&self) -> [&MapHandle; 7] {
+    pub(super) fn all(&self) -> [&MapHandle; 8] {
         [
             &self.rows,
             &self.classes,
@@ -108,6 +112,7 @@ impl FileMaps {
             &self.config,
             &self.rings,
             &self.folders,
+            &self.kept,
             &self.sockets,
         ]
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bpf::TaskPrograms;
 use crate::bpf::tests::{Gated, pins_in_use, programs};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// What one run saw, by path.
@@ -17,11 +17,12 @@ impl Seen {
     fn take(&mut self, files: &mut Files, alive: bool) {
         let rows = &mut self.rows;
         files.take_rows(alive, &mut |row| rows.push(row)).unwrap();
-        files.told(&mut |told| {
+        let told = files.told(&mut |told| {
             if let Told::Folder(folder) = told {
                 self.folders.insert(folder.id, folder);
             }
         });
+        told.unwrap();
     }
 
     fn path(&self, row: &FileRow) -> String {
@@ -126,6 +127,32 @@ fn bpf_root_reads_and_writes_are_counted_by_file() {
         writes: 10,
     }];
     assert_eq!(written.sizes, sizes);
+}
+
+/// The ring holds the paths of some 5000 of these.
+#[test]
+fn bpf_root_folders_are_told_though_nobody_reads_the_ring() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let place = Place::new("folders");
+    let name = "n".repeat(150);
+    let folder = place.file(&name);
+    let script = format!(
+        "seq -f {folder}%.0f 6000 | xargs mkdir; \
+         i=0; while [ $i -lt 6000 ]; do i=$((i+1)); echo >{folder}$i/f; done"
+    );
+    let Some((seen, rest)) = watch(&programs, &script, 1 << 16) else {
+        return;
+    };
+    assert_eq!(rest.folders_lost, 0);
+    let files: HashSet<_> = seen
+        .rows
+        .iter()
+        .filter(|row| row.leaf == b"f")
+        .map(|row| seen.path(row))
+        .collect();
+    assert_eq!(files.len(), 6000);
+    assert!(files.contains(&format!("{folder}5999/f")));
 }
 
 /// What is detached is so after a while only: attached anew at once it would count twice.
