@@ -11,9 +11,10 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
 /// The structures that the programs follow pointers to.
-const STRUCTURES: [&str; 6] = [
+const STRUCTURES: [&str; 7] = [
     "task_struct",
     "signal_struct",
+    "sighand_struct",
     "mm_struct",
     "task_delay_info",
     "linux_binprm",
