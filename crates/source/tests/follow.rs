@@ -154,8 +154,15 @@ fn each(name: &str, shape: &[&str], check: impl Fn(&Told)) {
 fn a_storm_of_2000_loses_nobody_and_knows_its_peak() {
     each("storm", &["storm", "2000"], |told| {
         told.is_whole(0, 2001);
-        told.is("peak", 3);
-        told.is("threads_peak", 3);
+        // A child that is preempted while it ends is told after its parent has waited for it and
+        // forked again, on a busy machine twice: it then counts beside one of those too long.
+        for name in ["peak", "threads_peak"] {
+            assert!(
+                (3..=4).contains(&told.number(name)),
+                "{name}: {}",
+                told.what
+            );
+        }
     });
 }
 

@@ -144,7 +144,7 @@ fn mounts_are_followed_where_that_is_asked_for() {
 #[test]
 fn the_peak_is_what_lay_there_at_once() {
     let script = "for n in 1 2 3 4; do head -c 10485760 /dev/zero >$n; done; ln 4 link; \
-                  truncate -s 1G hole; echo end >>hole; sleep 0.4; rm 1 2 3; sleep 0.1";
+                  truncate -s 1G hole; echo end >>hole; sleep 1.5; rm 1 2 3; sleep 0.1";
     for (mechanism, level) in [
         (Mechanism::Default, &[][..]),
         (Mechanism::Default, &["--level", "io"]),

@@ -286,8 +286,8 @@ impl Pool {
     fn with(more: u64) -> Option<Self> {
         let pages = || fs::read_to_string(POOL).ok()?.trim().parse().ok();
         let before: u64 = pages()?;
-        let pool = Self { before };
         fs::write(POOL, (before + more).to_string()).ok()?;
+        let pool = Self { before };
         (pages() >= Some(before + more)).then_some(pool)
     }
 }
