@@ -14,7 +14,7 @@ const RECENT: usize = 4096;
 
 /// The longest that a death is thought to be told late. The dying thread may be preempted between
 /// its parent's wake-up and the telling, on a busy machine for some time slices.
-pub(crate) const LATE_MAX: Nanos = Nanos::from_millis(50);
+const LATE_MAX: Nanos = Nanos::from_millis(50);
 
 #[derive(Debug, Clone, Copy)]
 struct Birth {
