@@ -86,6 +86,8 @@ pub struct KernelCounts {
     pub processes_alive: Option<u64>,
     /// Most processes alive at one instant.
     pub processes_peak: Option<u64>,
+    /// What that is at least, where ends may have been told late.
+    pub processes_peak_least: Option<u64>,
     /// Threads alive now, main threads counted.
     pub threads_alive: Option<u64>,
     /// Most threads alive at one instant.

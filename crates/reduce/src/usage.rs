@@ -149,10 +149,17 @@ impl Tree {
     }
 
     fn processes_peak(&self, m: &Metric, memory: &MemoryPeak<'_>) -> Field {
-        let exact = self.exact_counts().and_then(|c| c.processes_peak);
+        let counts = self.exact_counts();
+        let exact = counts.and_then(|c| c.processes_peak);
+        let least = counts.and_then(|c| c.processes_peak_least).or(exact);
         let at = self.alive_peak.at.map(|at| at.since(self.start));
         let own = self.alive_peak.value;
         match exact {
+            Some(peak) if least < exact => {
+                let upper = Some(peak);
+                let source = "counted at each fork; some ends were told late";
+                whole(m, least.unwrap_or(1), Method::LowerBound { upper }, source)
+            }
             Some(peak) => {
                 let at = at.filter(|_| own == Some(peak));
                 at_instant(whole(m, peak, Method::Exact, "counted at each fork"), at)

@@ -271,6 +271,24 @@ fn counts_of_the_kernel_come_first() {
 }
 
 #[test]
+fn processes_whose_ends_were_told_late_are_between_bounds() {
+    let mut task = tree(Connector);
+    task.counts(&KernelCounts {
+        processes_peak: Some(4),
+        processes_peak_least: Some(3),
+        exact: true,
+        ..KernelCounts::default()
+    });
+    let usage = task.usage(&end(10, None));
+    assert_eq!(whole(&usage, "processes_peak"), 3);
+    let upper = Some(4);
+    assert_eq!(
+        method(&usage, "processes_peak"),
+        Method::LowerBound { upper }
+    );
+}
+
+#[test]
 fn threads_whose_ends_were_told_late_are_no_more_than_counted() {
     let mut task = tree(Connector);
     task.counts(&KernelCounts {

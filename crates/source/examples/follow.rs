@@ -187,7 +187,7 @@ impl Tally {
         let root = self.root_ending.map_or(-1, Ending::shell_status);
         println!(
             "{{\"mechanism\":\"{name}\",\"forks\":{},\"execs\":{},\"exits\":{},\"lost\":{},\
-             \"root\":{root},\"endings\":{:?},\"total\":{},\"peak\":{},\"alive\":{},\
+             \"root\":{root},\"endings\":{:?},\"total\":{},\"peak\":{},\"peak_least\":{},\"alive\":{},\
              \"threads_peak\":{},\"threads_alive\":{},\"exact\":{},\"valued\":{},\
              \"cpu_ns\":{},\"bytes_read\":{},\"reads\":{},\"rss_peak\":{},\
              \"monitor_ns\":{cost_ns}}}",
@@ -198,6 +198,7 @@ impl Tally {
             self.endings,
             counts.processes_total,
             counts.processes_peak,
+            counts.processes_peak_least,
             counts.processes_alive,
             counts.threads_peak,
             counts.threads_alive,

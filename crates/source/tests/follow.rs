@@ -155,10 +155,11 @@ fn a_storm_of_2000_loses_nobody_and_knows_its_peak() {
     each("storm", &["storm", "2000"], |told| {
         told.is_whole(0, 2001);
         // A child that is preempted while it ends is told after its parent has waited for it and
-        // forked again, on a busy machine twice: it then counts beside one of those too long.
+        // forked again, on a busy machine twice: the peak then lies between bounds.
+        told.is("peak_least", 3);
         for name in ["peak", "threads_peak"] {
             assert!(
-                (3..=4).contains(&told.number(name)),
+                (3..=5).contains(&told.number(name)),
                 "{name}: {}",
                 told.what
             );

@@ -268,6 +268,7 @@ fn kernel_counts(counts: &Counts) -> KernelCounts {
         processes_total: Some(counts.processes_total),
         processes_alive: Some(counts.processes_alive),
         processes_peak: Some(counts.processes_peak),
+        processes_peak_least: Some(counts.processes_peak_least),
         threads_alive: Some(counts.threads_alive),
         threads_peak: Some(counts.threads_peak),
         threads_at_most: counts.threads_at_most,

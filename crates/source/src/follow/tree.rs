@@ -27,6 +27,9 @@ pub struct Counts {
     pub processes_peak: u64,
     /// When that was first reached.
     pub processes_peak_at: Nanos,
+    /// What `processes_peak` is at least: less where ends were told after births that may have come
+    /// after them.
+    pub processes_peak_least: u64,
     /// Threads alive now.
     pub threads_alive: u64,
     /// The most threads alive at one instant.
@@ -118,10 +121,11 @@ impl Tree {
             processes_alive: self.processes.alive(),
             processes_peak,
             processes_peak_at,
+            processes_peak_least: self.processes.at_least(),
             threads_alive: self.threads.alive(),
             threads_peak,
             threads_peak_at,
-            threads_at_most: !self.threads.is_sure(),
+            threads_at_most: self.threads.at_least() < threads_peak,
             exact: self.exact,
         }
     }
@@ -215,7 +219,7 @@ impl Tree {
             }
             return None;
         }
-        let parent = member.parent;
+        let (parent, start) = (member.parent, member.start);
         let status = match (end.status, member.leader_status) {
             (0, Some(leader)) => leader,
             (status, _) => status,
@@ -223,9 +227,9 @@ impl Tree {
         self.members.remove(&end.process);
         for peak in [&mut self.processes, &mut self.threads] {
             if end.reaped && end.thread == end.process {
-                peak.late_death(end.at, parent);
+                peak.late_death(end.at, parent, start);
             } else {
-                peak.deaths(1);
+                peak.death(end.at);
             }
         }
         let ending = Some(Ending::from_wait_status(status));

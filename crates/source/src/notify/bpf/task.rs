@@ -154,6 +154,7 @@ impl Bpf {
             processes_alive: totals.processes_alive,
             processes_peak: totals.processes_peak,
             processes_peak_at: self.processes.1,
+            processes_peak_least: totals.processes_peak,
             threads_alive: totals.threads_alive,
             threads_peak: totals.threads_peak,
             threads_peak_at: self.threads.1,
