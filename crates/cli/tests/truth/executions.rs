@@ -1,6 +1,7 @@
 //! Level io: the files that were executed, against what the command executed by construction.
 
 use crate::files::{Seen, at_level_io, seen_of};
+use crate::harness::expect::number;
 use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::is_root;
 use crate::harness::run::plimsoll;
@@ -51,6 +52,34 @@ impl Seen {
         let shell = fs::canonicalize("/bin/sh").unwrap();
         self.elsewhere(|name| name == shell.file_name().unwrap())
     }
+}
+
+/// The first program of a task, none of it in memory: what an exec reads ahead is told with it.
+#[test]
+fn a_cold_program_bpf() {
+    with(Mechanism::Bpf, |mechanism| {
+        let run = at_level_io(mechanism);
+        let folder = run.path("data");
+        fs::create_dir(&folder).unwrap();
+        let folder = folder.canonicalize().unwrap();
+        let copy = folder.join("p");
+        fs::copy(program("nothing.static"), &copy).unwrap();
+        let dropped = [
+            "-c",
+            "sync \"$1\" && dd if=\"$1\" iflag=nocache count=0",
+            "sh",
+        ];
+        let dropped = Command::new("sh").args(dropped).arg(&copy).output();
+        assert!(dropped.unwrap().status.success());
+        let seen = seen_of(run.command(words![copy]).finish(), folder);
+        let disk = number(&seen.done, "disk_read");
+        if disk == 0.0 {
+            skip!("nothing comes from storage here");
+        }
+        let pages = seen.of("p").page_cache.expect("this kernel tells of pages");
+        let told = pages.filled.0 + pages.mapped_filled.0;
+        assert_eq!(told, disk as u64, "{pages:?}");
+    });
 }
 
 /// It was executed so often, each time by another process, and used in no other way.

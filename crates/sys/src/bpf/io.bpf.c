@@ -439,11 +439,16 @@ static __always_inline int told_pages(struct folio *folio, bool dirtied)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct io_thread *thread = thread_of(task);
-	struct pt_regs *regs;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
+	/* An exec reads the start of its file before it is told, and far ahead. */
+	if (!thread && (CALL_NR(regs) == NR_EXECVE || CALL_NR(regs) == NR_EXECVEAT)) {
+		thread = bpf_task_storage_get(&io_threads, task, 0, 0);
+		if (thread && !(thread->waits && thread->runs[0]))
+			return 0;
+	}
 	if (!thread)
 		return 0;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	thread->pages.folio = (__u64)folio;
 	barrier();
 	return count_pages(thread, dirtied, IS_IN_CALL(regs));

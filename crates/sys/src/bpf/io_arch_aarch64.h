@@ -4,6 +4,8 @@
 #define PLIMSOLL_IO_ARCH_AARCH64_H
 
 #define NR_IO_SUBMIT 2
+#define NR_EXECVE 221
+#define NR_EXECVEAT 281
 #define NR_UNLINKAT 35
 #define NR_RENAMEAT 38
 #define NR_TRUNCATE 45

@@ -20,6 +20,7 @@
 #define NR_RECVMSG 47
 #define NR_TRUNCATE 76
 #define NR_FTRUNCATE 77
+#define NR_EXECVE 59
 #define NR_RENAME 82
 #define NR_RMDIR 84
 #define NR_CREAT 85
@@ -37,6 +38,7 @@
 #define NR_PREADV 295
 #define NR_PWRITEV 296
 #define NR_RENAMEAT2 316
+#define NR_EXECVEAT 322
 #define NR_COPY_FILE_RANGE 326
 #define NR_PREADV2 327
 #define NR_PWRITEV2 328
