@@ -27,7 +27,7 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol5");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol6");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
@@ -319,6 +319,8 @@ pub mod flag {
     pub const CUT: u32 = 256;
     /// The exec by which the process became this program ran it.
     pub const EXECUTED: u32 = 512;
+    /// It is all those files of the process that found no room.
+    pub const OTHERS: u32 = 1024;
 }
 
 /// The bit of a size that says a write.

@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) full: AtomicBool,
     /// Where the one is that has room.
     pub(crate) chunk: AtomicUsize,
+    /// The row of all files that find no room; 0: there is none.
+    pub(crate) spare: AtomicUsize,
     /// Where the block of names is that has room.
     pub(crate) names: AtomicUsize,
     /// Behind the highest descriptor that was a socket's.

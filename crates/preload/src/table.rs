@@ -148,7 +148,12 @@ fn map_chunk(state: &State, header: &Header, fd: i32) -> Option<&'static Chunk> 
     }
     let chunk = chunk_at(at);
     chunk.number.store(number, Relaxed);
-    chunk.used.store(1, Relaxed);
+    // The first one keeps a row for what will find no room.
+    let is_first = state.spare.load(Relaxed) == 0;
+    chunk.used.store(if is_first { 2 } else { 1 }, Relaxed);
+    if is_first {
+        state.spare.store(at + SLOT_BYTES, Release);
+    }
     chunk.pid.store(pid, Release);
     if state.chunk.swap(at, AcqRel) == 0 {
         header.attached.fetch_add(1, Relaxed);
@@ -203,6 +208,19 @@ pub(crate) fn new_row(state: &State) -> Option<&'static Row> {
     let slot = take_slots(state, 1)?;
     // SAFETY: a slot of a chunk of ours, which stays mapped; all of a row is atomic.
     Some(unsafe { &*(slot.at as *const Row) })
+}
+
+/// The row of this process for all files that find no room.
+pub(crate) fn spare_row(state: &State) -> Option<&'static Row> {
+    let at = state.spare.load(Acquire);
+    if at == 0 {
+        return None;
+    }
+    // SAFETY: a slot of a chunk of ours, which stays mapped; all of a row is atomic.
+    let row = unsafe { &*(at as *const Row) };
+    row.flags.fetch_or(crate::layout::flag::OTHERS, Relaxed);
+    show(row);
+    Some(row)
 }
 
 /// What is known of the socket of a row.

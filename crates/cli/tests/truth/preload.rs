@@ -1,11 +1,12 @@
 //! The library in programs that do what it must follow to go on counting, or must own up to.
 
-use crate::files::{Seen, at_level_io, counts, seen_of};
+use crate::files::{Seen, at_level_io, counts, seen_of, watch};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::is_root;
 use crate::harness::run::{Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{skip, words};
+use record::file::FileLine;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -127,6 +128,27 @@ fn preload_the_size_before_the_first_write() {
     let line = seen.of("appended");
     assert_eq!(line.size_before_bytes.unwrap().0, 1000, "{line:#?}");
     assert_eq!(line.size_after_bytes.unwrap().0, 1500, "{line:#?}");
+}
+
+/// A process has room for some 32 000 files: those that find none are one sum, each of them once.
+#[test]
+fn preload_more_files_than_a_process_has_room_for() {
+    let seen = watch(
+        Mechanism::Preload,
+        "calls",
+        "crowd",
+        &["--max-files", "100000"],
+    );
+    let others = seen.others.as_ref().expect("a line of the others");
+    let inside = |line: &&FileLine| Path::new(&line.path).starts_with(&seen.folder);
+    let lines: Vec<_> = seen.lines.iter().filter(inside).collect();
+    assert!(lines.len() > 30_000 && lines.len() < 40_000);
+    let left = 40_000 - lines.len() as u64;
+    assert!((left..left + 10).contains(&others.files), "{others:#?}");
+    assert_eq!(others.counts.opens, left);
+    assert_eq!(others.counts.closes, left);
+    assert_eq!(others.counts.writes, left);
+    assert_eq!(others.counts.bytes_written.0, left * 10);
 }
 
 /// Behind a filter of system calls nothing is looked up: what is used from then on is counted, and

@@ -232,6 +232,18 @@ static void tree(void) {
     waitpid(child, NULL, 0);
 }
 
+/* 40 000 files of 10 bytes, each opened, written and closed once by one process. */
+static void crowd(void) {
+    char name[64];
+    for (int i = 0; i < 40000; i++) {
+        snprintf(name, sizeof name, "e%d", i / 1000);
+        if (i % 1000 == 0 && mkdir(name, 0755) != 0)
+            die(name);
+        snprintf(name, sizeof name, "e%d/f%d", i / 1000, i);
+        fill(name, 10);
+    }
+}
+
 /* j: 2 direct writes of 4096; skips where the file system has none. */
 static void direct(void) {
     int fd = open("j", O_WRONLY | O_CREAT | O_DIRECT, 0644);
@@ -634,7 +646,7 @@ static const struct {
     {"append", append},   {"storm", storm},   {"cancelled", cancelled},
     {"busy", busy}, {"passed", passed}, {"whole", whole}, {"shrinks", shrinks},
     {"parted", parted}, {"raw", raw}, {"reopened", reopened}, {"submits", submits},
-    {"filtered", filtered},
+    {"filtered", filtered}, {"crowd", crowd},
 };
 
 int main(int argc, char **argv) {

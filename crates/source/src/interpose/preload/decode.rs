@@ -21,6 +21,8 @@ pub(super) struct Raw {
     pub(super) path: Vec<u8>,
     pub(super) cut: bool,
     pub(super) unlinked: bool,
+    /// It is of all files of the process that found no room.
+    pub(super) others: bool,
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
     pub(super) time_ns: u64,
@@ -52,6 +54,7 @@ pub(super) fn row(table: &Table, bytes: &[u8]) -> Option<Raw> {
         mode: half(bytes, offset_of!(Row, mode)),
         cut: flags & flag::CUT != 0,
         unlinked: flags & flag::UNLINKED != 0,
+        others: flags & flag::OTHERS != 0,
         first_ns: at(offset_of!(Row, first)),
         last_ns: at(offset_of!(Row, last)),
         time_ns: at(offset_of!(Row, time)),

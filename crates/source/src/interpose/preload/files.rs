@@ -40,6 +40,8 @@ pub struct Files {
     looked: BTreeMap<u64, u64>,
     looked_at: Nanos,
     seen: Seen,
+    /// Of processes whose files found no room.
+    others: FileCounts,
 }
 
 /// How much went by the library's eyes.
@@ -80,6 +82,7 @@ impl Files {
             looked: BTreeMap::new(),
             looked_at: Nanos(0),
             seen: Seen::default(),
+            others: FileCounts::default(),
         })
     }
 
@@ -141,9 +144,10 @@ impl Files {
     /// How much was seen, after [`Files::finish`].
     pub fn seen(&self) -> Seen {
         let mut seen = self.seen;
-        let rest = self.rest().counts;
-        add(&mut seen.bytes_read, rest.bytes_read.0);
-        add(&mut seen.bytes_written, rest.bytes_written.0);
+        // Of processes without any room.
+        let [_, _, _, _, _, read, written, ..] = self.table.others().unwrap_or_default();
+        add(&mut seen.bytes_read, read);
+        add(&mut seen.bytes_written, written);
         seen
     }
 
@@ -164,18 +168,20 @@ impl Files {
             failed,
             executions,
         ] = others;
+        let mut counts = FileCounts {
+            opens,
+            closes,
+            reads,
+            writes,
+            bytes_read: Bytes(read),
+            bytes_written: Bytes(written),
+            seeks,
+            failed,
+            executions,
+        };
+        counts.add(&self.others);
         FileRest {
-            counts: FileCounts {
-                opens,
-                closes,
-                reads,
-                writes,
-                bytes_read: Bytes(read),
-                bytes_written: Bytes(written),
-                seeks,
-                failed,
-                executions,
-            },
+            counts,
             rows,
             compat_calls: 0,
             libaio_calls: heading.libaio_calls,
@@ -205,7 +211,13 @@ impl Files {
                     self.tell_name(name, pid, take);
                 }
             } else if let Some(row) = decode::row(&self.table, slot) {
-                self.tell(row, pid, take);
+                let counts = row.counts;
+                if row.others {
+                    self.see(counts, row.received, row.sent);
+                    self.others.add(&counts);
+                } else {
+                    self.tell(row, pid, take);
+                }
             }
             rest = rest.get(taken * SLOT_BYTES..).unwrap_or_default();
         }
@@ -227,6 +239,14 @@ impl Files {
         }));
     }
 
+    /// Adds what a row moved, but what went through sockets by calls of their own.
+    fn see(&mut self, counts: FileCounts, received: u64, sent: u64) {
+        let read = counts.bytes_read.0.saturating_sub(received);
+        add(&mut self.seen.bytes_read, read);
+        let written = counts.bytes_written.0.saturating_sub(sent);
+        add(&mut self.seen.bytes_written, written);
+    }
+
     fn tell(&mut self, row: Raw, pid: u32, take: &mut dyn FnMut(FileEvent)) {
         let device = self.paths.device(row.mount.into(), split(row.device));
         let special = split(row.special);
@@ -235,14 +255,7 @@ impl Files {
         let received = if socket { row.received } else { 0 };
         let sent = if socket { row.sent } else { 0 };
         let counts = row.counts;
-        add(
-            &mut self.seen.bytes_read,
-            counts.bytes_read.0.saturating_sub(received),
-        );
-        add(
-            &mut self.seen.bytes_written,
-            counts.bytes_written.0.saturating_sub(sent),
-        );
+        self.see(counts, received, sent);
         let offset = ahead();
         let size_now = size_now(&row, kind);
         let size_last = size_now.unwrap_or(row.size_last);
