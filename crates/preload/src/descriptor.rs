@@ -9,7 +9,7 @@ use crate::socket;
 use crate::state::{self, State, mix};
 use crate::system::{self, Stat};
 use crate::table;
-use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 const O_ACCESS: i32 = 3;
 const O_WRONLY: i32 = 1;
@@ -214,6 +214,13 @@ fn looked_at(row: &Row, stat: &Stat) {
     }
 }
 
+/// Whether nothing was counted on a row yet.
+fn is_unused(row: &Row) -> bool {
+    let sums = [&row.opens, &row.closes, &row.reads, &row.writes, &row.seeks];
+    let none = |sum: &AtomicU64| sum.load(Relaxed) == 0;
+    sums.into_iter().all(none) && row.sizes.iter().all(none)
+}
+
 /// Calls that wrote.
 fn writes(row: &Row) -> u64 {
     let words = row.sizes.iter().map(|place| place.load(Relaxed));
@@ -252,6 +259,8 @@ pub(crate) struct Asking {
     how: i32,
     /// It will be the one that creates the file.
     creates: bool,
+    /// How large the file is that it will cut.
+    before: Option<u64>,
     begun: u64,
 }
 
@@ -260,12 +269,20 @@ impl Asking {
     pub(crate) fn begin(folder: i32, path: *const u8, how: i32) -> Self {
         let may_create = how & (O_CREAT | O_TMPFILE) != 0;
         let sure = how & (O_EXCL | O_TMPFILE) != 0;
-        let looks = may_create && !sure && looks();
+        let cuts = how & O_TRUNC != 0;
+        let looks = ((may_create && !sure) || cuts) && looks();
+        let found = if looks && cuts {
+            system::stat_from(folder, path)
+        } else {
+            None
+        };
+        let is_there = || found.is_some() || (!cuts && system::exists(folder, path));
         Self {
             folder,
             path,
             how,
-            creates: may_create && (sure || (looks && !system::exists(folder, path))),
+            creates: may_create && (sure || (looks && !is_there())),
+            before: found.map(|it| it.size),
             begun: count::begun(),
         }
     }
@@ -281,6 +298,7 @@ impl Asking {
         Self {
             how,
             creates,
+            before: self.before.filter(|_| how & O_TRUNC != 0),
             ..self
         }
     }
@@ -296,6 +314,12 @@ impl Asking {
             count::without_row(fd, |others| more(&others.opens, 1));
             return;
         };
+        // The first use of the file cut it.
+        if let Some(before) = self.before
+            && is_unused(row)
+        {
+            row.size_first.store(before, Relaxed);
+        }
         let created = if self.creates { flag::CREATED } else { 0 };
         row.flags.fetch_or(opened(self.how) | created, Relaxed);
         more(&row.opens, 1);
@@ -347,6 +371,7 @@ pub(crate) fn opened_elsewhere(fd: i32, how: i32) {
         path: core::ptr::null(),
         how,
         creates: false,
+        before: None,
         begun: 0,
     }
     .end_unasked();

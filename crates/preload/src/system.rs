@@ -73,10 +73,19 @@ pub(crate) fn stat_link(path: *const u8) -> Option<Stat> {
     stat_at(path, AT_SYMLINK_NOFOLLOW)
 }
 
+/// `fstatat(2)` of a path that ends with a NUL.
+pub(crate) fn stat_from(folder: i32, path: *const u8) -> Option<Stat> {
+    stat_with(folder, path, 0)
+}
+
 fn stat_at(path: *const u8, how: usize) -> Option<Stat> {
+    stat_with(HERE, path, how)
+}
+
+fn stat_with(folder: i32, path: *const u8, how: usize) -> Option<Stat> {
     let mut bytes: StatBytes = [0; 18];
     let to = bytes.as_mut_ptr() as usize;
-    let arguments = [HERE as usize, path as usize, to, how, 0, 0];
+    let arguments = [folder as usize, path as usize, to, how, 0, 0];
     // SAFETY: the kernel writes one `struct stat`, and refuses a path that cannot be read.
     let answer = unsafe { call(arch::NR_NEWFSTATAT, arguments) };
     (answer == 0).then(|| decode(&bytes))

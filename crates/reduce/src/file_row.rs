@@ -22,7 +22,7 @@ pub(crate) struct Row {
     pub(crate) counts: FileCounts,
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
-    pub(crate) size_first: Bytes,
+    pub(crate) size_first: Option<Bytes>,
     pub(crate) size_last: Bytes,
     /// It was written after that.
     pub(crate) size_is_old: bool,
@@ -112,7 +112,7 @@ impl Row {
             counts: FileCounts::default(),
             first,
             last: first,
-            size_first: Bytes(0),
+            size_first: Some(Bytes(0)),
             size_last: Bytes(0),
             size_is_old: false,
             time: None,
@@ -224,7 +224,7 @@ impl Row {
         }
     }
 
-    fn begun(&mut self, first: Nanos, size: Bytes) {
+    fn begun(&mut self, first: Nanos, size: Option<Bytes>) {
         if first < self.first {
             (self.first, self.size_first) = (first, size);
         }
@@ -291,11 +291,12 @@ impl Row {
             counts: self.counts,
             first_ns: self.first.since(start),
             last_ns: self.last.since(start),
-            size_before_bytes: sized.then_some(if self.flags.created {
-                Bytes(0)
+            size_before_bytes: if self.flags.created {
+                Some(Bytes(0))
             } else {
                 self.size_first
-            }),
+            }
+            .filter(|_| sized),
             size_after_bytes: (sized && !self.size_is_old).then_some(self.size_last),
             time_ns: self.time,
             flags: self.flags,

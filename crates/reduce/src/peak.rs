@@ -78,6 +78,8 @@ pub(crate) struct MemoryPeak<'a> {
     most: Option<u64>,
     /// The same without huge pages.
     small: Option<u64>,
+    /// All that can have come ever: by page faults, or written into files in memory.
+    ever_upper: Option<u64>,
     /// At most so much memory of the task came without page faults.
     faultless: Option<u64>,
     /// At most so much is in files in memory that nobody maps and no group has counted.
@@ -136,12 +138,14 @@ impl<'a> MemoryPeak<'a> {
         let living = tree.living.values().filter(unsettled);
         let seen = living.map(|life| &life.resident);
         let rss = tree.resident.bound(seen, known, &tree.growth);
+        let written = all(tree, end, |used| used.bytes_written.map(|bytes| bytes.0));
         // What was written may be shared memory, which came without a fault.
         let faultless = match tree.growth.unseen(chain) {
             0 => Some(0),
-            unseen => all(tree, end, |used| used.bytes_written.map(|bytes| bytes.0))
-                .map(|written| written.min(unseen)),
+            unseen => written.map(|written| written.min(unseen)),
         };
+        let most = faults.and_then(|faults| tree.growth.most(faults));
+        let ever = most.filter(|_| whole).zip(written);
         Self {
             tree,
             chain,
@@ -149,7 +153,8 @@ impl<'a> MemoryPeak<'a> {
             rss_upper: proven(rss),
             virtual_upper: proven(size.bound(None)),
             own_upper: own.filter(|own| *own > 0),
-            most: faults.and_then(|faults| tree.growth.most(faults)),
+            most,
+            ever_upper: ever.map(|(most, written)| most.saturating_add(written)),
             small: faults.and_then(|faults| tree.growth.pages(faults)),
             faultless: faultless.filter(|_| living_read),
             unmapped: unmapped(tree, end),

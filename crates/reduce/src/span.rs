@@ -35,7 +35,7 @@ impl Span {
             below: used.below,
             first: used.first,
             last: used.last,
-            size_max: used.size_first.max(used.size_last),
+            size_max: used.size_first.unwrap_or_default().max(used.size_last),
             mapped: used.flags.mapped || used.counts.executions > 0,
             pids: vec![used.pid],
         }

@@ -32,7 +32,7 @@ fn used(folder: u64, leaf: &str, pid: u32) -> FileUse {
             ..FileCounts::default()
         },
         time: None,
-        size_first: Bytes(0),
+        size_first: Some(Bytes(0)),
         size_last: Bytes(4196),
         size_is_old: false,
         flags: FileFlags::default(),
@@ -462,7 +462,7 @@ const MILLIS: u64 = 1_000_000;
 fn of_a_number(leaf: &str, pid: u32, (first, last): (u64, u64), size: u64) -> FileUse {
     let mut used = used(1, leaf, pid);
     (used.first, used.last) = (Nanos(first * MILLIS), Nanos(last * MILLIS));
-    (used.size_first, used.size_last) = (Bytes(0), Bytes(size));
+    (used.size_first, used.size_last) = (Some(Bytes(0)), Bytes(size));
     used.flags.mapped = true;
     used
 }

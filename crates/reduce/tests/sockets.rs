@@ -31,7 +31,7 @@ fn used(inode: u64, pid: u32, ends: Option<Ends>, sent: u64, received: u64) -> F
             ..FileCounts::default()
         },
         time: None,
-        size_first: Bytes(0),
+        size_first: Some(Bytes(0)),
         size_last: Bytes(0),
         size_is_old: false,
         flags: FileFlags::default(),

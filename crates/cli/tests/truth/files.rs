@@ -7,6 +7,7 @@ use crate::harness::workload::program;
 use crate::harness::{each_io_mechanism, skip, words};
 use record::file::{FileKind, FileLine, OtherFiles};
 use record::report::Report;
+use record::unit::Bytes;
 use record::value::{Field, Method};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,7 @@ each_io_mechanism!("calls":
     a_tree_of_files,
     direct,
     a_full_table,
+    overwritten,
     streams,
     killed,
     borrowed_memory,
@@ -448,6 +450,29 @@ fn ptrace_transfers_that_were_not_whole() {
         counts(seen.of("z"), [1, 0, 0, 0, 22, 20_480]);
         assert!(!seen.of("y").sizes_exact && !seen.of("z").sizes_exact);
     });
+}
+
+/// What an open truncates is told as it was before, or not at all where the kernel has no place to
+/// look at it.
+fn overwritten(mechanism: Mechanism, name: &str) {
+    let old = [("o1", 5000), ("o2", 700), ("o3", 100)];
+    let make = |folder: &Path| {
+        for (name, bytes) in old {
+            std::fs::write(folder.join(name), vec![b'x'; bytes]).unwrap();
+        }
+    };
+    let seen = watch_in(mechanism, name, "overwrites", &[], make);
+    for (name, bytes) in old.into_iter().chain([("o4", 0)]) {
+        let line = seen.of(name);
+        let sizes = (line.size_before_bytes, line.size_after_bytes);
+        let mut wanted = (Some(Bytes(bytes as u64)), Some(Bytes(7)));
+        if mechanism == Mechanism::Bpf && sizes.0.is_none() && ["o1", "o2"].contains(&name) {
+            wanted.0 = None;
+        }
+        assert_eq!(sizes, wanted, "{line:#?}");
+        assert!(line.flags.truncated, "{line:#?}");
+        assert_eq!(line.flags.created, name == "o4");
+    }
 }
 
 /// Beyond the bound the least busy files are one sum, and nothing is missing.

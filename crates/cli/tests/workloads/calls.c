@@ -232,6 +232,25 @@ static void tree(void) {
     waitpid(child, NULL, 0);
 }
 
+/* Files of 5000, 700 and 100 bytes and one that is not there, each in its way: 7 bytes are left. */
+static void overwrites(void) {
+    int fd = make("o1", O_WRONLY | O_TRUNC);
+    done("write", write(fd, block, 7), 7);
+    close(fd);
+    FILE *stream = fopen("o2", "w");
+    if (stream == NULL || fwrite(block, 1, 7, stream) != 7 || fclose(stream) != 0)
+        die("o2");
+    fd = make("o3", O_WRONLY | O_APPEND);
+    done("write", write(fd, block, 9), 9);
+    close(fd);
+    fd = make("o3", O_WRONLY | O_TRUNC);
+    done("write", write(fd, block, 7), 7);
+    close(fd);
+    fd = make("o4", O_WRONLY | O_CREAT | O_TRUNC);
+    done("write", write(fd, block, 7), 7);
+    close(fd);
+}
+
 /* 40 000 files of 10 bytes, each opened, written and closed once by one process. */
 static void crowd(void) {
     char name[64];
@@ -647,6 +666,7 @@ static const struct {
     {"busy", busy}, {"passed", passed}, {"whole", whole}, {"shrinks", shrinks},
     {"parted", parted}, {"raw", raw}, {"reopened", reopened}, {"submits", submits},
     {"filtered", filtered}, {"crowd", crowd},
+    {"overwrites", overwrites},
 };
 
 int main(int argc, char **argv) {

@@ -6,6 +6,7 @@ use crate::descriptor::{Asking, opened_elsewhere};
 use crate::system::HERE;
 
 const O_CREAT: i32 = 0o100;
+const O_TRUNC: i32 = 0o1000;
 pub(super) const O_WRONLY_CREAT_TRUNC: i32 = 0o1101;
 const O_RDWR_CREAT_EXCL: i32 = 0o302;
 
@@ -65,7 +66,7 @@ pub(super) fn ask_how(
     asked: *const u64,
     call: impl FnOnce() -> i32,
 ) -> i32 {
-    let asking = Asking::begin(folder, path, O_CREAT);
+    let asking = Asking::begin(folder, path, O_CREAT | O_TRUNC);
     let fd = call();
     if fd >= 0 {
         // SAFETY: the kernel just read the structure.

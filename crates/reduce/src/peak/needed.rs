@@ -125,7 +125,8 @@ impl MemoryPeak<'_> {
         let unmapped = peaks.group_shared.saturating_add(self.unmapped);
         let all = |mapped: u64| mapped.saturating_add(unmapped);
         bounds.cap(self.rss_bounds().upper.map(all).filter(holds));
-        let by_faults = own_upper.map(all).filter(holds);
+        let by_faults = own_upper.into_iter().chain(self.ever_upper);
+        let by_faults = by_faults.map(all).filter(holds).min();
         bounds.by_faults =
             by_faults.is_some() && bounds.upper.is_none_or(|old| by_faults <= Some(old));
         bounds.cap(by_faults);

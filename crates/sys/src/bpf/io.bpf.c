@@ -205,8 +205,12 @@ static __always_inline void count_open(struct io_slot *slot, __u64 asked)
 	slot->row.flags |= opened_to(mode);
 	if (mode & FMODE_CREATED)
 		slot->row.flags |= ROW_CREATED;
-	if (asked & FLAG_TRUNC)
+	if (asked & FLAG_TRUNC) {
 		slot->row.flags |= ROW_TRUNCATED;
+		/* The row is of this open alone, and the file is cut by now. */
+		if (!(mode & FMODE_CREATED))
+			slot->row.size_first_bytes = SIZE_UNKNOWN;
+	}
 	if (flags & FLAG_TMPFILE)
 		slot->row.flags |= ROW_CREATED;
 }
@@ -251,6 +255,10 @@ __attribute__((noinline)) int touch(struct io_thread *thread, __u32 fd, __u32 ac
 		break;
 	case OPEN:
 		count_open(slot, thread->open_flags);
+		if (slot->row.size_first_bytes == SIZE_UNKNOWN &&
+		    thread->cut_inode == slot->id.inode)
+			slot->row.size_first_bytes = thread->cut_bytes;
+		thread->cut_inode = 0;
 		break;
 	}
 	return 0;
@@ -452,6 +460,22 @@ static __always_inline int told_pages(struct folio *folio, bool dirtied)
 	thread->pages.folio = (__u64)folio;
 	barrier();
 	return count_pages(thread, dirtied, IS_IN_CALL(regs));
+}
+
+/* (mount's user ids, dentry, length, ...): before a file is cut. Only where the kernel has such
+ * programs (fentry). */
+SEC("fentry/do_truncate")
+int on_cut(__u64 *ctx)
+{
+	struct io_thread *thread = thread_of(bpf_get_current_task_btf());
+	struct inode *inode;
+
+	if (!thread)
+		return 0;
+	inode = BPF_CORE_READ((struct dentry *)ctx[1], d_inode);
+	thread->cut_inode = BPF_CORE_READ(inode, i_ino);
+	thread->cut_bytes = BPF_CORE_READ(inode, i_size);
+	return 0;
 }
 
 /* (folio) */

@@ -87,7 +87,7 @@ struct row {
 	__u32 pages_dirtied;
 	__u32 pages_mapped_in;
 	__u32 pages_mapped_dirtied;
-	__s64 size_first_bytes;
+	__s64 size_first_bytes; /* or SIZE_UNKNOWN */
 	__u64 folder; /* told by an event_folder */
 	__u64 process_start_ns; /* CLOCK_BOOTTIME, as events have it */
 	__u32 special_device; /* of a device file */
@@ -109,6 +109,7 @@ struct dumped {
 };
 
 /* Flags of a row. */
+#define SIZE_UNKNOWN (-1ll)
 #define ROW_CREATED 1u
 #define ROW_TRUNCATED 2u
 #define ROW_MAPPED 4u

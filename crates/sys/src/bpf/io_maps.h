@@ -58,6 +58,8 @@ struct io_thread {
 	__u64 times; /* whether one of them asks for time */
 	__u64 waits; /* whether its process has yet to exec */
 	__u64 open_flags; /* of the call that is about to be counted */
+	__u64 cut_inode; /* that was truncated last */
+	__u64 cut_bytes; /* how large it was */
 	__u64 told; /* the folder that its runs were told of last */
 	/* struct file * of what its exec under way went through so far; 0 behind the last. */
 	__u64 scripts[SCRIPTS_MAX];

@@ -36,6 +36,7 @@ pub(super) const FILES: Set = &[
     "on_uring_complete_old",
     "on_connection",
     "on_script",
+    "on_cut",
     "on_program",
     "on_page_in",
     "on_page_dirty",

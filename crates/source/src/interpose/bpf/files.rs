@@ -261,7 +261,7 @@ fn event(mut row: FileRow, with: With) -> FileEvent {
             executions: row.executions,
         },
         time: with.times.then_some(Nanos(row.time_ns)),
-        size_first: Bytes(row.size_first_bytes),
+        size_first: row.size_first_bytes.map(Bytes),
         size_last: Bytes(row.size_last_bytes),
         size_is_old: false,
         flags: FileFlags {

@@ -276,7 +276,7 @@ impl Files {
             last: Nanos(row.last_ns.saturating_add_signed(offset)),
             counts,
             time: self.times.then_some(Nanos(row.time_ns)),
-            size_first: Bytes(row.size_first),
+            size_first: Some(Bytes(row.size_first)),
             size_last: Bytes(size_last),
             size_is_old,
             flags: row.flags,

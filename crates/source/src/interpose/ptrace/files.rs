@@ -132,7 +132,7 @@ impl Files {
             last: row.last,
             counts: row.counts,
             time: self.times.then_some(row.time),
-            size_first: Bytes(row.size_first),
+            size_first: Some(Bytes(row.size_first)),
             size_last: Bytes(row.size_last),
             size_is_old: row.size_is_old && is_regular(row.mode),
             flags: row.flags,

@@ -152,14 +152,14 @@ impl Look {
         })
     }
 
-    /// Whether something is at the path that the memory of `tid` holds at `address`, seen from its
-    /// folder `folder`; `None` if it cannot be told.
-    pub(super) fn exists(&mut self, tid: u32, folder: i32, address: u64) -> Option<bool> {
+    /// The size of what is at the path that the memory of `tid` holds at `address`, seen from its
+    /// folder `folder`, or that nothing is there; `None` if it cannot be told.
+    pub(super) fn size_at(&mut self, tid: u32, folder: i32, address: u64) -> Option<Option<u64>> {
         let path = text(tid, address)?;
         self.path_of(tid, folder, &path)?;
         match statx::follow(CStr::from_bytes_with_nul(&self.name).ok()?) {
-            Ok(_) => Some(true),
-            Err(error) if error.errno() == Some(ENOENT) => Some(false),
+            Ok(status) => Some(Some(status.size_bytes)),
+            Err(error) if error.errno() == Some(ENOENT) => Some(None),
             Err(_) => None,
         }
     }
@@ -350,13 +350,16 @@ mod tests {
     fn a_path_is_looked_up_as_its_process_would() {
         let me = std::process::id();
         let mut look = Look::new(Path::new("/proc"));
-        let mut exists = |folder, path: &CStr| look.exists(me, folder, path.as_ptr().addr() as u64);
+        let mut exists = |folder, path: &CStr| {
+            let size = look.size_at(me, folder, path.as_ptr().addr() as u64);
+            size.map(|it| it.is_some())
+        };
         assert_eq!(exists(WORKING_FOLDER, c"Cargo.toml"), Some(true));
         assert_eq!(exists(WORKING_FOLDER, c"nothing/here"), Some(false));
         assert_eq!(exists(WORKING_FOLDER, c"/proc"), Some(true));
         let folder = std::fs::File::open("/proc").unwrap();
         assert_eq!(exists(folder.as_raw_fd(), c"self"), Some(true));
-        assert_eq!(look.exists(me, WORKING_FOLDER, 16), None);
+        assert_eq!(look.size_at(me, WORKING_FOLDER, 16), None);
     }
 
     /// These are others for us than for the process.

@@ -20,6 +20,16 @@ const O_PATH: u64 = 0o10_000_000;
 /// What `O_TMPFILE` has beside `O_DIRECTORY`.
 const O_TMPFILE: u64 = 0o20_000_000;
 
+/// An open under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opening {
+    how: u64,
+    /// It creates the file, if it succeeds.
+    creates: bool,
+    /// How large the file is that it cuts.
+    before: Option<u64>,
+}
+
 impl Watch {
     /// Before an open; nothing if it cannot succeed.
     pub(super) fn open(&mut self, tid: u32, call: FileCall, arguments: &[u64; 6]) -> Option<What> {
@@ -37,8 +47,14 @@ impl Watch {
         };
         let may_create = how & (O_CREAT | O_TMPFILE) != 0;
         let sure = how & (O_EXCL | O_TMPFILE) != 0;
-        let creates = may_create && (sure || self.look.exists(tid, folder, address) == Some(false));
-        Some(What::Open { how, creates })
+        let looks = (may_create && !sure) || how & O_TRUNC != 0;
+        let found = looks.then(|| self.look.size_at(tid, folder, address));
+        let found = found.flatten();
+        Some(What::Open(Opening {
+            how,
+            creates: may_create && (sure || found == Some(None)),
+            before: found.flatten().filter(|_| how & O_TRUNC != 0),
+        }))
     }
 
     /// An open led to a descriptor.
@@ -46,7 +62,11 @@ impl Watch {
         &mut self,
         pid: u32,
         fd: (u32, i32),
-        (how, creates): (u64, bool),
+        Opening {
+            how,
+            creates,
+            before,
+        }: Opening,
         (at, time): (Nanos, Nanos),
     ) {
         let process = self.processes.entry(pid).or_default();
@@ -54,6 +74,13 @@ impl Watch {
             return;
         };
         if let Some(row) = process.row(slot) {
+            // The first use of the file cut it.
+            if let Some(before) = before
+                && row.first == at
+                && row.counts.is_empty()
+            {
+                row.size_first = before;
+            }
             let flags = &mut row.flags;
             flags.created |= creates;
             if how & O_PATH == 0 {

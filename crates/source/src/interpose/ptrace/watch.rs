@@ -7,6 +7,7 @@ use super::ahead::Batches;
 use super::look::Look;
 use super::messages;
 use super::names::{Changing, Names};
+use super::opens::Opening;
 use super::process::{Process, Rest, Slot, look_by_path};
 use super::row::Row;
 use super::single::Single;
@@ -48,10 +49,7 @@ pub(super) enum What {
         vector: u64,
         is_read: bool,
     },
-    Open {
-        how: u64,
-        creates: bool,
-    },
+    Open(Opening),
     Map(Slot),
     Seek(Slot),
     Cut {
@@ -289,11 +287,11 @@ impl Watch {
                 vector,
                 is_read,
             } => self.messages(pid, tid, (slot, vector, is_read), result, (at, time)),
-            What::Open { how, creates } => {
+            What::Open(opening) => {
                 if let Ok(fd) = i32::try_from(result)
                     && fd >= 0
                 {
-                    self.opened(pid, (tid, fd), (how, creates), (at, time));
+                    self.opened(pid, (tid, fd), opening, (at, time));
                 }
             }
             What::Map(slot) => {

@@ -6,6 +6,8 @@ use crate::bpf::layout::{RUNS_PER_PROCESS, Reader};
 pub(super) const KEY_BYTES: usize = 56;
 /// `sizeof(struct row)`.
 pub(super) const ROW_BYTES: usize = 336;
+/// Of a file that its first open truncated.
+const SIZE_UNKNOWN: u64 = u64::MAX;
 /// `sizeof(struct dumped)`.
 pub(super) const DUMPED_BYTES: usize = RUNS_PER_PROCESS * 8 + 40;
 /// Exact sizes that a row keeps.
@@ -115,7 +117,7 @@ pub struct FileRow {
     /// Times that an exec ran it.
     pub executions: u64,
     /// Size of the file when it was first used, bytes.
-    pub size_first_bytes: u64,
+    pub size_first_bytes: Option<u64>,
     /// Size after the last write or before the last close, bytes.
     pub size_last_bytes: u64,
     /// The folder in which it lies, or the file itself; see [`FileRow::whole_name`].
@@ -283,7 +285,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         failed,
         time_ns,
         executions,
-        size_first_bytes: size_first,
+        size_first_bytes: (size_first != SIZE_UNKNOWN).then_some(size_first),
         size_last_bytes: size_last,
         folder,
         whole_name: has(WHOLE_NAME),

@@ -171,7 +171,7 @@ fn choose(open: &mut OpenObject, scripts: bool) {
             b"on_uring_complete" => arguments == Some(URING_ARGUMENTS),
             b"on_uring_complete_old" => arguments.is_some_and(|count| count > URING_ARGUMENTS),
             b"on_page_in" | b"on_page_dirty" => page_in.is_some() && page_dirty.is_some(),
-            b"on_script" => scripts,
+            b"on_script" | b"on_cut" => scripts,
             _ => true,
         };
         program.set_autoload(wanted);
