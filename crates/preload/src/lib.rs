@@ -39,6 +39,7 @@ mod link;
 #[cfg(shared_object)]
 mod memory;
 mod names;
+mod opening;
 mod socket;
 mod start;
 mod state;

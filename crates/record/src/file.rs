@@ -266,7 +266,8 @@ pub struct FileUse {
     pub counts: FileCounts,
     /// Time spent in calls, if it was taken.
     pub time: Option<Nanos>,
-    /// Size of the file before its first use; nothing where that truncated it and nobody had looked.
+    /// Size of the file before its first use; nothing where that truncated it and nobody had
+    /// looked.
     pub size_first: Option<Bytes>,
     /// Size of the file at its last write or close.
     pub size_last: Bytes,

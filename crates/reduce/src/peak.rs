@@ -93,8 +93,8 @@ pub(crate) struct MemoryPeak<'a> {
 impl<'a> MemoryPeak<'a> {
     /// Gathers the bounds as of `end`.
     pub(crate) fn new(tree: &'a Tree, end: &'a End) -> Self {
-        let waited = end.waited.and_then(|w| w.rss_peak_process);
-        let chain = waited.map(|b| b.0);
+        let waited = end.waited.as_ref();
+        let chain = waited.and_then(|w| w.rss_peak_process).map(|b| b.0);
         let read = |life: &Life| life.last.as_ref().is_some_and(|last| last.at >= end.at);
         let survivors = tree.outliving(end);
         let living_read = survivors.values().all(|life| read(life));
@@ -145,16 +145,17 @@ impl<'a> MemoryPeak<'a> {
             unseen => written.map(|written| written.min(unseen)),
         };
         let most = faults.and_then(|faults| tree.growth.most(faults));
-        let ever = most.filter(|_| whole).zip(written);
         Self {
             tree,
             chain,
-            waited: end.waited.as_ref().map(|waited| &waited.counters),
+            waited: waited.map(|waited| &waited.counters),
             rss_upper: proven(rss),
             virtual_upper: proven(size.bound(None)),
             own_upper: own.filter(|own| *own > 0),
             most,
-            ever_upper: ever.map(|(most, written)| most.saturating_add(written)),
+            ever_upper: most
+                .filter(|_| whole)
+                .and_then(|most| most.checked_add(written?)),
             small: faults.and_then(|faults| tree.growth.pages(faults)),
             faultless: faultless.filter(|_| living_read),
             unmapped: unmapped(tree, end),

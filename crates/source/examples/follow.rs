@@ -187,8 +187,8 @@ impl Tally {
         let root = self.root_ending.map_or(-1, Ending::shell_status);
         println!(
             "{{\"mechanism\":\"{name}\",\"forks\":{},\"execs\":{},\"exits\":{},\"lost\":{},\
-             \"root\":{root},\"endings\":{:?},\"total\":{},\"peak\":{},\"peak_least\":{},\"alive\":{},\
-             \"threads_peak\":{},\"threads_alive\":{},\"exact\":{},\"valued\":{},\
+             \"root\":{root},\"endings\":{:?},\"total\":{},\"peak\":{},\"peak_least\":{},\
+             \"alive\":{},\"threads_peak\":{},\"threads_alive\":{},\"exact\":{},\"valued\":{},\
              \"cpu_ns\":{},\"bytes_read\":{},\"reads\":{},\"rss_peak\":{},\
              \"monitor_ns\":{cost_ns}}}",
             self.forks,

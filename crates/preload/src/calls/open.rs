@@ -2,7 +2,7 @@
 
 use super::wrap;
 use crate::arch::NR_OPENAT;
-use crate::descriptor::{Asking, opened_elsewhere};
+use crate::opening::{Asking, opened_elsewhere};
 use crate::system::HERE;
 
 const O_CREAT: i32 = 0o100;

@@ -1,8 +1,9 @@
 //! Streams and folders: what opens and closes them; what they move is counted in `stdio.rs`.
 
 use super::wrap;
-use crate::descriptor::{Asking, closing, doubled_over, forget, opened_elsewhere};
+use crate::descriptor::{closing, doubled_over, forget};
 use crate::environment;
+use crate::opening::{Asking, opened_elsewhere};
 use crate::stdio::descriptor_of;
 use crate::system::HERE;
 

@@ -18,8 +18,9 @@ const RECENT: usize = 4096;
 /// its parent's wake-up and the telling, on a busy machine for some time slices.
 const LATE_MAX: Nanos = Nanos::from_millis(50);
 
-/// A process that was waited for and whose end is told so soon after its parent's last fork is taken
-/// to have ended before that: who waits for one process and then starts the next does so at once.
+/// A process that was waited for and whose end is told so soon after its parent's last fork is
+/// taken to have ended before that: who waits for one process and then starts the next does so at
+/// once.
 const AT_ONCE: Nanos = Nanos::from_millis(10);
 
 #[derive(Debug, Clone, Copy)]
@@ -131,8 +132,8 @@ impl Peak {
         self.deaths(1);
     }
 
-    /// One fewer, which had begun at `start` and is told at `at`; `parent` had waited for it a while
-    /// before.
+    /// One fewer, which had begun at `start` and is told at `at`; `parent` had waited for it a
+    /// while before.
     pub(crate) fn late_death(&mut self, at: Nanos, parent: u32, start: Nanos) {
         let last = self.recent.iter().rfind(|birth| birth.parent == parent);
         let since = match last {
