@@ -153,9 +153,7 @@ impl<'a> MemoryPeak<'a> {
             virtual_upper: proven(size.bound(None)),
             own_upper: own.filter(|own| *own > 0),
             most,
-            ever_upper: most
-                .filter(|_| whole)
-                .and_then(|most| most.checked_add(written?)),
+            ever_upper: sum(most.filter(|_| whole), written),
             small: faults.and_then(|faults| tree.growth.pages(faults)),
             faultless: faultless.filter(|_| living_read),
             unmapped: unmapped(tree, end),
@@ -321,6 +319,10 @@ impl<'a> MemoryPeak<'a> {
             Absent::Gone
         })
     }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one?.checked_add(other?)
 }
 
 /// A total of the task: who was waited for, and who lives on.
