@@ -100,6 +100,8 @@ pub struct RunOptions {
     pub mechanism: Option<Mechanism>,
     /// Time between two samples.
     pub interval: Nanos,
+    /// Whether disk space and files of folders are measured at all.
+    pub footprint: bool,
     /// Folders whose footprint was asked for.
     pub measure_dirs: Vec<PathBuf>,
     /// Whether what is mounted below them is measured too.
@@ -260,6 +262,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         level,
         mechanism,
         interval: interval(&args.watching.interval)?,
+        footprint: true,
         measure_dirs: args.watching.measure_dir,
         follow_mounts: args.watching.follow_mounts,
         named_inputs: named::check("--inputs", NamedPath::all(args.watching.inputs))?,

@@ -169,6 +169,8 @@ fn resource_monitor_writes_its_files_and_has_its_statuses() {
         "wall_time: 0.2",
         "-V",
         "task_id: 7",
+        "-V",
+        "category: analysis",
         "--",
         "sleep",
         "60",
@@ -179,7 +181,11 @@ fn resource_monitor_writes_its_files_and_has_its_statuses() {
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&read("logs/a.summary")).unwrap();
     assert_eq!(summary["exit_type"], "limits");
-    assert_eq!(summary["task_id"], "7");
+    assert_eq!(
+        (&summary["task_id"], &summary["taskid"]),
+        (&"7".into(), &"7".into())
+    );
+    assert_eq!(summary["category"], "analysis");
     assert_eq!(summary["command"], "sleep 60");
     assert!(read("logs/a.series").contains("\n#wall_clock cpu_time cores "));
     let status = |words: &[&str]| {
@@ -196,6 +202,24 @@ fn resource_monitor_writes_its_files_and_has_its_statuses() {
         status(&["-L", "cpu_time: 0.01", "--measure-only", "true"]),
         Some(0)
     );
+}
+
+/// Its caller measures the folder itself: 5 files there are above no limit.
+#[test]
+fn resource_monitor_without_a_footprint_measures_none_and_limits_none() {
+    let members = |options: &[&str]| {
+        let folder = folder();
+        let words = ["resource_monitor", "-O", "b", "-L", "total_files: 3"];
+        let task = ["--measure-dir", ".", "--", "touch", "1", "2", "3", "4", "5"];
+        let done = compat(&folder, &[&words[..], options, &task].concat());
+        let text = fs::read_to_string(folder.path().join("b.summary")).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let has = |name| summary.get(name).is_some();
+        (done.status.code(), has("disk"), has("total_files"))
+    };
+    assert_eq!(members(&[]), (Some(2), true, true));
+    let without = members(&["--without-disk-footprint"]);
+    assert_eq!(without, (Some(0), false, false));
 }
 
 #[test]
