@@ -128,6 +128,8 @@ pub struct RunOptions {
     pub captures: Vec<Capture>,
     /// An open descriptor for our own messages where standard error is the task's alone.
     pub messages: Option<RawFd>,
+    /// How another tool, in whose place we are, begins to say that a command cannot be run.
+    pub cannot_run: Option<&'static str>,
     /// Whose exit statuses are used.
     pub compat: Option<Compat>,
     /// No report on stderr.
@@ -279,6 +281,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         },
         captures: Vec::new(),
         messages: None,
+        cannot_run: None,
         compat: args.report.compat.map(compat),
         quiet: args.report.quiet,
         live: args.report.live,

@@ -130,9 +130,14 @@ impl Paper {
         }
     }
 
+    /// The task is over: standard error is ours alone.
+    pub(crate) fn take_stderr(&self) {
+        self.printed.take_stderr();
+    }
+
     /// Writes the end everywhere. What fails is a warning: the task is over and its status stands.
     pub(crate) fn write(self, done: &Assembled, options: &RunOptions) {
-        self.printed.take_stderr();
+        self.take_stderr();
         let beside = self.output.as_ref();
         let beside = beside.map_or_else(Vec::new, |output| write_beside(output, done, options));
         let output = self

@@ -106,6 +106,47 @@ fn time_writes_its_file_and_exits_as_the_command() {
     }
 }
 
+/// Why stands on stderr, what was used (nothing) in the file.
+#[test]
+fn time_says_of_a_command_that_cannot_be_run_what_gnu_time_says() {
+    let gnu = Path::new("/usr/bin/time");
+    if !gnu.exists() {
+        skip!("GNU time is not installed");
+    }
+    // There the numbers are those of the process that tried: now and then not 0.
+    let used = "%C|%e|%E|%U|%S|%P|%M|%F|%R|%w|%c|%I|%O|%Z|%x";
+    for command in ["no-such-command", "./not-executable", "/etc"] {
+        let outputs = [
+            &["-o", "log"][..],
+            &["-qo", "log"],
+            &["-v", "-o", "log"],
+            &[],
+        ];
+        for output in outputs {
+            // Without a file the numbers are on stderr too.
+            let format = if output.is_empty() { "%C %x" } else { used };
+            let words = [output, &["-f", format, command]].concat();
+            let said = |output: Output, folder: &TempDir| {
+                let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+                let lines: Vec<_> = log.lines().map(shape).collect();
+                (output.status.code(), text(&output.stderr), lines)
+            };
+            let here = || {
+                let folder = folder();
+                fs::write(folder.path().join("not-executable"), "").unwrap();
+                folder
+            };
+            let (theirs, ours) = (here(), here());
+            let mut run = Command::new(gnu);
+            let run = run.args(&words).current_dir(theirs.path()).output();
+            let (status, stderr, log) = said(run.unwrap(), &theirs);
+            let stderr = stderr.replacen("/usr/bin/time:", "time:", 1);
+            let mine = said(compat(&ours, &[&["time"][..], &words].concat()), &ours);
+            assert_eq!(mine, (status, stderr, log), "{words:?}");
+        }
+    }
+}
+
 /// Where the record cannot be written, kickstart's own stderr says so: the task's is in the record.
 #[test]
 fn kickstart_says_that_its_record_is_lost() {
