@@ -72,7 +72,7 @@ pub fn entries<'a>(text: &'a str) -> Option<Result<Vec<(String, String)>>> {
     };
     let (first, value) = lines.first().and_then(split)?;
     let of_lines = !first.is_empty() && first.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    // Many a file has lines with a colon (/etc/passwd): one of limits has a name or a number of them.
+    // Many a file has lines with a colon (/etc/passwd): one of limits has a number or a known name.
     let known = |(name, _): (&str, &str)| {
         NO_LIMITS.contains(&name) || NAMES.iter().any(|(theirs, ..)| *theirs == name)
     };

@@ -11,7 +11,7 @@ use crate::cmd::formats::{Destination, Kind};
 use crate::cmd::run::{Level, RunOptions};
 use crate::view::status;
 use crate::view::style::{Style, environment_allows_color};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use record::report::Report;
 use record::unit::Nanos;
 use std::io::{self, IsTerminal, Write};
@@ -202,8 +202,10 @@ fn check_beside(output: &Output, options: &RunOptions) -> Result<()> {
         (options.with_series.is_some(), export::series::EXTENSION),
     ];
     for (_, extension) in asked.iter().filter(|(asked, _)| *asked) {
-        let checked = output.check_beside(extension);
-        checked.context("--output: take away what is there, or give another PREFIX")?;
+        if let Err(error) = output.check_beside(extension) {
+            let why = super::chain(&error.into());
+            bail!("--output: {why}: take away what is there, or give another PREFIX");
+        }
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What GNU time prints: the lines of `time -v`, or a format string as of `time -f`.
 //!
-//! What Linux never counts (average sizes, swaps, socket messages, signals) is 0 as there, and so is
-//! all that a task used that was not started; what was not measured in this run is `?`.
+//! What Linux never counts (average sizes, swaps, socket messages, signals) is 0 as there, and so
+//! is all that a task used that was not started; what was not measured in this run is `?`.
 
 use super::quantities::{self, command, kib, sum};
 use super::{Details, Format, Holds, Record, Wants};
