@@ -197,7 +197,18 @@ pub fn show(value: f64, unit: Unit) -> String {
         Unit::Nanoseconds => show_time(value as u64),
         Unit::Count => format!("{value:.0}"),
         Unit::Ratio => format!("{:.1} %", value * 100.0),
-        Unit::Cores => format!("{value:.2}"),
+        Unit::Cores => show_cores(value),
+    }
+}
+
+/// Two decimals, three of a small part of a core; what is not nothing is never `0.00`.
+fn show_cores(value: f64) -> String {
+    if value <= 0.0 || value >= 0.005 {
+        format!("{value:.2}")
+    } else if value >= 0.0005 {
+        format!("{value:.3}")
+    } else {
+        "less than 0.001".to_owned()
     }
 }
 
@@ -226,6 +237,13 @@ mod tests {
             assert_eq!(parse(text, Unit::Nanoseconds), Ok(ms * 1_000_000), "{text}");
         }
         assert_eq!(parse("1.5", Unit::Cores), Ok(1500));
+    }
+
+    #[test]
+    fn a_part_of_a_core_is_not_none() {
+        let said = [0.0, 0.000_1, 0.000_5, 0.004_9, 0.005, 1.5].map(|it| show(it, Unit::Cores));
+        let words = ["0.00", "less than 0.001", "0.001", "0.005", "0.01", "1.50"];
+        assert_eq!(said, words);
     }
 
     #[test]

@@ -78,16 +78,19 @@ impl Spent {
         let own = self.with_parts_of_cpu();
         for (field, finals) in FIELDS.iter().zip(self.finals) {
             let value = (field.get)(&own);
-            usage.set(field.metric, self.field(value, finals, field.unit));
+            let known = self.known(value, finals, field.unit);
+            usage.set(field.metric, known.unwrap_or_else(|| self.untold()));
         }
-        for (name, peak) in [
-            ("rss_peak_process", &self.rss),
-            ("virtual_peak", &self.virtual_size),
-            ("threads_peak", &self.threads),
+        // No mechanism tells of each process how many threads it had: samples alone do.
+        for (name, peak, unknown) in [
+            ("rss_peak_process", &self.rss, self.untold()),
+            ("virtual_peak", &self.virtual_size, self.untold()),
+            ("threads_peak", &self.threads, Field::absent(Absent::Gone)),
         ] {
             let unit = metric(name).map_or(Unit::Count, |m| m.unit);
             let name = name.trim_end_matches("_process");
-            usage.set(name, self.field(peak.value, peak.finals, unit));
+            let known = self.known(peak.value, peak.finals, unit);
+            usage.set(name, known.unwrap_or(unknown));
         }
         usage
     }
@@ -102,14 +105,16 @@ impl Spent {
         own
     }
 
-    fn field(&self, value: Option<u64>, finals: u64, unit: Unit) -> Field {
-        let Some(value) = value else {
-            return Field::absent(if self.unread == self.count {
-                Absent::Gone
-            } else {
-                Absent::NoKernelSupport
-            });
-        };
+    /// Of what no sample and no end had.
+    fn untold(&self) -> Field {
+        Field::absent(if self.unread == self.count {
+            Absent::Gone
+        } else {
+            Absent::NoKernelSupport
+        })
+    }
+
+    fn known(&self, value: Option<u64>, finals: u64, unit: Unit) -> Option<Field> {
         let (method, source) = if finals == self.count {
             (Method::Exact, "final value at its end")
         } else {
@@ -118,6 +123,7 @@ impl Spent {
                 "as last told or sampled",
             )
         };
-        Field::Present(Value::new(Number::Whole(value), unit, method, source))
+        let value = Value::new(Number::Whole(value?), unit, method, source);
+        Some(Field::Present(value))
     }
 }

@@ -74,6 +74,24 @@ fn a_main_process_that_a_pass_missed_still_has_its_own_end() {
     assert_eq!(row(&rows, 1).code, Some(0));
 }
 
+/// The kernel would have told: nobody asked while it lived.
+#[test]
+fn threads_of_a_process_that_no_sample_met_are_gone() {
+    let mut task = tree(Bpf);
+    for pid in [2, 3] {
+        spawn(&mut task, 5, 1, pid, "child");
+    }
+    task.sample(ms(20), &[sample(3, 5, cpu(1), cpu(1))]);
+    for pid in [2, 3] {
+        exit(&mut task, 30, pid, cpu(9));
+    }
+    let rows = task.finish(&end(90, None)).processes;
+    let threads = |pid| absent(&row(&rows, pid).usage, "threads_peak");
+    assert_eq!((threads(2), threads(3)), (Some(Absent::Gone), None));
+    let waited = absent(&row(&rows, 2).usage, "io_wait");
+    assert_eq!(waited, Some(Absent::NoKernelSupport));
+}
+
 #[test]
 fn a_survivor_has_no_end() {
     let mut task = tree(Connector);

@@ -6,6 +6,7 @@
 //! one rename a task.
 
 use crate::beside::{self, Beside};
+use crate::place::open_special;
 use crate::target::{names_file, resolve};
 use crate::{Error, Left};
 use std::ffi::OsString;
@@ -54,6 +55,34 @@ impl Output {
     /// The path of another file of this report, such as `PREFIX.series.csv`.
     pub fn beside(&self, extension: &str) -> PathBuf {
         with_extension(&self.prefix, extension)
+    }
+
+    /// Makes sure, before the task starts, that [`Output::beside`] can be written. Makes no file in
+    /// the folder of the report, which has just taken one; what is there keeps what it holds.
+    ///
+    /// # Errors
+    /// If a directory is in the way, or the file may not be written or made.
+    pub fn check_beside(&self, extension: &str) -> Result<(), Error> {
+        let path = resolve(&self.beside(extension))?;
+        let failed = |source| Error::Open {
+            path: path.clone(),
+            source,
+        };
+        if open_special(&path).map_err(failed)?.is_some() {
+            return Ok(());
+        }
+        if path.exists() {
+            // As it is opened at the end: in a folder with the sticky bit a file of another may be
+            // opened, and not by who would make it (protected_regular).
+            let mut open = OpenOptions::new();
+            let open = open.write(true).create(true).truncate(false);
+            return open.open(&path).map(drop).map_err(failed);
+        }
+        if path.parent() != self.path().parent() {
+            // One of them is a link to another folder.
+            Beside::create(&path)?.remove();
+        }
+        Ok(())
     }
 
     /// Device and inode of the file, now and under its later name.
@@ -318,6 +347,27 @@ mod tests {
             assert!(matches!(error, Error::NoName { .. }), "{prefix}: {error}");
         }
         assert!(Append::check(&dir.path().join("missing/all.jsonl")).is_err());
+    }
+
+    #[test]
+    fn what_goes_beside_is_tried_without_a_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("r.folder")).unwrap();
+        fs::write(path("r.old"), "old").unwrap();
+        std::os::unix::fs::symlink("missing/file", path("r.lost")).unwrap();
+        std::os::unix::fs::symlink("r.folder/file", path("r.link")).unwrap();
+        let output = Output::check(&path("r")).unwrap();
+        let before = names(dir.path());
+        for fine in ["new", "old", "link"] {
+            output.check_beside(fine).unwrap();
+        }
+        let refused = |extension: &str| output.check_beside(extension).unwrap_err();
+        assert!(matches!(refused("folder"), Error::IsDirectory { .. }));
+        assert!(matches!(refused("lost"), Error::Open { .. }));
+        assert_eq!(names(dir.path()), before);
+        assert!(names(&path("r.folder")).is_empty());
+        assert_eq!(fs::read(path("r.old")).unwrap(), b"old");
     }
 
     #[test]

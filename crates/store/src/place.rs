@@ -136,7 +136,7 @@ pub fn remove_empty(path: &Path, pid: u32) {
 /// A device, pipe or terminal that is there already; renaming would put a file in its place. A
 /// named pipe whose reader is not there yet is as good; one that has none when it is written is an
 /// error then.
-fn open_special(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn open_special(path: &Path) -> io::Result<Option<File>> {
     let data = match fs::metadata(path) {
         Ok(data) if data.is_file() => return Ok(None),
         Ok(data) => data,

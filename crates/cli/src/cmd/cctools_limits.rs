@@ -49,7 +49,7 @@ const NO_LIMITS: &[&str] = &[
 ];
 
 /// Names and values of limits in our words; none if `text` has not the form of these files.
-pub fn entries(text: &str) -> Option<Result<Vec<(String, String)>>> {
+pub fn entries<'a>(text: &'a str) -> Option<Result<Vec<(String, String)>>> {
     if let Ok(serde_json::Value::Object(members)) = serde_json::from_str(text) {
         let resources: Vec<_> = members
             .iter()
@@ -66,12 +66,18 @@ pub fn entries(text: &str) -> Option<Result<Vec<(String, String)>>> {
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .collect();
-    let first = lines.first()?;
-    let of_lines = first.split_once(':').is_some_and(|(name, _)| {
-        let name = name.trim();
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
-    });
-    of_lines.then(|| collect(lines.iter().map(|line| pair(line))))
+    let split = |line: &&'a str| {
+        let (name, value) = line.split_once(':')?;
+        Some((name.trim(), value.trim()))
+    };
+    let (first, value) = lines.first().and_then(split)?;
+    let of_lines = !first.is_empty() && first.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    // Many a file has lines with a colon (/etc/passwd): one of limits has a number or a known name.
+    let known = |(name, _): (&str, &str)| {
+        NO_LIMITS.contains(&name) || NAMES.iter().any(|(theirs, ..)| *theirs == name)
+    };
+    let of_limits = value.parse::<f64>().is_ok() || lines.iter().filter_map(split).any(known);
+    (of_lines && of_limits).then(|| collect(lines.iter().map(|line| pair(line))))
 }
 
 /// One `name: value`.

@@ -105,7 +105,10 @@ fn entries(text: &str) -> Result<Vec<(String, String)>> {
     let Pairs(pairs) = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).context("not JSON of flat names and values")?
     } else {
-        toml::from_str(text).context("not TOML of flat names and values")?
+        toml::from_str(text).context(
+            "not TOML of flat names and values (`wall = 90`), nor such JSON (`{\"wall\": 90}`), \
+             nor limits of CCTools (`wall_time: 90`)",
+        )?
     };
     pairs
         .into_iter()
@@ -260,6 +263,22 @@ mod tests {
         ] {
             assert!(message(file(text)).contains(part), "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_answered_with_the_forms_of_limits() {
+        for text in [
+            "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n",
+            "title: some notes\n",
+            "#!/bin/sh\nmake\n",
+        ] {
+            let got = message(file(text));
+            for form in ["TOML", "`wall = 90`", "JSON", "CCTools (`wall_time: 90`)"] {
+                assert!(got.contains(form), "{text}: {got}");
+            }
+        }
+        let got = message(file("memroy: 512\n"));
+        assert!(got.contains("memroy cannot be limited here"), "{got}");
     }
 
     #[test]

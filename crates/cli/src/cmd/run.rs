@@ -100,6 +100,8 @@ pub struct RunOptions {
     pub mechanism: Option<Mechanism>,
     /// Time between two samples.
     pub interval: Nanos,
+    /// Whether disk space and files of folders are measured at all.
+    pub footprint: bool,
     /// Folders whose footprint was asked for.
     pub measure_dirs: Vec<PathBuf>,
     /// Whether what is mounted below them is measured too.
@@ -126,6 +128,8 @@ pub struct RunOptions {
     pub captures: Vec<Capture>,
     /// An open descriptor for our own messages where standard error is the task's alone.
     pub messages: Option<RawFd>,
+    /// How another tool, in whose place we are, begins to say that a command cannot be run.
+    pub cannot_run: Option<&'static str>,
     /// Whose exit statuses are used.
     pub compat: Option<Compat>,
     /// No report on stderr.
@@ -260,6 +264,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         level,
         mechanism,
         interval: interval(&args.watching.interval)?,
+        footprint: true,
         measure_dirs: args.watching.measure_dir,
         follow_mounts: args.watching.follow_mounts,
         named_inputs: named::check("--inputs", NamedPath::all(args.watching.inputs))?,
@@ -276,6 +281,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         },
         captures: Vec::new(),
         messages: None,
+        cannot_run: None,
         compat: args.report.compat.map(compat),
         quiet: args.report.quiet,
         live: args.report.live,

@@ -59,7 +59,7 @@ impl Folders {
             || options.follow_mounts
             || limited(Resource::Footprint)
             || limited(Resource::Files);
-        if dirs.is_empty() {
+        if dirs.is_empty() && options.footprint {
             dirs.extend(working_directory(asked, facts));
         }
         let budget = (!asked).then_some(UNASKED_BUDGET);

@@ -8,13 +8,13 @@ use super::hold::Hold;
 use super::live::Live;
 use super::printed::{Printed, Texts, open_file};
 use crate::cmd::formats::{Destination, Kind};
-use crate::cmd::run::RunOptions;
+use crate::cmd::run::{Level, RunOptions};
 use crate::view::status;
 use crate::view::style::{Style, environment_allows_color};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use record::report::Report;
 use record::unit::Nanos;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use store::export::{self, json, jsonl};
@@ -26,7 +26,6 @@ const RUNNING_PERIOD: Nanos = Nanos::from_secs(10);
 
 /// The places of one report.
 pub(crate) struct Paper {
-    prefix: Option<PathBuf>,
     output: Option<Output>,
     append: Option<Place>,
     printed: Printed,
@@ -40,11 +39,13 @@ impl Paper {
     pub(crate) fn check(options: &RunOptions, inherited: &[RawFd]) -> Result<Self> {
         let prefix = options.output.as_deref().map(absolute).transpose()?;
         let output = prefix.as_deref().map(Output::check).transpose()?;
+        if let Some(output) = &output {
+            check_beside(output, options)?;
+        }
         let append = options.append.as_deref();
         let append = append.map(|path| open_file(path, Place::appending));
         let append = append.transpose()?;
         Ok(Self {
-            prefix,
             output,
             append,
             printed: Printed::check(options, inherited)?,
@@ -129,13 +130,16 @@ impl Paper {
         }
     }
 
+    /// The task is over: standard error is ours alone.
+    pub(crate) fn take_stderr(&self) {
+        self.printed.take_stderr();
+    }
+
     /// Writes the end everywhere. What fails is a warning: the task is over and its status stands.
     pub(crate) fn write(self, done: &Assembled, options: &RunOptions) {
-        self.printed.take_stderr();
-        let extras = self
-            .prefix
-            .as_deref()
-            .map_or(Ok(()), |prefix| extras(done, options, prefix));
+        self.take_stderr();
+        let beside = self.output.as_ref();
+        let beside = beside.map_or_else(Vec::new, |output| write_beside(output, done, options));
         let output = self
             .output
             .map_or(Ok(()), |output| finish(output, &done.report));
@@ -149,8 +153,8 @@ impl Paper {
         let texts = Texts::new(done, options, &self.printed);
         let unprinted = self.printed.write(&texts);
         let lost = output.is_err() || append.is_err() || !unprinted.is_empty();
-        let failed = [extras, output, append].into_iter().filter_map(Result::err);
-        for error in failed.chain(unprinted) {
+        let failed = [output, append].into_iter().filter_map(Result::err);
+        for error in beside.into_iter().chain(failed).chain(unprinted) {
             super::warn(&super::chain(&error));
         }
         if let Err(error) = to_stderr(&texts, options, lost) {
@@ -187,41 +191,61 @@ fn add_line(append: Place, report: &Report) -> Result<()> {
     Ok(append.write(&line)?)
 }
 
-fn extras(done: &Assembled, options: &RunOptions, prefix: &Path) -> Result<()> {
-    let Some(summary) = &done.summary else {
-        return Ok(());
-    };
-    let beside = |extension: &str| {
-        let mut name = prefix.as_os_str().to_owned();
-        name.push(".");
-        name.push(extension);
-        PathBuf::from(name)
-    };
-    if options.with_processes {
-        write_file(&beside(export::processes::EXTENSION), |out| {
-            export::processes::write(summary.processes.iter(), out)
-        })?;
-    }
-    if let Some(files) = &done.files {
-        write_file(&beside(export::files::EXTENSION), |out| {
-            export::files::write(&files.lines, &files.others, out)
-        })?;
-        let sockets = &files.sockets;
-        write_file(&beside(export::sockets::EXTENSION), |out| {
-            export::sockets::write(&sockets.lines, &sockets.others, out)
-        })?;
-    }
-    if let Some(calls) = &done.calls {
-        write_file(&beside(export::syscalls::EXTENSION), |out| {
-            export::syscalls::write(&calls.processes, out)
-        })?;
-    }
-    if options.with_series.is_some() {
-        write_file(&beside(export::series::EXTENSION), |out| {
-            export::series::write(&summary.series, out)
-        })?;
+/// Makes sure that the files that were asked for beside the report can be written.
+fn check_beside(output: &Output, options: &RunOptions) -> Result<()> {
+    let with_files = options.level == Some(Level::Io);
+    let asked = [
+        (options.with_processes, export::processes::EXTENSION),
+        (with_files, export::files::EXTENSION),
+        (with_files, export::sockets::EXTENSION),
+        (options.syscalls, export::syscalls::EXTENSION),
+        (options.with_series.is_some(), export::series::EXTENSION),
+    ];
+    for (_, extension) in asked.iter().filter(|(asked, _)| *asked) {
+        if let Err(error) = output.check_beside(extension) {
+            let why = super::chain(&error.into());
+            bail!("--output: {why}: take away what is there, or give another PREFIX");
+        }
     }
     Ok(())
+}
+
+/// Writes the files beside the report, each whatever becomes of the others; what could not be
+/// written.
+fn write_beside(output: &Output, done: &Assembled, options: &RunOptions) -> Vec<anyhow::Error> {
+    let mut failed: Vec<anyhow::Error> = Vec::new();
+    let Some(summary) = &done.summary else {
+        return failed;
+    };
+    let mut write = |extension: &str, fill: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+        let written = write_file(&output.beside(extension), fill);
+        failed.extend(written.map_err(anyhow::Error::from).err());
+    };
+    if options.with_processes {
+        write(export::processes::EXTENSION, &|out| {
+            export::processes::write(summary.processes.iter(), out)
+        });
+    }
+    if let Some(files) = &done.files {
+        write(export::files::EXTENSION, &|out| {
+            export::files::write(&files.lines, &files.others, out)
+        });
+        let sockets = &files.sockets;
+        write(export::sockets::EXTENSION, &|out| {
+            export::sockets::write(&sockets.lines, &sockets.others, out)
+        });
+    }
+    if let Some(calls) = &done.calls {
+        write(export::syscalls::EXTENSION, &|out| {
+            export::syscalls::write(&calls.processes, out)
+        });
+    }
+    if options.with_series.is_some() {
+        write(export::series::EXTENSION, &|out| {
+            export::series::write(&summary.series, out)
+        });
+    }
+    failed
 }
 
 /// What was measured cannot be had again: if it is `lost` elsewhere (a full disk), it stands here.

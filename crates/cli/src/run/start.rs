@@ -17,10 +17,11 @@ use super::{chain, warn};
 use crate::cmd::Status;
 use crate::cmd::run::{Mechanism, MonitorDeath, RunOptions};
 use crate::cmd::statuses::{Compat, cctools};
+use crate::view::stderr;
 use anyhow::{Context, Result};
 use source::query::proc_pid_schedstat;
 use source::root::Root;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -35,6 +36,7 @@ const STATUS_MISSING: Status = 127;
 /// Exit status of a command that cannot be executed.
 const STATUS_NOT_EXECUTABLE: Status = 126;
 const ENOENT: i32 = 2;
+const EACCES: i32 = 13;
 const SIGCHLD: i32 = 17;
 
 /// Runs the task; the exit status.
@@ -153,9 +155,9 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     let mut facts = Facts::gather(options);
     let path = match find(options) {
         Ok(path) => path,
-        Err((status, cause)) => {
+        Err(why) => {
             named::first_look(options, &mut facts);
-            return Ok(refuse(facts, paper, options, status, &cause));
+            return Ok(refuse(facts, paper, options, &why));
         }
     };
     let raised = rlimit::raise_file_size();
@@ -196,8 +198,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     if let Some(errno) = task.go(with_library)? {
         task.dismiss();
         hold.release();
-        let (status, cause) = refused(&path, errno);
-        return Ok(refuse(facts, paper, options, status, &cause));
+        return Ok(refuse(facts, paper, options, &refused(&path, errno)));
     }
     look_at_beginning(&task, &mut eyes);
     leave_folder(&mut facts);
@@ -228,35 +229,53 @@ fn leave_folder(facts: &mut Facts) {
     }
 }
 
-/// The status and the words for a program that the kernel refused to execute.
-fn refused(path: &Path, errno: i32) -> (Status, String) {
+/// Why a command was not run.
+struct NotRun {
+    status: Status,
+    /// What the kernel said, or would have said.
+    errno: i32,
+    /// The command and the reason in words of ours.
+    cause: String,
+}
+
+/// The kernel refused to execute the program.
+fn refused(path: &Path, errno: i32) -> NotRun {
     let status = if errno == ENOENT {
         STATUS_MISSING
     } else {
         STATUS_NOT_EXECUTABLE
     };
     let why = std::io::Error::from_raw_os_error(errno);
-    (status, format!("{}: {why}", path.display()))
+    NotRun {
+        status,
+        errno,
+        cause: format!("{}: {why}", path.display()),
+    }
 }
 
-fn find(options: &RunOptions) -> Result<PathBuf, (Status, String)> {
-    let empty = OsString::new();
-    let word = options.command.first().unwrap_or(&empty);
+fn find(options: &RunOptions) -> Result<PathBuf, NotRun> {
+    let word = first_word(options);
     match command::find(word, std::env::var_os("PATH").as_deref()) {
         Found::At(path) => Ok(path),
-        Found::Missing => Err((
-            STATUS_MISSING,
-            format!(
+        Found::Missing => Err(NotRun {
+            status: STATUS_MISSING,
+            errno: ENOENT,
+            cause: format!(
                 "{}: no such command{}",
                 Path::new(word).display(),
                 hint(options)
             ),
-        )),
-        Found::NotExecutable(path) => Err((
-            STATUS_NOT_EXECUTABLE,
-            format!("{}: not an executable file", path.display()),
-        )),
+        }),
+        Found::NotExecutable(path) => Err(NotRun {
+            status: STATUS_NOT_EXECUTABLE,
+            errno: EACCES,
+            cause: format!("{}: not an executable file", path.display()),
+        }),
     }
+}
+
+fn first_word(options: &RunOptions) -> &OsStr {
+    options.command.first().map_or(OsStr::new(""), |word| word)
 }
 
 /// Of files before a `--` all but the first are the words of a command.
@@ -270,19 +289,27 @@ fn hint(options: &RunOptions) -> &'static str {
 }
 
 /// Reports a command that never ran.
-fn refuse(facts: Facts, paper: Paper, options: &RunOptions, status: Status, cause: &str) -> Status {
+fn refuse(facts: Facts, paper: Paper, options: &RunOptions, why: &NotRun) -> Status {
     let status = match options.compat {
         Some(Compat::Cctools) => cctools::MONITOR_ERROR,
-        None => status,
+        None => why.status,
     };
-    let assembled = assemble::not_started(facts, status, cause);
-    paper.write(&assembled, options);
-    // A refusal is no report: it is said where no report says it.
-    if options
-        .on_stderr(std::io::stderr().is_terminal())
-        .is_empty()
-    {
-        super::refuse(&anyhow::anyhow!("{cause}"));
+    paper.take_stderr();
+    // A refusal is no report: it is said where no report says it, which GNU time's does not.
+    let kinds = options.on_stderr(std::io::stderr().is_terminal());
+    if kinds.iter().all(|kind| kind.name() == "time") {
+        stderr::line(&in_words(options, why));
     }
+    paper.write(&assemble::not_started(facts, status, &why.cause), options);
     status
+}
+
+fn in_words(options: &RunOptions, why: &NotRun) -> String {
+    let Some(other_tool) = options.cannot_run else {
+        return format!("plimsoll: {}", why.cause);
+    };
+    let word = Path::new(first_word(options)).display();
+    let error = std::io::Error::from_raw_os_error(why.errno).to_string();
+    let reason = error.split(" (os error").next().unwrap_or_default();
+    format!("{other_tool} {word}: {reason}")
 }

@@ -18,54 +18,12 @@ pub struct Departure {
     pub elsewhere: bool,
 }
 
-/// How much of the first line is said; each step leaves out a little more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Detail {
-    /// Everything.
-    Full,
-    /// Not that the memory is what was allowed, nor who ended the task: rows below tell.
-    Words,
-    /// Nor the share of the cores.
-    CoreShare,
-    /// Nor how much memory there was.
-    MemoryAllowed,
-    /// Nor the cores, nor when a limit was broken.
-    Cores,
-}
-
-/// The first line, without its end; where it would be wider than `width`, less is said in it.
-pub fn headline(
-    report: &Report,
-    departures: &[Departure],
-    marks: &mut Marks,
-    width: Option<usize>,
-) -> String {
-    let steps = [
-        Detail::Full,
-        Detail::Words,
-        Detail::CoreShare,
-        Detail::MemoryAllowed,
-        Detail::Cores,
-    ];
-    let (mut line, mut used) = (String::new(), *marks);
-    for detail in steps {
-        used = *marks;
-        line = compose(report, departures, &mut used, detail);
-        if width.is_none_or(|width| line.chars().count() <= width) {
-            break;
-        }
-    }
-    *marks = used;
-    line
-}
-
-fn compose(report: &Report, departures: &[Departure], marks: &mut Marks, detail: Detail) -> String {
-    let mut parts = vec![ending(report, detail)];
+/// The first line, without its end: whole, however narrow the terminal is.
+pub fn headline(report: &Report, departures: &[Departure], marks: &mut Marks) -> String {
+    let mut parts = vec![ending(report)];
     if report.exit.kind != ExitType::NotStarted {
-        parts.push(memory(report, marks, detail));
-        if detail < Detail::Cores {
-            parts.extend(cores_used(report, marks, detail));
-        }
+        parts.push(memory(report, marks));
+        parts.extend(cores_used(report, marks));
         parts.extend(departed(departures));
         parts.extend(containers::part(report, marks));
     }
@@ -80,7 +38,7 @@ pub fn is_failure(exit: &Exit) -> bool {
     )
 }
 
-fn ending(report: &Report, detail: Detail) -> String {
+fn ending(report: &Report) -> String {
     let exit = &report.exit;
     let after = report
         .usage
@@ -95,7 +53,7 @@ fn ending(report: &Report, detail: Detail) -> String {
             format!("exit {code}{after}{}", unended(report))
         }
         ExitType::Signal => format!("{}{after}{}", killed(exit.signal), unended(report)),
-        ExitType::Limit => limit(report, &after, detail),
+        ExitType::Limit => limit(report, &after),
         ExitType::NotStarted => not_started(exit),
         ExitType::Running => after.replacen(" after", "running for", 1),
         ExitType::Unknown => format!("ended{after}, nobody could tell how"),
@@ -140,17 +98,15 @@ fn unended(report: &Report) -> String {
 }
 
 /// What was asked for, how far past it the task went, when, and by which process.
-fn limit(report: &Report, after: &str, detail: Detail) -> String {
-    let ended = match (not_ended(&report.exit), detail) {
-        (Some(who), _) => format!(": ended by Plimsoll but for {who}"),
-        (None, Detail::Full) => ": ended by Plimsoll".to_owned(),
-        (None, _) => String::new(),
+fn limit(report: &Report, after: &str) -> String {
+    let ended = match not_ended(&report.exit) {
+        Some(who) => format!(": ended by Plimsoll but for {who}"),
+        None => ": ended by Plimsoll".to_owned(),
     };
     let Some(broken) = report.exceeded.iter().find(|one| one.enforced) else {
         return format!("limit exceeded{after}{ended}");
     };
     let when = match broken.at_ns {
-        _ if detail == Detail::Cores => String::new(),
         Some(at) => format!(" after {}", quantity::show_time(at.0)),
         None => after.to_owned(),
     };
@@ -190,7 +146,7 @@ fn not_started(exit: &Exit) -> String {
     }
 }
 
-fn memory(report: &Report, marks: &mut Marks, detail: Detail) -> String {
+fn memory(report: &Report, marks: &mut Marks) -> String {
     let fields = [
         ("memory_peak", "peak memory"),
         ("rss_peak", "peak of resident sets"),
@@ -207,14 +163,8 @@ fn memory(report: &Report, marks: &mut Marks, detail: Detail) -> String {
     };
     let of = memory_allowed(report).map_or(String::new(), |(allowed, words)| {
         let share = percent(peak.value.as_f64() / allowed);
-        let words = if detail < Detail::Words { words } else { "" };
         format!(" of {}{words} ({share})", number(allowed, Unit::Bytes))
     });
-    let of = if detail < Detail::MemoryAllowed {
-        of
-    } else {
-        String::new()
-    };
     format!("{words} {}{of}", marks.show(peak))
 }
 
@@ -234,7 +184,7 @@ fn memory_allowed(report: &Report) -> Option<(f64, &'static str)> {
         .filter(|(allowed, _)| *allowed > 0.0)
 }
 
-fn cores_used(report: &Report, marks: &mut Marks, detail: Detail) -> Option<String> {
+fn cores_used(report: &Report, marks: &mut Marks) -> Option<String> {
     let used = report.usage.get("cores_mean").and_then(Field::value)?;
     let given = report.allocation.get("cores").map(|claim| claim.value);
     let all = given.unwrap_or(Number::Whole(report.host.cpus)).as_f64();
@@ -242,12 +192,9 @@ fn cores_used(report: &Report, marks: &mut Marks, detail: Detail) -> Option<Stri
         return Some(format!("{} cores", marks.show(used)));
     }
     let noun = if all == 1.0 { "core" } else { "cores" };
-    let share = match detail {
-        Detail::Full | Detail::Words => format!(" ({})", percent(used.value.as_f64() / all)),
-        _ => String::new(),
-    };
+    let share = percent(used.value.as_f64() / all);
     Some(format!(
-        "{} of {} {noun}{share}",
+        "{} of {} {noun} ({share})",
         marks.show(used),
         cores(all)
     ))
@@ -298,7 +245,7 @@ mod tests {
     use record::value::{Absent, Method, Value};
 
     fn line(report: &Report, departures: &[Departure]) -> String {
-        headline(report, departures, &mut Marks::default(), None)
+        headline(report, departures, &mut Marks::default())
     }
 
     fn departure(program: &str, elsewhere: bool) -> Departure {
@@ -341,35 +288,6 @@ mod tests {
         assert!(line(&report, &[]).starts_with("ended after 1.3 ms, nobody could tell how;"));
         report.exit.kind = ExitType::Running;
         assert!(line(&report, &[]).starts_with("running for 1.3 ms;"));
-    }
-
-    #[test]
-    fn a_line_that_does_not_fit_says_less() {
-        let fit = |report: &Report, width| {
-            let line = headline(report, &[], &mut Marks::default(), Some(width));
-            assert!(line.chars().count() <= width, "{width}: {line}");
-            line
-        };
-        let mut report = sample::build();
-        assert!(fit(&report, 86).contains("of 8 GiB allowed (42 %)"));
-        assert_eq!(
-            fit(&report, 80),
-            "exit 0 after 2m03s; peak memory 3.4 GiB of 8 GiB (42 %); 3.1 of 8 cores (39 %)"
-        );
-        assert_eq!(
-            fit(&report, 72),
-            "exit 0 after 2m03s; peak memory 3.4 GiB of 8 GiB (42 %); 3.1 of 8 cores"
-        );
-        assert_eq!(
-            fit(&report, 60),
-            "exit 0 after 2m03s; peak memory 3.4 GiB; 3.1 of 8 cores"
-        );
-        assert_eq!(fit(&report, 40), "exit 0 after 2m03s; peak memory 3.4 GiB");
-        sample::break_limit(&mut report);
-        assert_eq!(
-            fit(&report, 80),
-            "limit memory 512 MiB exceeded by 1 MiB (cc1plus); peak memory 3.4 GiB"
-        );
     }
 
     #[test]

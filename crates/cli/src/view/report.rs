@@ -98,8 +98,7 @@ pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
 }
 
 fn first_line(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -> String {
-    let width = style.terminal.then_some(style.width);
-    let line = headline(report, &extra.departures, marks, width);
+    let line = headline(report, &extra.departures, marks);
     let role = if is_failure(&report.exit) {
         Role::Failure
     } else {
@@ -513,6 +512,25 @@ mod tests {
             assert!(row.starts_with("command     run a/"), "{screen}");
             assert!(row.chars().count() <= width, "{screen}");
             assert!(!lines.next().unwrap().starts_with(' '), "{screen}");
+        }
+    }
+
+    /// The rows below are of one terminal's width; the line that people look for says everything.
+    #[test]
+    fn the_first_line_is_whole_in_a_narrow_terminal() {
+        let mut broken = sample::build();
+        sample::break_limit(&mut broken);
+        for report in [sample::build(), broken] {
+            let first = |style| {
+                let screen = text(&report, &Extra::default(), style);
+                screen.lines().next().map(str::to_owned)
+            };
+            let narrow = Style {
+                width: 40,
+                terminal: true,
+                ..Style::PLAIN
+            };
+            assert_eq!(first(narrow), first(Style::PLAIN));
         }
     }
 

@@ -106,6 +106,47 @@ fn time_writes_its_file_and_exits_as_the_command() {
     }
 }
 
+/// Why stands on stderr, what was used (nothing) in the file.
+#[test]
+fn time_says_of_a_command_that_cannot_be_run_what_gnu_time_says() {
+    let gnu = Path::new("/usr/bin/time");
+    if !gnu.exists() {
+        skip!("GNU time is not installed");
+    }
+    // There the numbers are those of the process that tried: now and then not 0.
+    let used = "%C|%e|%E|%U|%S|%P|%M|%F|%R|%w|%c|%I|%O|%Z|%x";
+    for command in ["no-such-command", "./not-executable", "/etc"] {
+        let outputs = [
+            &["-o", "log"][..],
+            &["-qo", "log"],
+            &["-v", "-o", "log"],
+            &[],
+        ];
+        for output in outputs {
+            // Without a file the numbers are on stderr too.
+            let format = if output.is_empty() { "%C %x" } else { used };
+            let words = [output, &["-f", format, command]].concat();
+            let said = |output: Output, folder: &TempDir| {
+                let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+                let lines: Vec<_> = log.lines().map(shape).collect();
+                (output.status.code(), text(&output.stderr), lines)
+            };
+            let here = || {
+                let folder = folder();
+                fs::write(folder.path().join("not-executable"), "").unwrap();
+                folder
+            };
+            let (theirs, ours) = (here(), here());
+            let mut run = Command::new(gnu);
+            let run = run.args(&words).current_dir(theirs.path()).output();
+            let (status, stderr, log) = said(run.unwrap(), &theirs);
+            let stderr = stderr.replacen("/usr/bin/time:", "time:", 1);
+            let mine = said(compat(&ours, &[&["time"][..], &words].concat()), &ours);
+            assert_eq!(mine, (status, stderr, log), "{words:?}");
+        }
+    }
+}
+
 /// Where the record cannot be written, kickstart's own stderr says so: the task's is in the record.
 #[test]
 fn kickstart_says_that_its_record_is_lost() {
@@ -169,6 +210,8 @@ fn resource_monitor_writes_its_files_and_has_its_statuses() {
         "wall_time: 0.2",
         "-V",
         "task_id: 7",
+        "-V",
+        "category: analysis",
         "--",
         "sleep",
         "60",
@@ -179,7 +222,11 @@ fn resource_monitor_writes_its_files_and_has_its_statuses() {
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&read("logs/a.summary")).unwrap();
     assert_eq!(summary["exit_type"], "limits");
-    assert_eq!(summary["task_id"], "7");
+    assert_eq!(
+        (&summary["task_id"], &summary["taskid"]),
+        (&"7".into(), &"7".into())
+    );
+    assert_eq!(summary["category"], "analysis");
     assert_eq!(summary["command"], "sleep 60");
     assert!(read("logs/a.series").contains("\n#wall_clock cpu_time cores "));
     let status = |words: &[&str]| {
@@ -196,6 +243,24 @@ fn resource_monitor_writes_its_files_and_has_its_statuses() {
         status(&["-L", "cpu_time: 0.01", "--measure-only", "true"]),
         Some(0)
     );
+}
+
+/// Its caller measures the folder itself: 5 files there are above no limit.
+#[test]
+fn resource_monitor_without_a_footprint_measures_none_and_limits_none() {
+    let members = |options: &[&str]| {
+        let folder = folder();
+        let words = ["resource_monitor", "-O", "b", "-L", "total_files: 3"];
+        let task = ["--measure-dir", ".", "--", "touch", "1", "2", "3", "4", "5"];
+        let done = compat(&folder, &[&words[..], options, &task].concat());
+        let text = fs::read_to_string(folder.path().join("b.summary")).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let has = |name| summary.get(name).is_some();
+        (done.status.code(), has("disk"), has("total_files"))
+    };
+    assert_eq!(members(&[]), (Some(2), true, true));
+    let without = members(&["--without-disk-footprint"]);
+    assert_eq!(without, (Some(0), false, false));
 }
 
 #[test]

@@ -389,3 +389,53 @@ fn root_ends_that_nobody_read_have_values_by_taskstats() {
         .unwrap();
     assert!((63 << 20..68 << 20).contains(&largest), "{largest}");
 }
+
+/// The files beside a report that all these options make.
+const BESIDE: &[&str] = &[
+    "processes.jsonl",
+    "files.jsonl",
+    "sockets.jsonl",
+    "series.csv",
+];
+
+fn with_files_beside(command: Vec<std::ffi::OsString>) -> Run {
+    let options = ["-q", "--output", "r", "--level", "io"];
+    Run::plain(&options, command).options(["--with", "processes,series"])
+}
+
+/// A folder is in nobody's way but a file's, root's too; nothing is made but where it must be.
+#[test]
+fn a_file_beside_the_report_that_cannot_be_written_is_told_before_the_task_starts() {
+    for name in BESIDE {
+        let run = with_files_beside(words!["/bin/echo", "ran"]);
+        let folder = run.path(&format!("cwd/r.{name}"));
+        fs::create_dir(&folder).unwrap();
+        let done = run.finish();
+        done.expect_status(125);
+        assert_eq!(done.stdout, "", "{name}: the task ran");
+        assert!(
+            done.stderr.contains(&format!("r.{name}")),
+            "{}",
+            done.stderr
+        );
+        assert!(done.stderr.contains("another PREFIX"), "{}", done.stderr);
+        assert_eq!(fs::read_dir(done.path("cwd")).unwrap().count(), 1, "{name}");
+    }
+}
+
+/// What fails at the end alone is told by its name, and the others are written.
+#[test]
+fn a_file_beside_the_report_that_fails_at_the_end_does_not_cost_the_others() {
+    for name in BESIDE {
+        let beside = format!("r.{name}");
+        let done = with_files_beside(words!["mkdir", &beside]).finish();
+        done.expect_status(0);
+        let warnings = done.stderr.matches("warning: ").count();
+        assert_eq!(warnings, 1, "{name}: {}", done.stderr);
+        assert!(done.stderr.contains(&beside), "{name}: {}", done.stderr);
+        for other in BESIDE.iter().chain(&["json"]) {
+            let file = done.path(&format!("cwd/r.{other}"));
+            assert_eq!(file.is_file(), other != name, "{name}: {}", file.display());
+        }
+    }
+}

@@ -1,9 +1,9 @@
 //! What GNU time prints: the lines of `time -v`, or a format string as of `time -f`.
 //!
-//! What Linux never counts (average sizes, swaps, socket messages, signals) is 0 as there; what
-//! was not measured in this run is `?`.
+//! What Linux never counts (average sizes, swaps, socket messages, signals) is 0 as there, and so
+//! is all that a task used that was not started; what was not measured in this run is `?`.
 
-use super::quantities::{command, kib, seconds, sum, whole};
+use super::quantities::{self, command, kib, sum};
 use super::{Details, Format, Holds, Record, Wants};
 use crate::Error;
 use record::report::{ExitType, Report};
@@ -81,18 +81,9 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     Ok(text.into_bytes())
 }
 
-/// The lines before the numbers, if the command failed; `quiet` only that it could not be run.
+/// The line before the numbers, if the command failed.
 fn verdict(report: &Report, quiet: bool) -> String {
     let status = report.exit.code.or(report.exit.status);
-    if report.exit.kind == ExitType::NotStarted {
-        let why = report.exit.cause.as_deref().unwrap_or_default();
-        let status = status.map_or_else(|| UNKNOWN.to_owned(), |status| status.to_string());
-        let unrun = format!("time: cannot run {why}\n");
-        return match quiet {
-            true => unrun,
-            false => format!("{unrun}Command exited with non-zero status {status}\n"),
-        };
-    }
     match (report.exit.signal, status) {
         _ if quiet => String::new(),
         (Some(signal), _) => format!("Command terminated by signal {signal}\n"),
@@ -132,6 +123,19 @@ fn expand(format: &str, report: &Report, details: &Details, text: &mut String) -
     true
 }
 
+/// A number of the report.
+fn whole(report: &Report, metric: &str) -> Option<u64> {
+    used(report, quantities::whole(report, metric))
+}
+
+/// What is not measured of a task that was not started is known all the same.
+fn used(report: &Report, measured: Option<u64>) -> Option<u64> {
+    match report.exit.kind {
+        ExitType::NotStarted => Some(0),
+        _ => measured,
+    }
+}
+
 /// What stands for `%letter`; none if there is no such conversion.
 fn conversion(letter: char, report: &Report, details: &Details) -> Option<String> {
     let count = |metric| shown(whole(report, metric));
@@ -142,7 +146,7 @@ fn conversion(letter: char, report: &Report, details: &Details) -> Option<String
         'U' => hundredths(report, "cpu_user"),
         'S' => hundredths(report, "cpu_system"),
         'P' => percent(report),
-        'M' => shown(kib(report, "rss_peak_process")),
+        'M' => shown(used(report, kib(report, "rss_peak_process"))),
         'F' => count("faults_major"),
         'R' => count("faults_minor"),
         'w' => count("switches_voluntary"),
@@ -187,14 +191,15 @@ fn hundredths(report: &Report, metric: &str) -> String {
 }
 
 fn percent(report: &Report) -> String {
-    let busy = sum(report, "cpu_user", "cpu_system");
-    let (Some(busy), Some(wall)) = (busy, seconds(report, "wall_time")) else {
+    let busy = used(report, sum(report, "cpu_user", "cpu_system"));
+    let (Some(busy), Some(wall)) = (busy, whole(report, "wall_time")) else {
         return format!("{UNKNOWN}%");
     };
     // GNU time counts in whole milliseconds here.
-    let (busy, wall) = (busy / 1_000_000, (wall * 1000.0) as u64);
+    let (busy, wall) = (busy / 1_000_000, wall / 1_000_000);
     match (busy * 100).checked_div(wall) {
         Some(percent) => format!("{percent}%"),
+        None if report.exit.kind == ExitType::NotStarted => "0%".to_owned(),
         None => format!("{UNKNOWN}%"),
     }
 }

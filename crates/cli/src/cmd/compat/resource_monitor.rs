@@ -27,6 +27,9 @@ const DEBUG: &str = "there is no debugging output: leave it out";
 const CATALOG: &str = "nothing is sent to a catalog server";
 const SNAPSHOTS: &str = "there are no snapshots; --with-time-series has the course";
 
+/// Limits on what `--without-disk-footprint` leaves unmeasured, in our words.
+const FOOTPRINT_LIMITS: &[&str] = &["footprint", "files"];
+
 const OPTIONS: &[Opt] = &[
     Opt::new('c', "sh", Takes::Value),
     Opt::new('i', "interval", Takes::Value),
@@ -34,8 +37,7 @@ const OPTIONS: &[Opt] = &[
     Opt::new('l', "limits-file", Takes::Value),
     Opt::new('O', "with-output-files", Takes::Value),
     Opt::new('V', "verbatim-to-summary", Takes::Value),
-    // The task always has its own terminal here, short processes are always counted, and the
-    // working directory is walked only where that takes no time.
+    // The task always has its own terminal here, and short processes are always counted.
     Opt::new('f', "child-in-foreground", Takes::Nothing),
     Opt::long("accurate-short-processes", Takes::Nothing),
     Opt::long("without-disk-footprint", Takes::Nothing),
@@ -96,19 +98,29 @@ fn options(line: &Line, template: &OsStr) -> Result<RunOptions> {
         let seconds = seconds.with_context(|| format!("--interval {text}: whole seconds, 1 up"))?;
         add("--interval", OsStr::new(&format!("{seconds}s")));
     }
+    let footprint = !line.has("without-disk-footprint");
     for (name, value) in asked_limits(line)? {
-        add("--limit", OsStr::new(&format!("{name}={value}")));
+        // What is not measured there breaks no limit.
+        if footprint || !FOOTPRINT_LIMITS.contains(&name.as_str()) {
+            add("--limit", OsStr::new(&format!("{name}={value}")));
+        }
     }
-    for folder in line.all("measure-dir") {
+    for folder in line.all("measure-dir").filter(|_| footprint) {
         add("--measure-dir", folder);
     }
-    for (name, value) in verbatim(line)? {
+    // What has a place of its own in a report; a `task_id` stands under that name too, as there.
+    let mut texts = verbatim(line)?;
+    let category = texts.remove("category");
+    let id = texts.remove("taskid");
+    let id = id.or_else(|| texts.get("task_id").cloned());
+    for (name, value) in texts {
         add("--label", OsStr::new(&format!("{name}={value}")));
     }
     if line.has("measure-only") {
         words.push("--measure-only".into());
     }
     let mut options = run_options(words, command(line)?)?;
+    (options.footprint, options.category, options.id) = (footprint, category, id);
     for (asked, end) in options.formats.iter_mut().zip([".summary", ".series"]) {
         let mut path = template.to_owned();
         path.push(end);
@@ -183,6 +195,7 @@ mod tests {
             "--with-time-series",
             "-V",
             "task_id: 7",
+            "-Vcategory:analysis of x",
             "--no-pprint",
             "--measure-only",
             "--",
@@ -194,14 +207,37 @@ mod tests {
         assert_eq!(values, [1_500_000_000, 2000, 256 << 20]);
         assert_eq!(got.interval, Nanos::from_secs(2));
         assert_eq!(got.labels["task_id"], "7");
+        assert_eq!(got.labels.len(), 1);
+        assert_eq!(got.category.as_deref(), Some("analysis of x"));
+        assert_eq!(got.id.as_deref(), Some("7"));
         assert_eq!(got.compat, Some(Compat::Cctools));
         assert_eq!(got.command, ["ls", "-L"]);
         assert!(got.measure_only && got.quiet);
         let places: Vec<_> = got.formats.into_iter().map(|one| one.to).collect();
         let file = |name: &str| Destination::Replaced(name.into());
         assert_eq!(places, [file("d/log.summary"), file("d/log.series")]);
+        let got = read(&["-V", "taskid: 8", "-V", "task_id: 7", "ls"]).unwrap();
+        assert_eq!(got.id.as_deref(), Some("8"));
         let got = read(&["--sh", "date > x"]).unwrap();
         assert_eq!(got.command, ["/bin/sh", "-c", "date > x"]);
+    }
+
+    #[test]
+    fn a_footprint_that_is_not_measured_breaks_no_limit() {
+        let words = [
+            "--measure-dir=.",
+            "-L",
+            "disk: 3, total_files: 2, memory: 9",
+            "ls",
+        ];
+        let measured = read(&words).unwrap();
+        assert!(measured.footprint);
+        assert_eq!((measured.limits.len(), measured.measure_dirs.len()), (3, 1));
+        let words: Vec<_> = ["--without-disk-footprint"].iter().chain(&words).collect();
+        let words: Vec<_> = words.into_iter().copied().collect();
+        let got = read(&words).unwrap();
+        assert!(!got.footprint && got.measure_dirs.is_empty());
+        assert_eq!(got.limits, measured.limits[..1]);
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn options(line: Line, default: Option<String>) -> Result<crate::cmd::run::RunOp
     let quiet = line.has("quiet") || format.as_deref() == Some(PORTABLE_FORMAT);
     options.format_details.time_format = format;
     options.format_details.time_quiet = quiet;
+    options.cannot_run = Some("time: cannot run");
     Ok(options)
 }
 
