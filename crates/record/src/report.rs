@@ -45,6 +45,9 @@ pub struct Report {
     /// Containers that a daemon ran for the task: not in `usage`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub containers: Vec<Container>,
+    /// The processes that outlived the command, at most [`SURVIVORS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<Survivor>,
     /// What it used of each GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
@@ -59,6 +62,32 @@ pub struct Report {
     pub system_calls: Vec<CallLine>,
     /// How we know.
     pub monitor: Monitor,
+}
+
+/// Survivors that a report names.
+pub const SURVIVORS_MAX: usize = 1000;
+
+/// A process that outlived the command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survivor {
+    /// Process id.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a process that outlived the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It runs on.
+    LeftRunning,
+    /// Plimsoll ended it.
+    Ended,
+    /// Plimsoll may not end it: it is another user's.
+    Refused,
 }
 
 /// A container that a program of the task had a daemon run, followed by its control group.

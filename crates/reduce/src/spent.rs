@@ -78,7 +78,15 @@ impl Spent {
         let own = self.with_parts_of_cpu();
         for (field, finals) in FIELDS.iter().zip(self.finals) {
             let value = (field.get)(&own);
-            let known = self.known(value, finals, field.unit);
+            let mut known = self.known(value, finals, field.unit);
+            if let Some(Field::Present(value)) = &mut known
+                && field.metric.starts_with("switches_")
+                && value.method == Method::Exact
+            {
+                // The last one of all is that from which it does not come back.
+                value.method = Method::LowerBound { upper: None };
+                value.source = "as its end was told, before its last switches".to_owned();
+            }
             usage.set(field.metric, known.unwrap_or_else(|| self.untold()));
         }
         // No mechanism tells of each process how many threads it had: samples alone do.

@@ -4,6 +4,7 @@
 
 mod scene;
 
+use record::event::Event;
 use record::report::Process;
 use record::sample::{Counters, WaitTotals};
 use record::unit::Nanos;
@@ -43,6 +44,41 @@ fn the_main_process_of_a_sampled_task_has_its_end_and_its_parent() {
     assert_eq!(other.end_ns, Some(Nanos::from_millis(90)));
     assert_eq!(method(&other.usage, "wall_time"), Method::UpperBound);
     assert_eq!(other.code, None);
+}
+
+/// After its end is told a process is switched away from once more, for good.
+#[test]
+fn switches_of_a_process_are_no_more_than_a_lower_bound() {
+    let settings = Settings {
+        mechanism: Bpf,
+        keep_processes: true,
+        ..Settings::default()
+    };
+    let mut task = Tree::new(ms(0), 1, settings);
+    fork(&mut task, 5, 1, 7);
+    let own = Counters {
+        switches_voluntary: Some(5),
+        switches_involuntary: Some(0),
+        ..cpu(2).counters()
+    };
+    task.event(&Event::Exit {
+        at: ms(10),
+        pid: 7,
+        ending: None,
+        own: Some(Box::new(own)),
+        peaks: None,
+    });
+    task.event(&Event::Final {
+        pid: 7,
+        start: None,
+        cpu_ns: Nanos::from_millis(2),
+    });
+    let rows = task.finish(&end(90, None)).processes;
+    let usage = &row(&rows, 7).usage;
+    assert_eq!(method(usage, "cpu_time"), Method::Exact);
+    for name in ["switches_voluntary", "switches_involuntary"] {
+        assert_eq!(method(usage, name), Method::LowerBound { upper: None });
+    }
 }
 
 /// It waits for its exec before the task begins.

@@ -85,6 +85,7 @@ fn task() -> Task {
 fn report() -> Report {
     Report {
         containers: Vec::new(),
+        survivors: Vec::new(),
         schema: SCHEMA.into(),
         task: task(),
         request: [("memory".to_owned(), claim(512 << 20, "--limit"))].into(),

@@ -270,6 +270,15 @@ pub fn wait_any(block: bool) -> Result<Option<Waited>, Error> {
     wait(-1, if block { flags } else { flags | libc::WNOHANG })
 }
 
+/// Waits for the end of one child of ours; `None` if it has not ended and is not to `block`.
+///
+/// # Errors
+/// Of `wait4(2)`: it is no child of ours.
+pub fn wait_end(pid: u32, block: bool) -> Result<Option<Waited>, Error> {
+    let flags = if block { 0 } else { libc::WNOHANG };
+    wait(pid.cast_signed(), libc::__WALL | flags)
+}
+
 /// `wait4(2)`; `None` if nothing happened.
 pub(crate) fn wait(who: i32, flags: i32) -> Result<Option<Waited>, Error> {
     loop {

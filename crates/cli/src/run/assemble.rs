@@ -13,7 +13,7 @@ use crate::view::report as screen;
 use crate::view::status::Now;
 use record::identity::Ending;
 use record::limit::Resource;
-use record::report::{Exceeded, Exit, ExitType, Report};
+use record::report::{Exceeded, Exit, ExitType, Fate, Report, SURVIVORS_MAX, Survivor};
 use record::sample::{MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::{Absent, Field, Method, Number};
@@ -104,10 +104,11 @@ pub(crate) fn assemble(
     report.exit = exit(&facts, hold, enforced, &outcome, status);
     report.usage = summary.usage.clone();
     report.containers = hold.containers.report();
+    report.survivors = survivors(&summary, &outcome, options);
     report.gpus = summary.gpus.clone();
     report.footprint.clone_from(&summary.footprint);
     report.monitor = monitor(&facts, &summary, events_lost);
-    let mut extra = extra(&facts, &summary, &outcome, options);
+    let mut extra = extra(&facts, &summary);
     if let Some(files) = &files {
         report.file_systems.clone_from(&files.file_systems);
         extra.files = files.lines.iter().take(FILES_SHOWN).cloned().collect();
@@ -260,34 +261,33 @@ fn monitor(facts: &Facts, summary: &Summary, events_lost: u64) -> record::report
     monitor
 }
 
-fn extra(
-    facts: &Facts,
-    summary: &Summary,
-    outcome: &Outcome,
-    options: &RunOptions,
-) -> screen::Extra {
+/// Who outlived the command, and what became of each.
+fn survivors(summary: &Summary, outcome: &Outcome, options: &RunOptions) -> Vec<Survivor> {
+    let ended = outcome.reason.is_some() || options.stops_calls();
+    let shown = summary.survivors.iter().take(SURVIVORS_MAX);
+    let told = shown.map(|one| Survivor {
+        pid: one.pid,
+        command: one.command.clone(),
+        fate: if outcome.unended.has(one.pid) {
+            Fate::Refused
+        } else if ended {
+            Fate::Ended
+        } else {
+            Fate::LeftRunning
+        },
+    });
+    told.collect()
+}
+
+fn extra(facts: &Facts, summary: &Summary) -> screen::Extra {
     let top = summary.top.iter().map(|one| screen::TopProcess {
         pid: one.pid,
         command: one.command.clone(),
         cpu: one.cpu,
         rss_peak: one.rss_peak,
     });
-    let survivors = summary.survivors.iter().map(|one| screen::Survivor {
-        pid: one.pid,
-        command: one.command.clone(),
-    });
-    let refused = |pid: &u32| outcome.unended.has(*pid);
-    let ended = outcome.reason.is_some() || options.stops_calls();
     screen::Extra {
         top: top.collect(),
-        survivors: survivors.collect(),
-        fate: if outcome.survivors.iter().any(refused) {
-            screen::Fate::Refused
-        } else if ended {
-            screen::Fate::Ended
-        } else {
-            screen::Fate::Left
-        },
         departures: facts.departures.clone(),
         files: Vec::new(),
         files_more: None,

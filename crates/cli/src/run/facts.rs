@@ -119,6 +119,7 @@ impl Facts {
             inputs: Vec::new(),
             outputs: Vec::new(),
             containers: Vec::new(),
+            survivors: Vec::new(),
             gpus: Vec::new(),
             footprint: Vec::new(),
             file_systems: Vec::new(),

@@ -6,8 +6,8 @@
 
 use super::ending::SIGCONT;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
-use super::{live, paper};
-use crate::cmd::run::RunOptions;
+use super::{hold, live, paper};
+use crate::cmd::run::{MonitorDeath, RunOptions};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use sys::descriptor::{self, Received, Waiting};
 use sys::process;
@@ -24,6 +24,8 @@ const ENDING: &[i32] = &[1, 2, 3, 15];
 /// A monitor that cannot start the command (a file system does not answer) is given up this long
 /// after such a signal.
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// For the end of a monitor that has told the exit status we wait no longer than this.
+const FAREWELL_NS: u64 = 2_000_000_000;
 
 /// How the front's work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub(crate) fn serve(
         });
     let mask = signal::set_mask(u64::MAX);
     let Ok(signals) = Signals::open(caught) else {
-        return Served::Status(wait_for(monitor_pid));
+        return Served::Status(wait_for(monitor_pid, options));
     };
     match listen_until_end(&monitor, monitor_pid, &signals, inherited, options) {
         Served::Bare => {
@@ -89,7 +91,7 @@ fn listen_until_end(
             },
         ];
         if descriptor::poll(&fds, before.timeout()).is_err() {
-            return Served::Status(wait_for(monitor_pid));
+            return Served::Status(wait_for(monitor_pid, options));
         }
         if before.is_over() {
             return Served::Status(give_up(before, monitor_pid));
@@ -107,12 +109,15 @@ fn listen_until_end(
         let waiting = before != Before::Started;
         if let Some(heard) = listen(monitor, &mut before, &mut row_taken) {
             return match heard {
-                Heard::Last(served) => served,
+                Heard::Last(served) => {
+                    see_off(monitor, monitor_pid);
+                    served
+                }
                 Heard::End => {
                     if row_taken {
                         live::give_back_for_another();
                     }
-                    let status = wait_for(monitor_pid);
+                    let status = wait_for(monitor_pid, options);
                     // What it held open it holds no more.
                     paper::clear_after_death(options, monitor_pid);
                     Served::Status(status)
@@ -210,7 +215,30 @@ fn stop_with(signal: i32) {
 
 /// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
 /// with the command's status; the monitor itself only if it ended in order.
-fn wait_for(monitor_pid: u32) -> u8 {
+/// Waits for the end of the monitor, which has nothing left to do but to give back what it was lent
+/// by the kernel: in a container nobody else may wait for it.
+fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
+    let gone = [Waiting {
+        fd: Some(monitor.as_fd()),
+        exceptional: false,
+    }];
+    let until = sys::clock::boot().saturating_add(FAREWELL_NS);
+    let mut bytes = [0; MESSAGE_BYTES];
+    loop {
+        let left = until.saturating_sub(sys::clock::boot());
+        if left == 0 || descriptor::poll(&gone, Some(left)).is_err() {
+            return;
+        }
+        match descriptor::receive(monitor.as_fd(), &mut bytes, false) {
+            Ok(Received::End) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    // Nothing is left of it but what its parent is to take.
+    drop(process::wait_end(monitor_pid, true));
+}
+
+fn wait_for(monitor_pid: u32, options: &RunOptions) -> u8 {
     let mut status = None;
     while let Ok(Some(waited)) = process::wait_any(true) {
         let stopped = waited.status & 0xff == 0x7f || waited.status == 0xffff;
@@ -221,6 +249,10 @@ fn wait_for(monitor_pid: u32) -> u8 {
             }
             if waited.pid != monitor_pid {
                 break;
+            }
+            // The task goes on, free of a limit that nobody would tell of.
+            if options.on_monitor_death == MonitorDeath::Leave {
+                hold::sweep();
             }
         }
     }

@@ -412,6 +412,14 @@ impl Hold {
     }
 }
 
+/// Removes the groups of dead monitors; what runs in them moves to their parent, free of limits.
+pub(crate) fn sweep() {
+    // Where there are no places there are no groups.
+    if let Ok(places) = Places::find() {
+        sys::cgroup::sweep(&places);
+    }
+}
+
 /// A group below the one that we started in, after those of dead monitors were swept.
 fn own_group(task: &Task) -> Result<Group, sys::cgroup::Error> {
     let places = Places::find()?;

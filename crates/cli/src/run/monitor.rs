@@ -462,6 +462,7 @@ impl<'a> Monitor<'a> {
         }
         // Leaving the in-kernel programs takes the kernel some ms, which nobody has to wait for.
         drop(tellers);
+        self.task.reap_launcher();
         assembled.status
     }
 }

@@ -17,6 +17,10 @@ use sys::rlimit;
 /// Totals are asked for no more often than this.
 const TOTALS_PERIOD: Nanos = Nanos::from_millis(10);
 
+/// A launcher that was let go is waited for so often, and so long each time.
+const REAPS_MAX: u32 = 500;
+const REAP_PAUSE: std::time::Duration = std::time::Duration::from_micros(200);
+
 /// The error number of a file that would be too large.
 const EFBIG: i32 = 27;
 
@@ -267,6 +271,17 @@ impl Task {
         if !self.launcher_gone {
             // Gone already is as good.
             drop(self.launcher.dismiss());
+        }
+    }
+
+    /// Takes the end of the launcher, which was let go.
+    pub(crate) fn reap_launcher(&self) {
+        for _ in 0..REAPS_MAX {
+            // One that was stopped from outside ends without us.
+            if !matches!(process::wait_end(self.launcher.pid(), false), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(REAP_PAUSE);
         }
     }
 }

@@ -15,7 +15,7 @@ use super::style::{Role, Style, cut, printable};
 use record::file::{FileLine, OtherFiles};
 use record::quantity;
 use record::report::serde_free::Scalar;
-use record::report::{Evidence, ExitType, Report};
+use record::report::{Evidence, ExitType, Fate, Report};
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Field};
 
@@ -41,36 +41,11 @@ pub struct TopProcess {
     pub rss_peak: Option<Bytes>,
 }
 
-/// A process that outlived the command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Survivor {
-    /// Process id.
-    pub pid: u32,
-    /// Its command line.
-    pub command: String,
-}
-
-/// What became of the survivors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Fate {
-    /// They run on.
-    #[default]
-    Left,
-    /// Plimsoll ended them.
-    Ended,
-    /// Plimsoll may not end them: they are another user's.
-    Refused,
-}
-
 /// What the screen shows beside the report.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra {
     /// The processes that used most, in the order to show.
     pub top: Vec<TopProcess>,
-    /// The processes that outlived the command.
-    pub survivors: Vec<Survivor>,
-    /// What became of them.
-    pub fate: Fate,
     /// The programs through which work left the tree.
     pub departures: Vec<Departure>,
     /// The busiest files, at level io.
@@ -83,7 +58,7 @@ pub struct Extra {
 pub fn text(report: &Report, extra: &Extra, style: Style) -> String {
     let mut marks = Marks::default();
     let mut out = first_line(report, extra, style, &mut marks);
-    for row in rows(report, extra, style, &mut marks) {
+    for row in rows(report, style, &mut marks) {
         row.render(style, &mut out);
     }
     if report.exit.kind != ExitType::NotStarted {
@@ -117,7 +92,7 @@ fn first_line(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -
     )
 }
 
-fn rows(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -> Vec<Row> {
+fn rows(report: &Report, style: Style, marks: &mut Marks) -> Vec<Row> {
     let mut rows = Vec::new();
     rows.push(Row::text(
         "command",
@@ -144,7 +119,7 @@ fn rows(report: &Report, extra: &Extra, style: Style, marks: &mut Marks) -> Vec<
     rows.extend(gpu::rows(report, marks));
     rows.extend(containers::rows(report, marks));
     rows.extend(named::rows(report));
-    rows.extend(survivors(extra));
+    rows.extend(survivors(report));
     rows
 }
 
@@ -310,18 +285,22 @@ fn counts(report: &Report, marks: &mut Marks) -> Vec<Row> {
         .collect()
 }
 
-fn survivors(extra: &Extra) -> Option<Row> {
-    let count = extra.survivors.len();
-    let shown = extra.survivors.iter().take(SURVIVORS_MAX);
+fn survivors(report: &Report) -> Option<Row> {
+    let count = report.survivors.len();
+    let shown = report.survivors.iter().take(SURVIVORS_MAX);
     let mut pieces: Vec<String> = shown
         .map(|one| format!("{} {}", one.pid, cut(&printable(&one.command), 40)))
         .collect();
     if count > SURVIVORS_MAX {
         pieces.push(format!("{} more", count - SURVIVORS_MAX));
     }
-    if let Some(last) = pieces.last_mut() {
-        last.push_str(match extra.fate {
-            Fate::Left => ": left running",
+    let fates = report.survivors.iter().map(|one| one.fate);
+    let refused = fates.clone().find(|fate| *fate == Fate::Refused);
+    if let Some(last) = pieces.last_mut()
+        && let Some(fate) = refused.or(fates.clone().next())
+    {
+        last.push_str(match fate {
+            Fate::LeftRunning => ": left running",
             Fate::Ended => ": ended by Plimsoll",
             Fate::Refused => ": another user's, could not be ended",
         });
@@ -467,6 +446,7 @@ fn watched(report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::view::sample;
+    use record::report::Survivor;
     use record::unit::Unit;
     use record::value::{Method, Number, Value};
 
@@ -553,13 +533,15 @@ mod tests {
                 },
                 top(4260, 0, 1, ""),
             ],
-            survivors: vec![Survivor {
-                pid: 4300,
-                command: "sccache --server".to_owned(),
-            }],
             ..Extra::default()
         };
-        sample::compare("build", &text(&sample::build(), &extra, Style::PLAIN));
+        let mut report = sample::build();
+        report.survivors = vec![Survivor {
+            pid: 4300,
+            command: "sccache --server".to_owned(),
+            fate: Fate::LeftRunning,
+        }];
+        sample::compare("build", &text(&report, &extra, Style::PLAIN));
     }
 
     #[test]
@@ -571,15 +553,14 @@ mod tests {
                 program: "ssh".to_owned(),
                 elsewhere: true,
             }],
-            survivors: (1..=6)
-                .map(|pid| Survivor {
-                    pid,
-                    command: format!("worker {pid}"),
-                })
-                .collect(),
-            fate: Fate::Ended,
             ..Extra::default()
         };
+        let survivors = (1..=6).map(|pid| Survivor {
+            pid,
+            command: format!("worker {pid}"),
+            fate: Fate::Ended,
+        });
+        report.survivors = survivors.collect();
         sample::compare("limit", &text(&report, &extra, Style::PLAIN));
     }
 

@@ -9,12 +9,14 @@ use crate::harness::{each_mechanism, words};
 use record::report::{ExitType, Report};
 use record::value::{Field, Method};
 use std::fs;
+use std::process::Stdio;
 
 each_mechanism!(
     the_tree_ends_with_the_front,
     the_tree_ends_with_the_monitor,
     nothing_is_orphaned_by_the_launcher,
     the_tree_is_left_when_asked,
+    nobody_of_ours_is_left_to_init,
 );
 
 /// A run with a stubborn tree below it; its pids, main first; our own processes from the top.
@@ -51,6 +53,15 @@ fn the_tree_ends_with_the_monitor(mechanism: Mechanism) {
         "success without a monitor\n{}",
         done.context()
     );
+}
+
+/// In a container the first process may never wait for what it did not start.
+fn nobody_of_ours_is_left_to_init(mechanism: Mechanism) {
+    let (running, _pids, ours, _cleanup) = stubborn(mechanism, &["--grace", "100ms"]);
+    running.send(Signal::TERM);
+    running.finish();
+    let left: Vec<_> = ours.iter().filter_map(|pid| process::state(*pid)).collect();
+    assert!(left.is_empty(), "{left:?} of {ours:?}");
 }
 
 /// The monitor takes over what the launcher leaves: the task goes on or ends, but never alone.
@@ -112,6 +123,31 @@ fn the_tree_is_left_when_asked(mechanism: Mechanism) {
         process::wait_until_dead(&[task]);
         process::wait_until_dead(&ours);
     }
+}
+
+/// Nobody is left to tell of a limit: what goes on without a monitor is free of it.
+#[test]
+fn the_memory_limit_dies_with_the_monitor() {
+    let options = ["--on-monitor-death=leave", "--limit", "memory=100MiB"];
+    let run = Run::watched(Mechanism::Default, Vec::new()).options(options);
+    let file = run.path("pid");
+    let script = format!(
+        "echo $$ >'{0}'; echo ready >>'{0}'; read line; '{1}' 200 exit; exit $?",
+        file.display(),
+        program("fill").display()
+    );
+    let run = run.input(Stdio::piped());
+    let mut running = run.command(words!["/bin/sh", "-c", script]).start();
+    let task = running.wait_for_pids(&file)[0];
+    let ours = process::between(running.pid(), task);
+    let _cleanup = Cleanup(ours.iter().copied().chain([task]).collect());
+    process::send(ours[0], Signal::KILL);
+    process::wait_until_dead(&ours[..1]);
+    // The group goes right after its owner.
+    let group = || fs::read_to_string(format!("/proc/{task}/cgroup")).unwrap();
+    process::wait_until("the task is free", || !group().contains("plimsoll-"));
+    running.end_input();
+    running.finish().expect_status(0);
 }
 
 /// Before the first running state there is nothing to keep.

@@ -7,7 +7,7 @@ use crate::harness::process::{self, Cleanup};
 use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{each_mechanism, words};
-use record::report::ExitType;
+use record::report::{ExitType, Fate};
 use std::fs;
 
 each_mechanism!(
@@ -101,6 +101,9 @@ fn a_daemon_that_outlives_is_left_and_told(mechanism: Mechanism) {
         "its fate is not told\n{}",
         done.context()
     );
+    let told = &done.report().survivors;
+    let told: Vec<_> = told.iter().map(|it| (it.pid, it.fate)).collect();
+    assert_eq!(told, [(pid, Fate::LeftRunning)], "{}", done.context());
 }
 
 /// A helper that ends when it sees its parent gone is no survivor, and what it used is counted.
