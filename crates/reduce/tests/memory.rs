@@ -171,6 +171,18 @@ fn what_page_faults_brought_unseen_is_memory_of_its_own() {
     }
 }
 
+/// Of a small program what maps files is a large part of its faults: what is left is less.
+#[test]
+fn what_page_faults_brought_to_the_only_small_program_is_most_of_its_memory() {
+    let filled = 4 * MIB;
+    let told = |faults, stored| whole(&unseen_filler(filled, faults, 0, stored), "memory_peak");
+    let own = told(filled / 4096, 0);
+    assert!((filled - filled / 8..=filled).contains(&own), "{own}");
+    for file in [told(filled / 65536, 0), told(filled / 4096, filled)] {
+        assert!(file < MIB, "{file}");
+    }
+}
+
 /// Where nothing tells what a large process had, the little that was seen is not what is known.
 #[test]
 fn a_large_process_that_may_be_all_files_leaves_a_wide_bound() {

@@ -14,6 +14,12 @@ const ROUGH: u64 = 256 << 10;
 /// Two counts of one thing are at most this part of it apart.
 const LIKELY: u64 = 8;
 
+/// Faults on files of a program in its first moment, more than most have.
+const FIRST_FAULTS: u64 = 50;
+
+/// A fault that maps a file brings so many pages beside its own, most often more.
+const PAGES_BESIDE: u64 = 4;
+
 /// More than a program has in its first moment, whatever its language.
 const LARGE: u64 = 8 << 20;
 
@@ -111,7 +117,8 @@ impl MemoryPeak<'_> {
             // Of the huge pages of the machine none may be the task's.
             let brought = [own_upper, ever, self.small].into_iter().flatten();
             let brought = brought.filter_map(|most| self.brought_by_faults(largest?, most));
-            bounds.infer(grown.or(brought.max().filter(possible)));
+            let brought = brought.max().or(self.alone()).filter(possible);
+            bounds.infer(grown.or(brought));
         }
         bounds.sampled |= self.samples_saw(bounds.lower);
         bounds.sampled &= !self.missed_much(bounds.lower);
@@ -174,16 +181,34 @@ impl MemoryPeak<'_> {
             .is_some_and(|(mix, chain)| mix.grew_by_itself(chain))
     }
 
+    /// What the only process had, by its page faults: they brought what it had, but for those that
+    /// mapped files, as its first moments do. Of those each brought some pages beside its own, which
+    /// no fault did.
+    fn alone(&self) -> Option<u64> {
+        let (largest, brought) = (self.chain?, self.small?);
+        let stored = self.stored()?;
+        if self.tree.total != 1 || stored > largest / LIKELY || !self.tree.growth.maps_around() {
+            return None;
+        }
+        let beside = largest.saturating_sub(brought);
+        let files = (beside / PAGES_BESIDE).saturating_add(self.tree.growth.pages(FIRST_FAULTS)?);
+        let own = brought.min(largest).checked_sub(files)?;
+        (own > files).then_some(own)
+    }
+
+    /// What came from storage, and went there.
+    fn stored(&self) -> Option<u64> {
+        let counters = self.waited?;
+        let (read, written) = (counters.disk_read?, counters.disk_written?);
+        Some(read.0.saturating_add(written.0))
+    }
+
     /// What the largest process had, where page faults brought about as much and storage little:
     /// then it was likely memory of its own. A file that is in memory comes many pages a fault, and
     /// any other one comes from storage, or goes there.
     fn brought_by_faults(&self, largest: u64, most: u64) -> Option<u64> {
         let part = largest / LIKELY;
-        let counters = self.waited.filter(|_| self.tree.growth.maps_around())?;
-        let stored = counters
-            .disk_read?
-            .0
-            .saturating_add(counters.disk_written?.0);
+        let stored = self.stored().filter(|_| self.tree.growth.maps_around())?;
         let likely = largest >= LARGE && most.abs_diff(largest) <= part && stored <= part;
         likely.then(|| largest.min(most))
     }
