@@ -97,13 +97,6 @@ impl Facts {
         }
         let limits = options.limits.iter();
         let limits = limits.map(|asked| limit_set(&asked.limit)).collect();
-        let monitor = report::Monitor {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            level: "query".to_owned(),
-            mechanism: "procfs".to_owned(),
-            interval_ns: options.interval,
-            ..report::Monitor::default()
-        };
         let report = report::Report {
             schema: report::SCHEMA.to_owned(),
             task,
@@ -124,7 +117,7 @@ impl Facts {
             footprint: Vec::new(),
             file_systems: Vec::new(),
             system_calls: Vec::new(),
-            monitor,
+            monitor: monitor(options),
         };
         Self {
             report,
@@ -321,6 +314,17 @@ fn limit_set(limit: &Limit) -> report::LimitSet {
         resource: limit.resource.name().to_owned(),
         limit: limit_value,
         unit,
+    }
+}
+
+/// What is known of us before anything is watched.
+fn monitor(options: &RunOptions) -> report::Monitor {
+    report::Monitor {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        level: "query".to_owned(),
+        mechanism: "procfs".to_owned(),
+        interval_ns: options.interval,
+        ..report::Monitor::default()
     }
 }
 

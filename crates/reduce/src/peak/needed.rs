@@ -182,8 +182,8 @@ impl MemoryPeak<'_> {
     }
 
     /// What the only process had, by its page faults: they brought what it had, but for those that
-    /// mapped files, as its first moments do. Of those each brought some pages beside its own, which
-    /// no fault did.
+    /// mapped files, as its first moments do. Of those each brought some pages beside its own,
+    /// which no fault did.
     fn alone(&self) -> Option<u64> {
         let (largest, brought) = (self.chain?, self.small?);
         let stored = self.stored()?;
