@@ -57,6 +57,19 @@ impl Tree {
         }
     }
 
+    /// Who was missed and not found to be gone yet: the numbers and starts of those that ended, which
+    /// their parents may still have to wait for.
+    pub fn missed(&self) -> impl Iterator<Item = (u32, Nanos)> {
+        self.claims.iter().map(|claim| (claim.pid, claim.start))
+    }
+
+    /// One of [`Tree::missed`] was there at `at`, waited for by nobody yet.
+    pub fn is_unwaited(&mut self, pid: u32, at: Nanos) {
+        for claim in self.claims.iter_mut().filter(|claim| claim.pid == pid) {
+            claim.at = at;
+        }
+    }
+
     /// One that was missed is there all the same: a list of children is not always whole.
     pub(crate) fn is_not_gone(&mut self, pid: u32) {
         self.claims.retain(|claim| claim.pid != pid);

@@ -10,7 +10,7 @@ use super::introductions::Introductions;
 use super::notifier::{Notifier, Opening};
 use super::pages::Pages;
 use super::reader::{Reader, below};
-use super::reaped::Reaped;
+use super::reaped::{self, Reaped};
 use super::rhythm::Rhythm;
 use super::task::Task;
 use super::untraced::Untraced;
@@ -330,6 +330,7 @@ impl Eyes {
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
         // Before the processes: what they get from now on belongs to the next pass.
         self.pages.count(&mut self.tree);
+        reaped::look_at_missed(now, &mut self.tree);
         let (told, tree) = (self.told(), &mut self.tree);
         let members = told.then(|| self.untraced.members(self.adopter, tree));
         let pids = self

@@ -4,8 +4,10 @@
 use record::unit::Nanos;
 use reduce::era::{Faults, Kin, OfOne};
 use reduce::tree::Tree;
+use source::follow::procfs;
 use source::query::proc_pid_stat::{self, Stat};
 use source::root::Root;
+use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::process;
 
@@ -83,6 +85,22 @@ fn faults(adopter: u32, kin: Kin) -> Option<Faults> {
         faults.unwaited.push((pid, start));
     }
     Some(faults)
+}
+
+/// Before a pass that begins at `now`: who ended and is there, for its parent to wait for, is owed
+/// to nobody yet.
+pub(super) fn look_at_missed(now: Nanos, tree: &mut Tree) {
+    let unwaited: Vec<u32> = tree
+        .missed()
+        .filter(|&(pid, start)| {
+            let found = procfs::read_process(Path::new("/proc"), pid);
+            found.is_some_and(|found| found.zombie && !Tree::is_another(start, found.start))
+        })
+        .map(|(pid, _)| pid)
+        .collect();
+    for pid in unwaited {
+        tree.is_unwaited(pid, now);
+    }
 }
 
 /// What `/proc/PID/stat` tells of this.

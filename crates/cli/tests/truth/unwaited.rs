@@ -15,6 +15,7 @@ each_mechanism!(
     those_left_in_a_namespace_that_ends,
     programs_too_short_to_be_read,
     children_that_are_waited_for,
+    children_that_are_waited_for_late,
 );
 
 const COUNT: u64 = 4;
@@ -89,7 +90,16 @@ fn programs_too_short_to_be_read(mechanism: Mechanism) {
 }
 
 fn children_that_are_waited_for(mechanism: Mechanism) {
-    let Some(done) = unwaited(mechanism, "wait", COUNT, MS) else {
+    waited_for(mechanism, "wait");
+}
+
+/// Until then their parent has nothing of them, and nobody else has.
+fn children_that_are_waited_for_late(mechanism: Mechanism) {
+    waited_for(mechanism, "late");
+}
+
+fn waited_for(mechanism: Mechanism, how: &str) {
+    let Some(done) = unwaited(mechanism, how, COUNT, MS) else {
         panic!("it needs no namespace");
     };
     let cpu = Truth::cpu(COUNT * MS * 1_000_000, 400_000_000);

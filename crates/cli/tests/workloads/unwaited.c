@@ -5,7 +5,8 @@
  * namespace: N + 2 processes; they end with the PID namespace that they are in.
  * programs: SIGCHLD is taken with SA_NOCLDWAIT; N children, one after another, execute /bin/true,
  *   and this process lives MS milliseconds more. Truth: N + 1 processes.
- * wait: for comparison, they are waited for. */
+ * wait: for comparison, they are waited for.
+ * late: they are waited for, a second after they end; this process lives another second. */
 #include "truth.h"
 #include <sched.h>
 #include <sys/syscall.h>
@@ -97,7 +98,12 @@ int main(int argc, char **argv) {
         return 0;
     }
     children(n, ms, -1);
+    int late = strcmp(how, "late") == 0;
+    for (int i = 0; late && i < 20; i++)
+        usleep(100000);
     while (wait(NULL) > 0 || errno == EINTR)
         ;
+    for (int i = 0; late && i < 10; i++)
+        usleep(100000);
     return 0;
 }
