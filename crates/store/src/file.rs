@@ -100,8 +100,10 @@ impl Output {
     /// If the disk is full or the file system fails; the next call tries again.
     pub fn write_running(&mut self, text: &[u8]) -> Result<(), Error> {
         self.length = write_padded(self.beside.file(), text, self.length).map_err(|source| {
-            // What is there may be longer than what it should be.
-            self.length = self.length.max(text.len());
+            // What is there may be a part, or nothing at all, which is not left.
+            let there = self.beside.file().metadata();
+            let there = there.map_or(text.len(), |it| it.len() as usize);
+            self.length = self.length.max(there);
             Error::Write {
                 path: self.beside.running_path().to_owned(),
                 source,

@@ -114,7 +114,7 @@ fn root_a_full_disk_under_the_log_and_the_running_state() {
     let mount = "mkdir disk && mount -t tmpfs -o size=64k none disk && cd disk && \
                  cp \"$1\" full.sh || exit 99; \
                  \"$0\" run --output r -- /bin/sh full.sh 2>log; status=$?; \
-                 cat log >&2; exit $status";
+                 ls -A | grep running; cat log >&2; exit $status";
     let task = "cat /dev/zero >fill 2>log.fill; echo full; sleep 12; echo on; exit 3\n";
     let run = Run::bare(Vec::new());
     let script = run.path("full.sh");
