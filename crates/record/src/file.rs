@@ -107,15 +107,17 @@ pub struct FileCounts {
 impl FileCounts {
     /// Adds another sum.
     pub fn add(&mut self, other: &FileCounts) {
-        self.opens += other.opens;
-        self.closes += other.closes;
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.bytes_read.0 += other.bytes_read.0;
-        self.bytes_written.0 += other.bytes_written.0;
-        self.seeks += other.seeks;
-        self.failed += other.failed;
-        self.executions += other.executions;
+        // A task can write nonsense into a table that it shares with us.
+        let more = |sum: &mut u64, by: u64| *sum = sum.saturating_add(by);
+        more(&mut self.opens, other.opens);
+        more(&mut self.closes, other.closes);
+        more(&mut self.reads, other.reads);
+        more(&mut self.writes, other.writes);
+        more(&mut self.bytes_read.0, other.bytes_read.0);
+        more(&mut self.bytes_written.0, other.bytes_written.0);
+        more(&mut self.seeks, other.seeks);
+        more(&mut self.failed, other.failed);
+        more(&mut self.executions, other.executions);
     }
 
     /// Whether nothing was counted.
