@@ -114,7 +114,7 @@ fn time_says_of_a_command_that_cannot_be_run_what_gnu_time_says() {
         skip!("GNU time is not installed");
     }
     // There the numbers are those of the process that tried: now and then not 0.
-    let used = "%C|%e|%E|%U|%S|%P|%M|%F|%R|%w|%c|%I|%O|%Z|%x";
+    let used = "%C|%e|%E|%U|%S|%M|%F|%R|%w|%c|%I|%O|%Z|%x";
     for command in ["no-such-command", "./not-executable", "/etc"] {
         let outputs = [
             &["-o", "log"][..],
