@@ -8,12 +8,16 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// `plimsoll compat WORDS...` in a folder of its own.
+/// Folders that every user may read: of one that may not be read GNU time says so.
+const PATH: &str = "/usr/bin:/bin";
+
 fn compat(folder: &TempDir, words: &[&str]) -> Output {
     Command::new(plimsoll())
         .arg("compat")
         .args(words)
         .current_dir(folder.path())
         .env_remove("TIME")
+        .env("PATH", PATH)
         .stdin(Stdio::null())
         .output()
         .unwrap()
@@ -138,7 +142,8 @@ fn time_says_of_a_command_that_cannot_be_run_what_gnu_time_says() {
             };
             let (theirs, ours) = (here(), here());
             let mut run = Command::new(gnu);
-            let run = run.args(&words).current_dir(theirs.path()).output();
+            let run = run.args(&words).current_dir(theirs.path());
+            let run = run.env("PATH", PATH).output();
             let (status, stderr, log) = said(run.unwrap(), &theirs);
             let stderr = stderr.replacen("/usr/bin/time:", "time:", 1);
             let mine = said(compat(&ours, &[&["time"][..], &words].concat()), &ours);

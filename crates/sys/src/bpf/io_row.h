@@ -127,7 +127,7 @@ __attribute__((noinline)) int count_size(struct row *row, struct exact_size *siz
 
 /*
  * Of two ends at one tick that of a file with a name comes later, else that of the larger file:
- * files grow more often than they shrink, but where this row cut it.
+ * files grow more often than they shrink, but where this row cut it and wrote to it.
  */
 static __always_inline bool is_later(struct row *row, struct row *than)
 {
@@ -137,7 +137,8 @@ static __always_inline bool is_later(struct row *row, struct row *than)
 		return row->last_jiffies > than->last_jiffies;
 	if (unlinked != other)
 		return !unlinked;
-	return row->flags & ROW_TRUNCATED || row->size_last_bytes > than->size_last_bytes;
+	return (row->flags & ROW_TRUNCATED && row->writes) ||
+	       row->size_last_bytes > than->size_last_bytes;
 }
 
 static __always_inline void add_counts(struct row *sum, struct row *row)
