@@ -57,8 +57,8 @@ impl Tree {
         }
     }
 
-    /// Who was missed and not found to be gone yet: the numbers and starts of those that ended, which
-    /// their parents may still have to wait for.
+    /// Who was missed and not found to be gone yet: the numbers and starts of those that ended, for
+    /// whom their parents may still have to wait.
     pub fn missed(&self) -> impl Iterator<Item = (u32, Nanos)> {
         self.claims.iter().map(|claim| (claim.pid, claim.start))
     }

@@ -333,9 +333,8 @@ impl Eyes {
         reaped::look_at_missed(now, &mut self.tree);
         let (told, tree) = (self.told(), &mut self.tree);
         let members = told.then(|| self.untraced.members(self.adopter, tree));
-        let pids = self
-            .reader
-            .read(self.adopter, members, &mut self.samples, facts);
+        let (reader, samples) = (&mut self.reader, &mut self.samples);
+        let pids = reader.read(self.adopter, members, samples, facts);
         hold.muster(now, &pids, &mut self.tree, facts);
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
