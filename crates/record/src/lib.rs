@@ -4,6 +4,7 @@
 //! and how.
 
 pub mod call;
+pub mod codec;
 pub mod event;
 pub mod file;
 pub mod gpu;
@@ -16,6 +17,7 @@ pub mod quantity;
 pub mod report;
 pub mod sample;
 pub mod socket;
+pub mod table;
 pub mod timestamp;
 pub mod unit;
 pub mod value;

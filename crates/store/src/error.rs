@@ -48,6 +48,14 @@ pub enum Error {
         /// What the kernel said of the rest.
         source: io::Error,
     },
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The path of the file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// The finished file could not be given its name.
     #[error("cannot rename {} to {}", from.display(), to.display())]
     Rename {

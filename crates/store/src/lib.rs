@@ -1,13 +1,16 @@
-//! Records to files: the formats of a report and how its files are written.
+//! Records to files: the formats of a report and how its files are written, and the dataset of an
+//! agent.
 //!
 //! Nothing here reads the kernel's monitoring files or a clock; when to write is the caller's
 //! business.
 
 mod beside;
+pub mod disk;
 mod error;
 pub mod export;
 pub mod file;
 pub mod place;
 pub mod target;
+pub mod segment;
 
 pub use error::{Error, Left};
