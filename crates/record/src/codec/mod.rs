@@ -6,8 +6,9 @@
 
 pub mod cells;
 pub mod frame;
+pub mod key;
 pub mod series;
-mod varint;
+pub mod varint;
 
 /// Bytes that are no such record; the text says what was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,17 +42,82 @@ pub struct Row<'a> {
 
 /// The last row of a series.
 #[derive(Debug, Clone, Default)]
-struct Last {
+pub struct Last {
     present: u128,
     values: Vec<i64>,
 }
 
 impl Last {
-    fn empty(columns: usize) -> Self {
+    /// Before the first row, in a table with so many columns.
+    pub fn empty(columns: usize) -> Self {
         Self {
             present: 0,
-            values: vec![0; columns],
+            values: vec![0; columns.min(COLUMNS_MAX)],
         }
+    }
+
+    /// Bit n is set if column n has a value.
+    pub const fn present(&self) -> u128 {
+        self.present
+    }
+
+    /// The values by column; of an absent one it means nothing.
+    pub fn values(&self) -> &[i64] {
+        &self.values
+    }
+
+    /// Appends the columns in which a row differs from the last one, and makes it the last one.
+    pub fn put(&mut self, out: &mut Vec<u8>, present: u128, values: &[i64]) {
+        let count_at = out.len();
+        out.push(0);
+        let (mut count, mut next) = (0u8, 0usize);
+        for (index, (old, new)) in self.values.iter_mut().zip(values).enumerate() {
+            let bit = 1u128 << index;
+            let (was, is) = (self.present & bit != 0, present & bit != 0);
+            if is == was && (!is || old == new) {
+                continue;
+            }
+            let gap = (index - next) as u8;
+            next = index + 1;
+            count += 1;
+            if !is {
+                out.push(gap | GONE);
+                continue;
+            }
+            out.push(gap);
+            put_signed(out, new.wrapping_sub(*old));
+            *old = *new;
+        }
+        self.present = present;
+        // At most `COLUMNS_MAX`, so one byte it stays.
+        if let Some(place) = out.get_mut(count_at) {
+            *place = count;
+        }
+    }
+
+    /// Takes the next row off the front of `from`: what [`Last::put`] wrote.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn take(&mut self, from: &mut &[u8]) -> Result<(), BadBytes> {
+        let count = take_byte(from)?;
+        let mut next = 0usize;
+        for _ in 0..count {
+            let byte = take_byte(from)?;
+            let index = next + usize::from(byte & !GONE);
+            next = index + 1;
+            let value = self
+                .values
+                .get_mut(index)
+                .ok_or(BadBytes("a column that the table does not have"))?;
+            if byte & GONE != 0 {
+                self.present &= !(1u128 << index);
+            } else {
+                *value = value.wrapping_add(take_signed(from)?);
+                self.present |= 1u128 << index;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -126,7 +191,7 @@ impl Encoder {
                 put(out, head(step, SAME));
             } else {
                 put(out, head(step, CHANGED));
-                changes(out, &mut slot.last, row.present, values);
+                slot.last.put(out, row.present, values);
             }
             return true;
         }
@@ -144,7 +209,7 @@ impl Encoder {
             }
         }
         put_bytes(out, row.key);
-        changes(out, &mut last, row.present, values);
+        last.put(out, row.present, values);
         if let Some(index) = index {
             let (seen, key) = (self.pass, Box::from(row.key));
             self.slots.insert(key, Slot { index, seen, last });
@@ -169,35 +234,6 @@ fn same(present: u128, slot: &Slot, values: &[i64]) -> bool {
 
 fn head(step: i64, op: u64) -> u64 {
     (((step << 1) ^ (step >> 63)) as u64) << 2 | op
-}
-
-/// Appends the columns in which the row differs from the last one, and makes it the last one.
-fn changes(out: &mut Vec<u8>, last: &mut Last, present: u128, values: &[i64]) {
-    let count_at = out.len();
-    out.push(0);
-    let (mut count, mut next) = (0u8, 0usize);
-    for (index, (old, new)) in last.values.iter_mut().zip(values).enumerate() {
-        let bit = 1u128 << index;
-        let (was, is) = (last.present & bit != 0, present & bit != 0);
-        if is == was && (!is || old == new) {
-            continue;
-        }
-        let gap = (index - next) as u8;
-        next = index + 1;
-        count += 1;
-        if !is {
-            out.push(gap | GONE);
-            continue;
-        }
-        out.push(gap);
-        put_signed(out, new.wrapping_sub(*old));
-        *old = *new;
-    }
-    last.present = present;
-    // At most `COLUMNS_MAX`, so one byte it stays.
-    if let Some(place) = out.get_mut(count_at) {
-        *place = count;
-    }
 }
 
 /// Reads rows of one table.
@@ -251,7 +287,7 @@ impl Decoder {
         if op == LOOSE {
             let key = key_of(from)?;
             let mut last = Last::empty(self.columns);
-            apply(from, &mut last)?;
+            last.take(from)?;
             give(sink, key, &last, true);
             return Ok(());
         }
@@ -267,7 +303,7 @@ impl Decoder {
             .get_mut(place)
             .ok_or(BadBytes("a row of a series that nobody began"))?;
         if op != SAME {
-            apply(from, last)?;
+            last.take(from)?;
         }
         give(sink, key, last, op != SAME);
         Ok(())
@@ -301,27 +337,6 @@ fn give(take: &mut dyn FnMut(Row<'_>, bool), key: &[u8], last: &Last, changed: b
         values: &last.values,
     };
     take(row, changed);
-}
-
-fn apply(from: &mut &[u8], last: &mut Last) -> Result<(), BadBytes> {
-    let count = take_byte(from)?;
-    let mut next = 0usize;
-    for _ in 0..count {
-        let byte = take_byte(from)?;
-        let index = next + usize::from(byte & !GONE);
-        next = index + 1;
-        let value = last
-            .values
-            .get_mut(index)
-            .ok_or(BadBytes("a column that the table does not have"))?;
-        if byte & GONE != 0 {
-            last.present &= !(1u128 << index);
-        } else {
-            *value = value.wrapping_add(take_signed(from)?);
-            last.present |= 1u128 << index;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

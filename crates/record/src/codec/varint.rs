@@ -7,7 +7,7 @@ use super::BadBytes;
 const BYTES_MAX: u32 = 10;
 
 /// Appends `value`.
-pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+pub fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -16,18 +16,21 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends a signed `value`.
-pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
+pub fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
 /// Appends bytes behind their length.
-pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Takes a number off the front of `from`.
-pub(super) fn take(from: &mut &[u8]) -> Result<u64, BadBytes> {
+///
+/// # Errors
+/// There is none.
+pub fn take(from: &mut &[u8]) -> Result<u64, BadBytes> {
     let mut value = 0u64;
     for index in 0..BYTES_MAX {
         let byte = take_byte(from)?;
@@ -44,20 +47,29 @@ pub(super) fn take(from: &mut &[u8]) -> Result<u64, BadBytes> {
 }
 
 /// Takes a signed number.
-pub(super) fn take_signed(from: &mut &[u8]) -> Result<i64, BadBytes> {
+///
+/// # Errors
+/// There is none.
+pub fn take_signed(from: &mut &[u8]) -> Result<i64, BadBytes> {
     let value = take(from)?;
     Ok((value >> 1) as i64 ^ -((value & 1) as i64))
 }
 
 /// Takes one byte.
-pub(super) fn take_byte(from: &mut &[u8]) -> Result<u8, BadBytes> {
+///
+/// # Errors
+/// There is none.
+pub fn take_byte(from: &mut &[u8]) -> Result<u8, BadBytes> {
     let (first, rest) = from.split_first().ok_or(BadBytes("a record that is cut"))?;
     *from = rest;
     Ok(*first)
 }
 
 /// Takes bytes behind their length.
-pub(super) fn take_bytes<'a>(from: &mut &'a [u8]) -> Result<&'a [u8], BadBytes> {
+///
+/// # Errors
+/// There are not so many.
+pub fn take_bytes<'a>(from: &mut &'a [u8]) -> Result<&'a [u8], BadBytes> {
     let count = usize::try_from(take(from)?).map_err(|_| BadBytes("a length beyond the record"))?;
     let (bytes, rest) = from
         .split_at_checked(count)

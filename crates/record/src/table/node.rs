@@ -1,6 +1,7 @@
 //! `node`: what the machine as a whole did, one value a row.
 
 use super::{Column, Form, Table, int, text};
+use crate::codec::key::put_text;
 
 /// The table.
 pub const TABLE: Table = Table {
@@ -29,28 +30,8 @@ const COLUMNS: &[Column] = &[int(
 )];
 
 /// The key of a metric's series.
-pub fn key(metric: &str, instance: &[u8]) -> Vec<u8> {
-    [metric.as_bytes(), b"\0", instance].concat()
-}
-
-/// The metric and the instance of a key.
-pub fn parts_of(key: &[u8]) -> Option<(&str, &[u8])> {
-    let end = key.iter().position(|byte| *byte == 0)?;
-    let (metric, instance) = key.split_at_checked(end)?;
-    Some((std::str::from_utf8(metric).ok()?, instance.get(1..)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_has_both_parts() {
-        assert_eq!(
-            parts_of(&key("disk_reads", b"sda\xff")),
-            Some(("disk_reads", &b"sda\xff"[..]))
-        );
-        assert_eq!(parts_of(&key("load", b"")), Some(("load", &b""[..])));
-        assert_eq!(parts_of(b"load"), None);
-    }
+pub fn key(metric: &str, instance: &[u8], into: &mut Vec<u8>) {
+    into.clear();
+    put_text(into, metric.as_bytes());
+    put_text(into, instance);
 }

@@ -1,12 +1,10 @@
 //! `sample`: one living process as one reading saw it.
 
 use super::{Column, Form, Shape, Table, int};
+use crate::codec::key::put_int;
 use crate::identity::ProcessId;
 use crate::sample::{Counters, Memory, ProcessSample};
 use crate::unit::{Bytes, Nanos};
-
-/// Bytes of a key: the pid and the start, each with its lowest byte first.
-pub const KEY_BYTES: usize = 12;
 
 /// The table.
 pub const TABLE: Table = Table {
@@ -423,26 +421,16 @@ pub fn values(sample: &ProcessSample, into: &mut [i64; COLUMN_COUNT]) -> u128 {
 }
 
 /// The key of a process's series.
-pub fn key(id: ProcessId) -> [u8; KEY_BYTES] {
-    let mut key = [0; KEY_BYTES];
-    let (pid, start) = key.split_at_mut(4);
-    pid.copy_from_slice(&id.pid.to_le_bytes());
-    start.copy_from_slice(&id.start_ns.0.to_le_bytes());
-    key
-}
-
-/// Whose series has this key.
-pub fn id_of(key: &[u8]) -> Option<ProcessId> {
-    let (pid, start) = key.split_at_checked(4)?;
-    Some(ProcessId {
-        pid: u32::from_le_bytes(pid.try_into().ok()?),
-        start_ns: Nanos(u64::from_le_bytes(start.try_into().ok()?)),
-    })
+pub fn key(id: ProcessId, into: &mut Vec<u8>) {
+    into.clear();
+    put_int(into, id.pid.into());
+    put_int(into, id.start_ns.0 as i64);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::key::Part;
 
     fn sample() -> ProcessSample {
         ProcessSample {
@@ -486,8 +474,9 @@ mod tests {
 
     #[test]
     fn a_key_tells_who_it_is() {
-        let id = sample().id;
-        assert_eq!(id_of(&key(id)), Some(id));
-        assert_eq!(id_of(b"short"), None);
+        let mut bytes = Vec::new();
+        key(sample().id, &mut bytes);
+        let parts = crate::codec::key::parts(TABLE.key, &bytes);
+        assert_eq!(parts, Ok(vec![Part::Int(7), Part::Int(10_000_000)]));
     }
 }
