@@ -11,7 +11,7 @@ const FOLDER_MODE: u32 = 0o750;
 const FILE_MODE: u32 = 0o640;
 
 /// Where a dataset lies.
-pub trait Disk {
+pub trait Disk: Sync {
     /// Makes a folder and those above it that are missing.
     ///
     /// # Errors
@@ -91,5 +91,14 @@ impl Disk for RealDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+}
+
+/// Locks a file as long as it is open; `false` if somebody else has.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }

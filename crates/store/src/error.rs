@@ -66,6 +66,20 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The file cannot be removed.
+    #[error("cannot remove {}", path.display())]
+    Remove {
+        /// The path of the file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Another compaction of the dataset is under way.
+    #[error("{} is being compacted already", dataset.display())]
+    Busy {
+        /// The dataset.
+        dataset: PathBuf,
+    },
     /// A record could not be turned into text.
     #[error("cannot encode the report as {format}")]
     Encode {

@@ -5,6 +5,8 @@
 //! business.
 
 mod beside;
+#[cfg(feature = "dataset")]
+pub mod compact;
 pub mod disk;
 mod error;
 pub mod export;

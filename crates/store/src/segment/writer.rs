@@ -124,7 +124,12 @@ impl<D: Disk> Writer<D> {
             self.number += 1;
             let path = name::path(&self.dataset, &self.origin, self.number);
             match self.disk.create(&path) {
-                Ok(file) => break (path, file),
+                Ok(file) => {
+                    // Who compacts leaves it alone as long as we have it. Where a file system has
+                    // no locks, nobody else compacts what is not closed either.
+                    drop(crate::disk::try_lock(&file));
+                    break (path, file);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(Error::Open { path, source }),
             }

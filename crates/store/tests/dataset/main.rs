@@ -1,0 +1,13 @@
+//! The dataset against deaths between any two steps, torn writes, damage, a full disk.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets what it did not expect fails by panicking"
+)]
+
+mod compact;
+mod disks;
+mod passes;
+mod segment;
