@@ -5,8 +5,19 @@ const HIDDEN: &[u8] = b"***";
 
 /// An option or a variable with one of these in its name has a secret as its value.
 const NAMES: &[&str] = &[
-    "password", "passwd", "passphrase", "secret", "token", "apikey", "api-key", "api_key",
-    "credential", "private-key", "private_key", "access-key", "access_key",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "api-key",
+    "api_key",
+    "credential",
+    "private-key",
+    "private_key",
+    "access-key",
+    "access_key",
 ];
 
 /// The arguments of a command line, secrets in them replaced by `***`: `--password=x`,
@@ -55,7 +66,10 @@ fn without_password(argument: &[u8]) -> Vec<u8> {
         let authority = rest.get(..rest.iter().position(stop).unwrap_or(rest.len()))?;
         let at = authority.iter().rposition(|byte| *byte == b'@')?;
         let colon = authority.get(..at)?.iter().position(|byte| *byte == b':')?;
-        let (front, back) = (argument.get(..=scheme + colon)?, argument.get(scheme + at..)?);
+        let (front, back) = (
+            argument.get(..=scheme + colon)?,
+            argument.get(scheme + at..)?,
+        );
         Some([front, HIDDEN, back].concat())
     };
     hidden().unwrap_or_else(|| argument.to_vec())
@@ -68,7 +82,10 @@ mod tests {
     fn of(line: &str) -> String {
         let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
         let kept = redact(&words);
-        let words: Vec<_> = kept.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        let words: Vec<_> = kept
+            .iter()
+            .map(|word| String::from_utf8_lossy(word))
+            .collect();
         words.join(" ")
     }
 
@@ -77,10 +94,19 @@ mod tests {
         for (line, kept) in [
             ("mysql --password=abc -u x", "mysql --password=*** -u x"),
             ("curl --token abc https://h", "curl --token *** https://h"),
-            ("env API_KEY=abc AWS_SECRET_ACCESS_KEY=d ./a", "env API_KEY=*** AWS_SECRET_ACCESS_KEY=*** ./a"),
-            ("git clone https://me:pw@host/x?a=b", "git clone https://me:***@host/x?a=b"),
+            (
+                "env API_KEY=abc AWS_SECRET_ACCESS_KEY=d ./a",
+                "env API_KEY=*** AWS_SECRET_ACCESS_KEY=*** ./a",
+            ),
+            (
+                "git clone https://me:pw@host/x?a=b",
+                "git clone https://me:***@host/x?a=b",
+            ),
             ("tool --token --verbose", "tool --token --verbose"),
-            ("tokenize --input=a secret.txt", "tokenize --input=a secret.txt"),
+            (
+                "tokenize --input=a secret.txt",
+                "tokenize --input=a secret.txt",
+            ),
             ("cc -DTOKEN_MAX=4 a.c", "cc -DTOKEN_MAX=*** a.c"),
             ("ssh://host:22/x", "ssh://host:22/x"),
         ] {

@@ -98,7 +98,12 @@ impl Identities {
         if rows == 0 {
             return Ok(());
         }
-        let written = writer.frame((table::process::TABLE.id, false), (0, 0), when, (payload, rows));
+        let written = writer.frame(
+            (table::process::TABLE.id, false),
+            (0, 0),
+            when,
+            (payload, rows),
+        );
         payload.clear();
         written
     }
@@ -116,7 +121,9 @@ fn put(root: &Root, sample: &ProcessSample, execs: i64, out: &mut Vec<u8>) {
     let is_memory = |names: &[String]| names.iter().any(|name| name == "memory");
     let of_memory = groups.iter().find(|group| is_memory(&group.controllers));
     let unified = groups.iter().find(|group| group.is_v2());
-    let group = of_memory.or(unified).map(|group| group.path.as_os_str().as_bytes());
+    let group = of_memory
+        .or(unified)
+        .map(|group| group.path.as_os_str().as_bytes());
     let status = proc_pid_status::read(root, Some(pid)).ok();
     let uid = status.and_then(|status| status.uid_effective);
     let start = i64::try_from(sample.id.start_ns.0).unwrap_or(i64::MAX);
@@ -127,7 +134,8 @@ fn put(root: &Root, sample: &ProcessSample, execs: i64, out: &mut Vec<u8>) {
             .and_then(|place| u8::try_from(place).ok())
     };
     let path = |path: &Option<std::path::PathBuf>| {
-        path.as_ref().map(|path| path.as_os_str().as_bytes().to_vec())
+        path.as_ref()
+            .map(|path| path.as_os_str().as_bytes().to_vec())
     };
     let (exe, cwd) = (path(&exe), path(&cwd));
     let cells = [

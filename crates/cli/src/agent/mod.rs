@@ -5,11 +5,12 @@ mod identity;
 mod reader;
 mod tick;
 
-use crate::view::people;
+use crate::view::stderr;
 use anyhow::{Context, Result, anyhow};
 use identity::Identities;
 use reader::Reader;
 use record::codec::series::Row;
+use record::quantity::{show_bytes, show_time};
 use record::sample::ProcessSample;
 use record::table;
 use record::unit::Nanos;
@@ -22,6 +23,13 @@ use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 use sys::signal::{self, Signals};
 use tick::Ticks;
+
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+/// Warnings told, at most.
+const WARNINGS_MAX: usize = 32;
 
 /// How the processes are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -55,6 +63,8 @@ struct Agent {
     passes: u64,
     /// Passes that came so late that others were left out.
     late: u64,
+    /// What people were warned of, so that each is told once.
+    warned: Vec<String>,
 }
 
 /// Samples until the time is over or a signal asks to end.
@@ -79,10 +89,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         rows: 0,
         passes: 0,
         late: 0,
+        warned: Vec::new(),
     };
-    people::say(&format!(
+    say(&format!(
         "reading every process by {mechanism} every {} into {}",
-        record::quantity::time(options.interval.0),
+        show_time(options.interval.0),
         options.dataset.display()
     ));
     let begun = Nanos(clock::boot());
@@ -108,10 +119,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Signals that end the agent, blocked and readable.
 fn end_signals() -> Result<Signals> {
-    let mask = [signal::SIGTERM, signal::SIGINT, signal::SIGHUP]
+    let mask = [SIGTERM, SIGINT, SIGHUP]
         .iter()
         .fold(0u64, |mask, number| mask | 1 << (number - 1));
-    signal::block(mask).context("signals")?;
+    signal::set_mask(mask);
     Signals::open(mask).context("signals")
 }
 
@@ -122,7 +133,12 @@ fn origin(root: &Root) -> Result<Origin> {
     };
     let (host, boot_id) = (read("hostname")?, read("random/boot_id")?);
     let version = env!("CARGO_PKG_VERSION");
-    Ok(Origin::of_writer(&host, &boot_id, std::process::id(), version))
+    Ok(Origin::of_writer(
+        &host,
+        &boot_id,
+        std::process::id(),
+        version,
+    ))
 }
 
 /// Sleeps so long; whether a signal asked to end.
@@ -153,43 +169,62 @@ impl Agent {
         };
         let samples = self.reader.read();
         let span = Nanos(clock::boot()).since(at);
+        self.rows += samples.len() as u64;
         let is_new = match self.writer.begin(at) {
             Ok(is_new) => is_new,
             Err(error) => {
-                self.writer.lose(u32::try_from(samples.len()).unwrap_or(u32::MAX));
-                return people::warn_once(&crate::chain(&error));
+                self.writer
+                    .lose(u32::try_from(samples.len()).unwrap_or(u32::MAX));
+                return self.warn(&error.into());
             }
         };
         self.samples.begin(when, is_new);
         write_rows(&mut self.samples, &mut self.writer, samples);
-        self.rows += samples.len() as u64;
         let written = self.samples.end(&mut self.writer, span);
-        let told = self.identities.tell(samples, is_new, when, &mut self.writer);
+        let told = self
+            .identities
+            .tell(samples, is_new, when, &mut self.writer);
         let synced = self.writer.sync_if_due(Nanos(clock::boot()));
         for error in [written, told, synced].into_iter().filter_map(Result::err) {
-            people::warn_once(&crate::chain(&error));
+            self.warn(&error.into());
+        }
+    }
+
+    /// Tells people, once of each.
+    fn warn(&mut self, error: &anyhow::Error) {
+        let text = crate::run::chain(error);
+        if self.warned.len() < WARNINGS_MAX && !self.warned.contains(&text) {
+            say(&format!("warning: {text}"));
+            self.warned.push(text);
         }
     }
 
     fn finish(mut self, why: &str, lasted: Nanos) -> Result<()> {
         self.writer.close()?;
         let cost = clock::now(Clock::Process);
-        people::say(&format!(
+        say(&format!(
             "ended after {} ({why}): {} rows of {} processes in {} readings, {} written, {} rows \
              lost; {} of CPU",
-            record::quantity::time(lasted.0),
+            show_time(lasted.0),
             self.rows,
             self.identities.told(),
             self.passes,
-            record::quantity::bytes(self.writer.bytes_total()),
+            show_bytes(self.writer.bytes_total()),
             self.writer.lost_total(),
-            record::quantity::time(cost),
+            show_time(cost),
         ));
         if self.late > 0 {
-            people::say(&format!("{} readings were left out: they came too late", self.late));
+            say(&format!(
+                "{} readings were left out: they came too late",
+                self.late
+            ));
         }
         Ok(())
     }
+}
+
+fn say(text: &str) {
+    stderr::line(&format!("plimsoll agent: {text}"));
 }
 
 fn write_rows(sheet: &mut Sheet, writer: &mut Writer<RealDisk>, samples: &[ProcessSample]) {

@@ -74,7 +74,10 @@ impl Reader {
 
     fn through_proc(&mut self) {
         // The infinite loop of an irrefutable pattern is what a build without bpf has here.
-        #[cfg_attr(not(feature = "bpf"), allow(irrefutable_let_patterns, reason = "one way"))]
+        #[cfg_attr(
+            not(feature = "bpf"),
+            allow(irrefutable_let_patterns, reason = "one way")
+        )]
         if let Way::Proc(sampler) = &mut self.way {
             let pids = procfs::all(Path::new("/proc")).unwrap_or_default();
             sampler.sample(&pids, &mut self.samples);

@@ -45,7 +45,10 @@ mod tests {
         let offset = 300_000_000;
         assert_eq!(ticks.next(Nanos(10), offset), Nanos(700_000_000));
         assert_eq!(ticks.next(Nanos(700_000_000), offset), Nanos(1_700_000_000));
-        assert_eq!(ticks.next(Nanos(1_699_999_999), offset), Nanos(1_700_000_000));
+        assert_eq!(
+            ticks.next(Nanos(1_699_999_999), offset),
+            Nanos(1_700_000_000)
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The verbs of the one binary: words to options to one call.
 
+pub mod agent;
 pub mod cctools_limits;
+pub mod compact;
 pub mod compat;
 pub mod completions;
 pub mod doctor;
@@ -47,6 +49,8 @@ pub struct Verb {
 /// Every verb, in the order of the help.
 pub const VERBS: &[&Verb] = &[
     &run::VERB,
+    &agent::VERB,
+    &compact::VERB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

@@ -1,0 +1,71 @@
+//! `plimsoll agent`: every process of this node into a dataset.
+
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
+use crate::agent::{self, Mechanism, Options};
+use anyhow::{Result, anyhow};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use record::quantity;
+use record::unit::{Nanos, Unit};
+use std::path::PathBuf;
+
+/// The verb.
+pub const VERB: Verb = Verb {
+    name: "agent",
+    command,
+    call,
+    usage_error: STATUS_USAGE,
+    failure: STATUS_FAILURE,
+};
+
+/// The shortest and the longest time between two readings.
+const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
+const INTERVAL_MAX: Nanos = Nanos::from_secs(3600);
+
+#[derive(Debug, Args)]
+struct AgentArgs {
+    /// The folder of the dataset; it is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    dataset: PathBuf,
+    /// The time between two readings, 100ms to 1h, at whole intervals of the time of day
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    interval: String,
+    /// End by itself after this time
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+    /// How to read the processes: bpf where it works, else procfs
+    #[arg(long, value_enum, value_name = "NAME")]
+    mechanism: Option<Mechanism>,
+}
+
+fn command() -> Command {
+    AgentArgs::augment_args(Command::new("agent"))
+        .about("Record every process of this node in a dataset")
+        .after_help(
+            "In the foreground, until SIGTERM, SIGINT or the duration end it.\n\nExamples:\n  \
+             plimsoll agent --dataset /var/lib/plimsoll --interval 10s\n  \
+             plimsoll agent --dataset d --interval 1s --duration 30s && plimsoll compact d",
+        )
+}
+
+fn call(matches: &ArgMatches) -> Result<Status> {
+    let args = AgentArgs::from_arg_matches(matches)?;
+    let interval = time("interval", &args.interval)?;
+    if !(INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
+        return Err(anyhow!("--interval {}: 100ms to 1h", args.interval));
+    }
+    let duration = args.duration.as_deref().map(|text| time("duration", text));
+    agent::run(&Options {
+        dataset: args.dataset,
+        interval,
+        duration: duration.transpose()?,
+        mechanism: args.mechanism,
+    })?;
+    Ok(0)
+}
+
+fn time(option: &str, text: &str) -> Result<Nanos> {
+    let parsed = quantity::parse(text, Unit::Nanoseconds);
+    parsed
+        .map(Nanos)
+        .map_err(|error| anyhow!("--{option}: {error}"))
+}
