@@ -13,11 +13,31 @@ use record::codec::key;
 use record::codec::series::Row;
 use record::table::{self, sample::COLUMN_COUNT};
 use record::unit::Nanos;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant as Clock;
 use store::compact::{Options, compact};
 use store::disk::RealDisk;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
+
+/// The columns that change in the rows of a busy process.
+const MOVING: [&str; 16] = [
+    "cpu_time",
+    "cpu_user",
+    "cpu_system",
+    "cpu_wait",
+    "faults_minor",
+    "switches_voluntary",
+    "switches_involuntary",
+    "bytes_read",
+    "reads",
+    "bytes_written",
+    "writes",
+    "tree_cpu_user",
+    "tree_bytes_read",
+    "tree_reads",
+    "rss",
+    "rss_anon",
+];
 
 fn main() {
     let words: Vec<_> = std::env::args().collect();
@@ -31,25 +51,7 @@ fn main() {
         let mut columns = table::sample::TABLE.columns.iter();
         columns.position(|column| column.name == name).unwrap()
     };
-    let moving = [
-        "cpu_time",
-        "cpu_user",
-        "cpu_system",
-        "cpu_wait",
-        "faults_minor",
-        "switches_voluntary",
-        "switches_involuntary",
-        "bytes_read",
-        "reads",
-        "bytes_written",
-        "writes",
-        "tree_cpu_user",
-        "tree_bytes_read",
-        "tree_reads",
-        "rss",
-        "rss_anon",
-    ]
-    .map(column);
+    let moving = MOVING.map(column);
     let mut rows = vec![[0i64; COLUMN_COUNT]; processes as usize];
     let mut state = 1u64;
     let mut random = || {
@@ -65,13 +67,7 @@ fn main() {
     }
     let begin = Clock::now();
     let mut spent_here = 0u128;
-    let mut keys = Vec::new();
-    for process in 0..processes {
-        let mut bytes = Vec::new();
-        key::put_int(&mut bytes, process as i64 + 1000);
-        key::put_int(&mut bytes, 10_000_000 * process as i64);
-        keys.push(bytes);
-    }
+    let keys = keys(processes);
     for pass in 0..passes {
         let made = Clock::now();
         for row in &mut rows {
@@ -108,8 +104,24 @@ fn main() {
         writer.bytes_total() as f64 / rows,
         written as f64 / rows
     );
+    compacted(&folder, rows);
+}
+
+/// The keys of so many series.
+fn keys(processes: u64) -> Vec<Vec<u8>> {
+    let key = |process: u64| {
+        let mut bytes = Vec::new();
+        key::put_int(&mut bytes, process as i64 + 1000);
+        key::put_int(&mut bytes, 10_000_000 * process as i64);
+        bytes
+    };
+    (0..processes).map(key).collect()
+}
+
+/// Compacts, and says what that cost.
+fn compacted(folder: &Path, rows: f64) {
     let begin = Clock::now();
-    let summary = compact(&RealDisk, &folder, Options::default(), &mut |_, _| {}).unwrap();
+    let summary = compact(&RealDisk, folder, Options::default(), &mut |_, _| {}).unwrap();
     let took = begin.elapsed();
     println!(
         "compacted: {:.2} bytes a row in {} files, {:.0} k rows a second, {:.0} % changed",

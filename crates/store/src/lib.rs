@@ -12,7 +12,7 @@ mod error;
 pub mod export;
 pub mod file;
 pub mod place;
-pub mod target;
 pub mod segment;
+pub mod target;
 
 pub use error::{Error, Left};

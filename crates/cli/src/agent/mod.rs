@@ -129,7 +129,7 @@ fn end_signals() -> Result<Signals> {
 fn origin(root: &Root) -> Result<Origin> {
     let read = |name| {
         let read = sys_kernel::read(root, name);
-        read.map_err(|absent| anyhow!("/proc/sys/kernel/{name} cannot be read: {absent}"))
+        read.map_err(|absent| anyhow!("/proc/sys/kernel/{name}: {}", absent.words()))
     };
     let (host, boot_id) = (read("hostname")?, read("random/boot_id")?);
     let version = env!("CARGO_PKG_VERSION");

@@ -1,7 +1,9 @@
 //! Reads every process of the node: by a walk in the kernel, or through `/proc`.
 
 use super::Mechanism;
-use anyhow::{Context, Result};
+#[cfg(feature = "bpf")]
+use anyhow::Context;
+use anyhow::Result;
 use record::sample::ProcessSample;
 use source::follow::procfs;
 use source::query::sampler::{Sampler, Settings};
@@ -45,7 +47,7 @@ impl Reader {
             anyhow::bail!("--mechanism bpf: this plimsoll was built without it");
         }
         let way = Way::Proc(Box::new(Sampler::new(root.clone(), Settings::default())));
-        Ok(Self { way, samples }).context("/proc")
+        Ok(Self { way, samples })
     }
 
     /// The name of the mechanism.

@@ -1,10 +1,11 @@
-//! `plimsoll __metrics`: METRICS.md, from the tables of metrics.
+//! `plimsoll __metrics`: METRICS.md, from the tables of metrics and of the dataset.
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::view::stdout;
 use anyhow::Result;
 use clap::{ArgMatches, Command};
 use record::metric::{Kind, Metric, Scope};
+use record::table::TABLES;
 use record::unit::Unit;
 use std::fmt::Write;
 
@@ -36,7 +37,26 @@ fn command() -> Command {
 }
 
 fn call(_: &ArgMatches) -> Result<Status> {
-    stdout::write(metrics_markdown(&tables()).as_bytes())
+    let text = metrics_markdown(&tables()) + &dataset_markdown();
+    stdout::write(text.as_bytes())
+}
+
+/// The tables of a dataset: one section each, one row a column, the key first.
+fn dataset_markdown() -> String {
+    let mut text = String::new();
+    for table in TABLES {
+        let (name, doc) = (table.name, table.doc);
+        text.push_str(&format!(
+            "\n## the dataset: `{name}`\n\n{doc}\n\n| name | unit | what | origin |\n\
+             |---|---|---|---|\n"
+        ));
+        for column in table.key.iter().chain(table.columns) {
+            let name = format!("`{}`", column.name);
+            let row = [&name, column.unit, column.doc, column.origin].map(cell);
+            text.push_str(&format!("| {} |\n", row.join(" | ")));
+        }
+    }
+    text
 }
 
 /// METRICS.md: one section a table, one row a metric.

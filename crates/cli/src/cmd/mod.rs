@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod cctools_limits;
+#[cfg(feature = "dataset")]
 pub mod compact;
 pub mod compat;
 pub mod completions;
@@ -50,6 +51,7 @@ pub struct Verb {
 pub const VERBS: &[&Verb] = &[
     &run::VERB,
     &agent::VERB,
+    #[cfg(feature = "dataset")]
     &compact::VERB,
     &doctor::VERB,
     &compat::VERB,

@@ -85,7 +85,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_sort_as_their_parts_do(a: (i64, i64), b: (i64, i64), s: (Vec<u8>, Vec<u8>), t: (Vec<u8>, Vec<u8>)) {
+        fn keys_sort_as_their_parts_do(
+            a: (i64, i64),
+            b: (i64, i64),
+            s: (Vec<u8>, Vec<u8>),
+            t: (Vec<u8>, Vec<u8>),
+        ) {
             let ints = |(x, y): (i64, i64)| {
                 let mut key = Vec::new();
                 put_int(&mut key, x);

@@ -453,6 +453,8 @@ mod tests {
             memory: Memory::default(),
             io_uring: false,
             sigchld_ignored: false,
+            memory_of: None,
+            pss_denied: false,
         }
     }
 

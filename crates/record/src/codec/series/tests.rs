@@ -1,3 +1,5 @@
+//! Series: what was written comes back, whatever was lost.
+
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
