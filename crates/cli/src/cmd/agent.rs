@@ -1,7 +1,7 @@
 //! `plimsoll agent`: every process of this node into a dataset.
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
-use crate::agent::{self, Mechanism, Options};
+use crate::agent::{self, Mechanism, Options, select};
 use anyhow::{Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity;
@@ -32,6 +32,10 @@ struct AgentArgs {
     /// End by itself after this time
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
+    /// Which processes: all, job (that of this agent), pid:N (and below), session:N, pgrp:N, gid:N,
+    /// cgroup:PATH (and below), user:NAME; several add up
+    #[arg(long, value_name = "KIND", default_value = "all")]
+    select: Vec<String>,
     /// How to read the processes: bpf where it works, else procfs
     #[arg(long, value_enum, value_name = "NAME")]
     mechanism: Option<Mechanism>,
@@ -53,12 +57,15 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     if !(INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
         return Err(anyhow!("--interval {}: 100ms to 1h", args.interval));
     }
+    let wanted = args.select.iter().map(|text| select::parse(text));
+    let wanted = wanted.collect::<Result<Vec<_>>>()?;
     let duration = args.duration.as_deref().map(|text| time("duration", text));
     agent::run(&Options {
         dataset: args.dataset,
         interval,
         duration: duration.transpose()?,
         mechanism: args.mechanism,
+        wanted,
     })?;
     Ok(0)
 }
