@@ -13,8 +13,10 @@ use source::query::walk::Walker;
 use source::root::Root;
 use sys::rlimit;
 
-/// Where there are so long between two readings, each reads every detail.
-const UNHURRIED: Nanos = Nanos::from_secs(10);
+/// Files read for details, at most, for each so much time between two readings: some 6 ms of a CPU
+/// a second.
+const DETAIL_FILES: u32 = 192;
+const DETAIL_TIME: Nanos = Nanos::from_millis(100);
 
 /// Files of `/proc` that may be open at once: four times what is kept open between two readings.
 const FILES_MAX: u64 = 65_536;
@@ -118,9 +120,11 @@ fn walk(_: &Root, asked: Option<Mechanism>) -> Result<Option<Way>> {
 
 fn through_proc(root: &Root, interval: Nanos) -> Way {
     rlimit::raise_open_files(FILES_MAX);
-    let mut settings = Settings::default();
-    if interval >= UNHURRIED {
-        settings.detail_files = u32::MAX;
-    }
+    let shares = u32::try_from(interval.0 / DETAIL_TIME.0).unwrap_or(u32::MAX);
+    let settings = Settings {
+        detail_files: DETAIL_FILES.saturating_mul(shares),
+        tells_shared: false,
+        ..Settings::default()
+    };
     Way::Proc(Box::new(Sampler::new(root.clone(), settings)))
 }

@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Result<Wanted> {
     let (kind, value) = text.split_once(':').unwrap_or((text, ""));
     let number = || {
         let number = value.parse::<u32>();
-        number.with_context(|| format!("--select {text}: no number"))
+        number.with_context(|| format!("{kind}:N has a number"))
     };
     Ok(match (kind, value) {
         ("all", "") => Wanted::All,
@@ -30,11 +30,10 @@ pub(crate) fn parse(text: &str) -> Result<Wanted> {
         ("gid", _) => Wanted::Gid(number()?),
         ("user", _) => Wanted::User(user(value)?),
         ("cgroup", path) if path.starts_with('/') => Wanted::Cgroup(path.into()),
-        ("cgroup", _) => return Err(anyhow!("--select {text}: a path from the root, /...")),
+        ("cgroup", _) => return Err(anyhow!("a path from the root, /...")),
         _ => {
             return Err(anyhow!(
-                "--select {text}: all, job, pid:N, session:N, pgrp:N, gid:N, cgroup:PATH or \
-                 user:NAME"
+                "all, job, pid:N, session:N, pgrp:N, gid:N, cgroup:PATH or user:NAME"
             ));
         }
     })
@@ -43,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Result<Wanted> {
 /// A name, or the number itself.
 fn user(text: &str) -> Result<u32> {
     let found = text.parse().ok().or_else(|| person::id(text));
-    found.ok_or_else(|| anyhow!("--select user:{text}: no such user in /etc/passwd"))
+    found.ok_or_else(|| anyhow!("no such user in /etc/passwd"))
 }
 
 /// The batch job that this process is in: its control group, or, where it has none of its own,
@@ -54,7 +53,7 @@ fn job() -> Result<Wanted> {
     let context = surroundings::context_in(&groups);
     let Some(id) = context.job.id else {
         return Err(anyhow!(
-            "--select job: this process is in no job of a scheduler that is known"
+            "this process is in no job of a scheduler that is known"
         ));
     };
     Ok(match group_of_job(&groups, &id) {

@@ -62,7 +62,7 @@ const IO: &str = "/proc/PID/task/TID/io, threads that ended included";
 const IO_ALL: &str = "/proc/PID/io";
 const STATUS: &str = "/proc/PID/status";
 
-const FIELDS: [Field; 42] = [
+const FIELDS: [Field; 43] = [
     whole(
         int("ppid", "", "/proc/PID/stat ppid", "its parent now"),
         |s| Some(s.ppid.into()),
@@ -348,6 +348,15 @@ const FIELDS: [Field; 42] = [
             "1: it holds an io_uring, past which no count of calls sees",
         ),
         |s| s.io_uring.then_some(1),
+    ),
+    memory(
+        int(
+            "hugetlb",
+            "bytes",
+            STATUS,
+            "pages of the pool of huge pages, in no other number",
+        ),
+        |m| bytes(m.hugetlb),
     ),
 ];
 
