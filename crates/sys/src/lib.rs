@@ -6,6 +6,7 @@
 pub mod bpf;
 pub mod cgroup;
 pub mod clock;
+pub mod confine;
 pub mod descriptor;
 pub mod error;
 pub mod kcmp;
