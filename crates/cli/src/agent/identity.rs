@@ -1,6 +1,7 @@
 //! Who the processes are: read once of each, once more a pass later, when its name is another, and
 //! now and then; written where something differs. And who is wanted of them.
 
+use super::keeper::Kept;
 use super::who::{self, Owner, Program, Users};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
@@ -11,7 +12,6 @@ use source::root::Root;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::Error;
-use store::disk::RealDisk;
 use store::segment::{Instant, Writer};
 
 /// A frame of rows that is this large is written.
@@ -76,7 +76,7 @@ impl Identities {
         samples: &[ProcessSample],
         is_new: bool,
         when: Instant,
-        writer: &mut Writer<RealDisk>,
+        writer: &mut Writer<Kept>,
     ) -> (Vec<bool>, Result<(), Error>) {
         self.pass += 1;
         let mut wanted = self.selection.places(samples);
@@ -148,7 +148,7 @@ impl Identities {
         true
     }
 
-    fn flush(&mut self, when: Instant, writer: &mut Writer<RealDisk>) -> Result<(), Error> {
+    fn flush(&mut self, when: Instant, writer: &mut Writer<Kept>) -> Result<(), Error> {
         let (rows, payload) = (std::mem::take(&mut self.rows), &mut self.payload);
         if rows == 0 {
             return Ok(());

@@ -5,6 +5,7 @@
 //! dataset.
 
 mod identity;
+mod keeper;
 mod node;
 mod reader;
 pub(crate) mod select;
@@ -14,6 +15,7 @@ mod who;
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow};
 use identity::Identities;
+use keeper::{Answer, Kept};
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
@@ -24,9 +26,9 @@ use source::follow::select::{Selection, Wanted};
 use source::query::{proc_pid_status, sys_kernel};
 use source::root::Root;
 use std::path::PathBuf;
-use store::disk::RealDisk;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
 use sys::clock::{self, Clock};
+use sys::confine::{self, Capability, Forbidden, Held, Rules};
 use sys::descriptor::{self, Waiting};
 use sys::signal::{self, Signals};
 use tick::Ticks;
@@ -77,7 +79,7 @@ struct Agent {
     interval: Nanos,
     reader: Reader,
     identities: Identities,
-    writer: Writer<RealDisk>,
+    writer: Writer<Kept>,
     samples: Sheet,
     node: Sheet,
     rows: u64,
@@ -161,8 +163,13 @@ impl Agent {
     fn new(options: &Options) -> Result<Self> {
         let root = Root::default();
         let (origin, dataset) = (origin(&root)?, &options.dataset);
+        // Before anything is open that the keeper should not have.
+        let (kept, held) = keeper::start(dataset)?;
         let reader = Reader::open(&root, options.mechanism, options.interval)?;
-        let writer = Writer::new(RealDisk, dataset, origin, segment::Options::default());
+        // As the keeper knows it.
+        let whole = std::fs::canonicalize(dataset)?;
+        let writer = Writer::new(kept, &whole, origin, segment::Options::default());
+        confine_reader(&reader, held);
         let selection = Selection::new(options.wanted.clone());
         Ok(Self {
             interval: options.interval,
@@ -273,6 +280,44 @@ impl Agent {
     }
 }
 
+/// From here on this process reads, and writes to what the keeper gives it.
+fn confine_reader(reader: &Reader, keeper: Answer) {
+    let walk: &[Capability] = &[
+        Capability::DacReadSearch,
+        Capability::SysPtrace,
+        Capability::Bpf,
+        Capability::Perfmon,
+    ];
+    let forbidden = &[
+        Forbidden::Processes,
+        Forbidden::Sockets,
+        Forbidden::Writing,
+        Forbidden::Machine,
+        Forbidden::Programs,
+    ];
+    let is_walk = reader.name() == "bpf";
+    let held = confine::confine(&Rules {
+        user: None,
+        keep: if is_walk { walk } else { &walk[..2] },
+        files: None,
+        forbidden: if is_walk { &forbidden[..4] } else { forbidden },
+    });
+    if let Err(error) = held {
+        say(&format!(
+            "warning: this process keeps its privileges: {error}"
+        ));
+    }
+    match keeper {
+        Ok(Held::Wholly | Held::InPart) => {}
+        Ok(Held::NotAtAll | Held::NotAsked) => {
+            say("this kernel has no Landlock: who writes the dataset is held by its user alone");
+        }
+        Err(error) => say(&format!(
+            "warning: who writes the dataset keeps privileges: {error}"
+        )),
+    }
+}
+
 /// Tells people, once of each.
 fn warn(warned: &mut Vec<String>, error: &anyhow::Error) {
     let text = crate::run::chain(error);
@@ -289,7 +334,7 @@ fn say(text: &str) {
 /// Writes a row of each; how many that were.
 fn write_rows<'a>(
     sheet: &mut Sheet,
-    writer: &mut Writer<RealDisk>,
+    writer: &mut Writer<Kept>,
     samples: impl Iterator<Item = &'a ProcessSample>,
 ) -> u64 {
     let mut values = [0; table::sample::COLUMN_COUNT];
