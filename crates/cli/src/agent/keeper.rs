@@ -41,12 +41,22 @@ pub(super) struct Kept(OwnedFd);
 /// How the keeper is held.
 pub(super) type Answer = std::result::Result<Held, String>;
 
+/// Readable when the keeper is gone.
+#[derive(Debug)]
+pub(super) struct Life(OwnedFd);
+
+impl AsFd for Life {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 /// Starts the keeper of the folder `dataset`, which is made if it is missing; how far it is held to
 /// that. It ends when what it gave is dropped.
 ///
 /// # Errors
 /// The folder cannot be made, or there can be no other process.
-pub(super) fn start(dataset: &Path) -> Result<(Kept, Answer)> {
+pub(super) fn start(dataset: &Path) -> Result<(Kept, Life, Answer)> {
     let of = || format!("dataset {}", dataset.display());
     RealDisk.make_folder(dataset).with_context(of)?;
     // The keeper is told whole paths: it may be in another folder than we.
@@ -65,9 +75,10 @@ pub(super) fn start(dataset: &Path) -> Result<(Kept, Answer)> {
         }
         Fork::Parent(_) => {
             drop(theirs);
+            let life = Life(ours.try_clone()?);
             let kept = Kept(ours);
             let answer = kept.held().context("the keeper of the dataset")?;
-            Ok((kept, answer))
+            Ok((kept, life, answer))
         }
     }
 }

@@ -13,9 +13,9 @@ mod tick;
 mod who;
 
 use crate::view::stderr;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use identity::Identities;
-use keeper::{Answer, Kept};
+use keeper::{Answer, Kept, Life};
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
@@ -25,6 +25,7 @@ use record::unit::Nanos;
 use source::follow::select::{Selection, Wanted};
 use source::query::{proc_pid_status, sys_kernel};
 use source::root::Root;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
 use sys::clock::{self, Clock};
@@ -80,6 +81,7 @@ struct Agent {
     reader: Reader,
     identities: Identities,
     writer: Writer<Kept>,
+    keeper: Life,
     samples: Sheet,
     node: Sheet,
     rows: u64,
@@ -110,8 +112,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         let due = ticks.next(now, real_offset());
         let until = end.map_or(due, |end| due.min(end));
-        if wait(&signals, until.since(now))? {
-            break "asked to end";
+        match wait(&signals, &agent.keeper, until.since(now))? {
+            Woken::ByTime => {}
+            Woken::BySignal => break "asked to end",
+            Woken::ByKeeper => bail!("the keeper of the dataset has ended"),
         }
         let now = Nanos(clock::boot());
         if now >= due {
@@ -142,15 +146,27 @@ fn origin(root: &Root) -> Result<Origin> {
     Ok(Origin::of_writer(&host, &boot_id, stream, version))
 }
 
-/// Sleeps so long; whether a signal asked to end.
-fn wait(signals: &Signals, pause: Nanos) -> Result<bool> {
-    use std::os::fd::AsFd;
-    let waiting = [Waiting {
-        fd: Some(signals.as_fd()),
+/// What ended a pause.
+enum Woken {
+    ByTime,
+    BySignal,
+    ByKeeper,
+}
+
+/// Sleeps so long, but for a signal to end or the end of the keeper.
+fn wait(signals: &Signals, keeper: &Life, pause: Nanos) -> Result<Woken> {
+    let waiting = [signals.as_fd(), keeper.as_fd()].map(|fd| Waiting {
+        fd: Some(fd),
         exceptional: false,
-    }];
-    descriptor::poll(&waiting, Some(pause.0)).context("waiting")?;
-    Ok(signals.next().is_some())
+    });
+    let ready = descriptor::poll(&waiting, Some(pause.0)).context("waiting")?;
+    Ok(if signals.next().is_some() {
+        Woken::BySignal
+    } else if ready.get(1) == Some(&true) {
+        Woken::ByKeeper
+    } else {
+        Woken::ByTime
+    })
 }
 
 /// What to add to `CLOCK_BOOTTIME` for the time of day, nanoseconds.
@@ -164,7 +180,7 @@ impl Agent {
         let root = Root::default();
         let (origin, dataset) = (origin(&root)?, &options.dataset);
         // Before anything is open that the keeper should not have.
-        let (kept, held) = keeper::start(dataset)?;
+        let (kept, keeper, held) = keeper::start(dataset)?;
         let reader = Reader::open(&root, options.mechanism, options.interval)?;
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
@@ -176,6 +192,7 @@ impl Agent {
             reader,
             identities: Identities::new(root.clone(), selection),
             writer: writer.with_context(|| format!("dataset {}", dataset.display()))?,
+            keeper,
             samples: Sheet::new(&table::sample::TABLE),
             node: Sheet::new(&table::node::TABLE),
             root,

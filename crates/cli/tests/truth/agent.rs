@@ -40,6 +40,8 @@ each_reader!(
     long_command_lines,
     who_is_wanted,
     a_killed_agent,
+    what_is_given_up,
+    without_its_keeper,
 );
 
 /// Options for readings in quick succession.
@@ -248,6 +250,65 @@ fn a_killed_agent(mechanism: Mechanism) {
     let kept: BTreeSet<_> = kept.iter().map(instant).collect();
     assert!(before.len() > 1 && kept.is_superset(&before));
     assert_eq!(live(&done.path("d")), Vec::new());
+}
+
+/// A number in base 16 in `/proc/PID/status`.
+#[track_caller]
+fn hex(pid: u32, name: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    u64::from_str_radix(line.unwrap().trim_start_matches(':').trim(), 16).unwrap()
+}
+
+/// The one child of an agent.
+#[track_caller]
+fn keeper(agent: u32) -> u32 {
+    let children = process::children(agent);
+    assert_eq!(children.len(), 1, "{children:?}");
+    children[0]
+}
+
+/// Who reads keeps what reading needs, who writes keeps nothing; neither can get more.
+fn what_is_given_up(mechanism: Mechanism) {
+    const DAC_READ_SEARCH: u64 = 1 << 2;
+    const SYS_PTRACE: u64 = 1 << 19;
+    const PERFMON_AND_BPF: u64 = 3 << 38;
+    let options = quick(mechanism, &["all"]);
+    let mut agent = agent(&texts(&options)).start();
+    let dataset = agent.folder().join("d");
+    wait_for_reading(&mut agent, &dataset);
+    let mut left = DAC_READ_SEARCH | SYS_PTRACE;
+    if mechanism == Mechanism::Bpf {
+        left |= PERFMON_AND_BPF;
+    }
+    let keeper = keeper(agent.pid());
+    for (pid, left) in [(agent.pid(), left), (keeper, 0)] {
+        for set in ["CapPrm", "CapEff", "CapInh"] {
+            assert_eq!(hex(pid, set) & !left, 0, "{set} of {pid}");
+        }
+        assert_eq!((hex(pid, "NoNewPrivs"), hex(pid, "Seccomp")), (1, 2));
+    }
+    agent.send(Signal::TERM);
+    agent.finish().expect_status(0);
+    process::wait_until("the keeper ends", || process::state(keeper).is_none());
+}
+
+/// An agent that cannot make files any more says so and ends: what it had written is there.
+fn without_its_keeper(mechanism: Mechanism) {
+    let options = quick(mechanism, &["all"]);
+    let mut agent = agent(&texts(&options)).start();
+    let dataset = agent.folder().join("d");
+    wait_for_reading(&mut agent, &dataset);
+    assert!(process::send(keeper(agent.pid()), Signal::KILL));
+    let done = agent.finish();
+    assert_ne!(done.status, 0);
+    assert!(
+        done.stderr.contains("the keeper of the dataset has ended"),
+        "{}",
+        done.stderr
+    );
+    compact(&done.path("d"));
+    assert!(!rows(&done.path("d"), "sample").is_empty());
 }
 
 /// Of a process that does not run both ways tell the same, field by field.
