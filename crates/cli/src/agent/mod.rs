@@ -4,6 +4,7 @@
 //! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
 //! dataset.
 
+mod confined;
 mod identity;
 mod keeper;
 mod node;
@@ -15,7 +16,7 @@ mod who;
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
 use identity::Identities;
-use keeper::{Answer, Kept, Life};
+use keeper::{Kept, Life};
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
@@ -29,7 +30,6 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
 use sys::clock::{self, Clock};
-use sys::confine::{self, Capability, Forbidden, Held, Rules};
 use sys::descriptor::{self, Waiting};
 use sys::signal::{self, Signals};
 use tick::Ticks;
@@ -113,9 +113,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let due = ticks.next(now, real_offset());
         let until = end.map_or(due, |end| due.min(end));
         match wait(&signals, &agent.keeper, until.since(now))? {
-            Woken::ByTime => {}
-            Woken::BySignal => break "asked to end",
-            Woken::ByKeeper => bail!("the keeper of the dataset has ended"),
+            Woken::Time => {}
+            Woken::Signal => break "asked to end",
+            Woken::Keeper => bail!("the keeper of the dataset has ended"),
         }
         let now = Nanos(clock::boot());
         if now >= due {
@@ -148,9 +148,9 @@ fn origin(root: &Root) -> Result<Origin> {
 
 /// What ended a pause.
 enum Woken {
-    ByTime,
-    BySignal,
-    ByKeeper,
+    Time,
+    Signal,
+    Keeper,
 }
 
 /// Sleeps so long, but for a signal to end or the end of the keeper.
@@ -161,11 +161,11 @@ fn wait(signals: &Signals, keeper: &Life, pause: Nanos) -> Result<Woken> {
     });
     let ready = descriptor::poll(&waiting, Some(pause.0)).context("waiting")?;
     Ok(if signals.next().is_some() {
-        Woken::BySignal
+        Woken::Signal
     } else if ready.get(1) == Some(&true) {
-        Woken::ByKeeper
+        Woken::Keeper
     } else {
-        Woken::ByTime
+        Woken::Time
     })
 }
 
@@ -185,7 +185,8 @@ impl Agent {
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
         let writer = Writer::new(kept, &whole, origin, segment::Options::default());
-        confine_reader(&reader, held);
+        confined::reader(&reader);
+        confined::tell_keeper(held);
         let selection = Selection::new(options.wanted.clone());
         Ok(Self {
             interval: options.interval,
@@ -294,44 +295,6 @@ impl Agent {
             ));
         }
         Ok(())
-    }
-}
-
-/// From here on this process reads, and writes to what the keeper gives it.
-fn confine_reader(reader: &Reader, keeper: Answer) {
-    let walk: &[Capability] = &[
-        Capability::DacReadSearch,
-        Capability::SysPtrace,
-        Capability::Bpf,
-        Capability::Perfmon,
-    ];
-    let forbidden = &[
-        Forbidden::Processes,
-        Forbidden::Sockets,
-        Forbidden::Writing,
-        Forbidden::Machine,
-        Forbidden::Programs,
-    ];
-    let is_walk = reader.name() == "bpf";
-    let held = confine::confine(&Rules {
-        user: None,
-        keep: if is_walk { walk } else { &walk[..2] },
-        files: None,
-        forbidden: if is_walk { &forbidden[..4] } else { forbidden },
-    });
-    if let Err(error) = held {
-        say(&format!(
-            "warning: this process keeps its privileges: {error}"
-        ));
-    }
-    match keeper {
-        Ok(Held::Wholly | Held::InPart) => {}
-        Ok(Held::NotAtAll | Held::NotAsked) => {
-            say("this kernel has no Landlock: who writes the dataset is held by its user alone");
-        }
-        Err(error) => say(&format!(
-            "warning: who writes the dataset keeps privileges: {error}"
-        )),
     }
 }
 
