@@ -10,10 +10,13 @@ mod bucket;
 mod columns;
 mod journal;
 mod parquet;
+mod retain;
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::segment::{self, Found, Reader, Rows};
+pub use retain::{Keep, Removed, retain};
+
 use bucket::Buckets;
 use journal::{Journal, LOCK};
 use std::fs::{self, File};

@@ -14,4 +14,5 @@ mod duckdb;
 #[path = "../readers/environment.rs"]
 mod environment;
 mod passes;
+mod retain;
 mod segment;
