@@ -338,6 +338,9 @@ mod tests {
             rss_peak: RssPeak::UpperBound(4096),
             vm_peak_bytes: None,
             anon_bytes: None,
+            parent: 1,
+            uid: 0,
+            comm: b"x",
         };
         let Event::Exit {
             own, peaks, ending, ..
