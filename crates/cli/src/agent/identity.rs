@@ -47,6 +47,21 @@ struct Known {
     due: u64,
 }
 
+impl Known {
+    /// Somebody to be looked at in this pass.
+    fn new(comm: &[u8], pass: u64) -> Self {
+        Self {
+            comm: comm.to_vec(),
+            exe: None,
+            execs: 0,
+            row: None,
+            is_owner: false,
+            pass,
+            due: pass,
+        }
+    }
+}
+
 impl Identities {
     pub(super) fn new(root: Root, selection: Selection) -> Self {
         Self {
@@ -98,15 +113,10 @@ impl Identities {
             return false;
         }
         let (pass, comm) = (self.pass, who::name(sample));
-        let is_first = !self.known.contains_key(&sample.id);
-        let known = self.known.entry(sample.id).or_insert_with(|| Known {
-            comm: comm.to_vec(),
-            exe: None,
-            execs: 0,
-            row: None,
-            is_owner: false,
-            pass,
-            due: pass,
+        let mut is_first = false;
+        let known = self.known.entry(sample.id).or_insert_with(|| {
+            is_first = true;
+            Known::new(comm, pass)
         });
         known.pass = pass;
         let is_renamed = known.comm != comm;
