@@ -4,7 +4,11 @@
 //! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
 //! dataset.
 
+mod cells;
+#[cfg(feature = "bpf")]
+mod events;
 mod identity;
+mod listener;
 mod node;
 mod reader;
 pub(crate) mod select;
@@ -14,6 +18,7 @@ mod who;
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow};
 use identity::Identities;
+use listener::Listener;
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
@@ -77,6 +82,9 @@ struct Agent {
     interval: Nanos,
     reader: Reader,
     identities: Identities,
+    listener: Listener,
+    /// A segment was begun since the last reading.
+    is_new: bool,
     writer: Writer<RealDisk>,
     samples: Sheet,
     node: Sheet,
@@ -107,14 +115,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             break "the time is over";
         }
         let due = ticks.next(now, real_offset());
-        let until = end.map_or(due, |end| due.min(end));
-        if wait(&signals, until.since(now))? {
+        let listening = agent.listener.due(now);
+        let until = [Some(due), end, listening].into_iter().flatten().min();
+        if wait(&signals, until.unwrap_or(due).since(now))? {
             break "asked to end";
         }
         let now = Nanos(clock::boot());
         if now >= due {
             agent.late += ticks.passed(now);
             agent.pass();
+        } else {
+            agent.listen(false);
         }
     };
     agent.finish(why, Nanos(clock::boot()).since(begun))
@@ -151,6 +162,20 @@ fn wait(signals: &Signals, pause: Nanos) -> Result<bool> {
     Ok(signals.next().is_some())
 }
 
+/// The present, by both clocks.
+fn now() -> Instant {
+    Instant {
+        at: Nanos(clock::boot()),
+        real_offset_ns: real_offset(),
+        span: Nanos(0),
+    }
+}
+
+/// So many rows are not kept.
+fn lose(writer: &mut Writer<RealDisk>, rows: usize) {
+    writer.lose(u32::try_from(rows).unwrap_or(u32::MAX));
+}
+
 /// What to add to `CLOCK_BOOTTIME` for the time of day, nanoseconds.
 fn real_offset() -> i64 {
     let real = i64::try_from(clock::now(Clock::Real)).unwrap_or(i64::MAX);
@@ -163,12 +188,24 @@ impl Agent {
         let (origin, dataset) = (origin(&root)?, &options.dataset);
         let reader = Reader::open(&root, options.mechanism, options.interval)?;
         let writer = Writer::new(RealDisk, dataset, origin, segment::Options::default());
+        let mut writer = writer.with_context(|| format!("dataset {}", dataset.display()))?;
+        // What happens before the first reading has a segment to go to.
+        let is_new = writer.begin(Nanos(clock::boot()));
+        let is_new = is_new.with_context(|| format!("dataset {}", dataset.display()))?;
+        let (listener, heard) = Listener::open(options);
+        if let Err(why) = heard {
+            say(&format!(
+                "processes that live shorter than the interval are not seen: {why}"
+            ));
+        }
         let selection = Selection::new(options.wanted.clone());
         Ok(Self {
             interval: options.interval,
             reader,
             identities: Identities::new(root.clone(), selection),
-            writer: writer.with_context(|| format!("dataset {}", dataset.display()))?,
+            listener,
+            is_new,
+            writer,
             samples: Sheet::new(&table::sample::TABLE),
             node: Sheet::new(&table::node::TABLE),
             root,
@@ -179,45 +216,53 @@ impl Agent {
         })
     }
 
+    /// Takes what happened since the last time; `writes`: into the segment, too.
+    fn listen(&mut self, writes: bool) {
+        let (when, writer) = (now(), &mut self.writer);
+        let mut done = self.listener.read(when, writer);
+        if writes {
+            done = done.and(self.listener.flush(when, writer));
+        }
+        if let Err(error) = done {
+            warn(&mut self.warned, &error.into());
+        }
+    }
+
     /// One reading, written.
     fn pass(&mut self) {
         self.passes += 1;
-        let at = Nanos(clock::boot());
-        let when = Instant {
-            at,
-            real_offset_ns: real_offset(),
-            span: Nanos(0),
-        };
+        self.listen(false);
+        let when = now();
         let samples = match self.reader.read() {
             Ok(samples) => samples,
             Err(error) => return warn(&mut self.warned, &error),
         };
         let node = node::read(&self.root);
-        let span = Nanos(clock::boot()).since(at);
+        let span = Nanos(clock::boot()).since(when.at);
         let kept = samples.get(..PROCESSES_MAX).unwrap_or(samples);
-        let lose = |writer: &mut Writer<_>, rows| {
-            writer.lose(u32::try_from(rows).unwrap_or(u32::MAX));
-        };
-        lose(&mut self.writer, samples.len() - kept.len());
         let writer = &mut self.writer;
-        let is_new = match writer.begin(at) {
-            Ok(is_new) => is_new,
+        lose(writer, samples.len() - kept.len());
+        match writer.begin(when.at) {
+            Ok(is_new) => self.is_new |= is_new,
             Err(error) => {
                 lose(writer, kept.len());
                 return warn(&mut self.warned, &error.into());
             }
-        };
+        }
+        let is_new = std::mem::take(&mut self.is_new);
         let (wanted, told) = self.identities.tell(kept, is_new, when, writer);
+        let wanted = || kept.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
+        self.listener.want(wanted().map(|(one, _)| one.id.pid));
         self.samples.begin(when, is_new);
-        let wanted = kept.iter().zip(wanted).filter(|(_, wanted)| *wanted);
-        let rows = write_rows(&mut self.samples, writer, wanted.map(|(one, _)| one));
+        let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
         self.node.begin(when, is_new);
         node::write(&node, &mut self.node, writer);
         let node = self.node.end(writer, span);
+        let heard = self.listener.flush(when, writer);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;
-        let all = [told, sampled, node, synced].into_iter();
+        let all = [told, sampled, node, heard, synced].into_iter();
         for error in all.filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
         }
@@ -248,12 +293,14 @@ impl Agent {
     }
 
     fn finish(mut self, why: &str, lasted: Nanos) -> Result<()> {
+        self.listen(true);
         self.writer.close()?;
+        let (ends, missed) = self.listener.counts();
         let status = proc_pid_status::read(&self.root, None).unwrap_or_default();
         let peak = status.memory.rss_peak;
         say(&format!(
-            "ended after {} ({why}): {} rows of {} processes in {} readings, {} written, {} rows \
-             lost; {} of CPU, {} of memory",
+            "ended after {} ({why}): {} rows of {} processes in {} readings, {ends} ends, {} \
+             written, {} rows lost; {} of CPU, {} of memory",
             show_time(lasted.0),
             self.rows,
             self.identities.told(),
@@ -263,6 +310,9 @@ impl Agent {
             show_time(clock::now(Clock::Process)),
             peak.map_or_else(|| "?".to_owned(), |peak| show_bytes(peak.0)),
         ));
+        if missed > 0 {
+            say(&format!("{missed} events were missed: they came too fast"));
+        }
         if self.late > 0 {
             say(&format!(
                 "{} readings were left out: the ones before them took too long",

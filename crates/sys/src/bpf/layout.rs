@@ -24,6 +24,8 @@ pub enum RawEvent<'a> {
         at_ns: u64,
         /// Who.
         pid: u32,
+        /// Its start since boot.
+        start_ns: u64,
         /// Arguments, each with its NUL, up to 4096 bytes; empty if it could not be read.
         command: &'a [u8],
         /// Whether `command` was cut.
@@ -212,6 +214,7 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
     Some(RawEvent::Exec {
         at_ns: head.at_ns,
         pid: head.pid,
+        start_ns: head.start_ns,
         command: reader.take(usize::try_from(command_bytes).ok()?)?,
         truncated: full_bytes > command_bytes,
         path: reader.take(usize::try_from(path_bytes).ok()?)?,
@@ -394,6 +397,7 @@ mod tests {
         let expected = RawEvent::Exec {
             at_ns: 5,
             pid: 7,
+            start_ns: 6,
             command: b"a\0b\0",
             truncated: true,
             path: b"/x",
