@@ -1,14 +1,15 @@
 //! What the agent gives up once all is open that it reads.
 
 use super::keeper::Answer;
+use super::listener::Listener;
 use super::reader::Reader;
 use super::say;
 use sys::confine::{self, Capability, Forbidden, Held, Rules};
 
 /// To read what `/proc` has of every process.
 const THROUGH_PROC: &[Capability] = &[Capability::DacReadSearch, Capability::SysPtrace];
-/// To run the walk in the kernel, and to read what it does not tell.
-const BY_WALK: &[Capability] = &[
+/// To use programs in the kernel, and to read what they do not tell.
+const BY_PROGRAMS: &[Capability] = &[
     Capability::DacReadSearch,
     Capability::SysPtrace,
     Capability::Bpf,
@@ -17,20 +18,24 @@ const BY_WALK: &[Capability] = &[
 
 /// From here on this process reads, and writes to nothing but what the keeper gives it. Landlock is
 /// not for it: who is held by that may not look into the processes of others.
-pub(super) fn reader(reader: &Reader) {
+pub(super) fn reader(reader: &Reader, listener: &Listener) {
     let mut forbidden = vec![
         Forbidden::Processes,
         Forbidden::Sockets,
         Forbidden::Writing,
         Forbidden::Machine,
     ];
-    let walks = reader.name() == "bpf";
-    if !walks {
+    let by_programs = reader.name() == "bpf" || listener.hears();
+    if !by_programs {
         forbidden.push(Forbidden::Programs);
     }
     let held = confine::confine(&Rules {
         user: None,
-        keep: if walks { BY_WALK } else { THROUGH_PROC },
+        keep: if by_programs {
+            BY_PROGRAMS
+        } else {
+            THROUGH_PROC
+        },
         files: None,
         forbidden: &forbidden,
     });

@@ -1,7 +1,8 @@
 //! Who the processes are: read once of each, once more a pass later, when its name is another, and
 //! now and then; written where something differs. And who is wanted of them.
 
-use super::keeper::Kept;
+use super::Segments;
+use super::cells::Cells;
 use super::who::{self, Owner, Program, Users};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
@@ -12,10 +13,7 @@ use source::root::Root;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::Error;
-use store::segment::{Instant, Writer};
-
-/// A frame of rows that is this large is written.
-const FRAME_BYTES: usize = 256 << 10;
+use store::segment::Instant;
 
 /// A process is looked at again after so many passes: its folder, its user or its group may have
 /// changed.
@@ -29,8 +27,7 @@ pub(super) struct Identities {
     users: Users,
     pass: u64,
     told: u64,
-    payload: Vec<u8>,
-    rows: u32,
+    cells: Cells,
 }
 
 struct Known {
@@ -47,6 +44,21 @@ struct Known {
     due: u64,
 }
 
+impl Known {
+    /// Somebody to be looked at in this pass.
+    fn new(comm: &[u8], pass: u64) -> Self {
+        Self {
+            comm: comm.to_vec(),
+            exe: None,
+            execs: 0,
+            row: None,
+            is_owner: false,
+            pass,
+            due: pass,
+        }
+    }
+}
+
 impl Identities {
     pub(super) fn new(root: Root, selection: Selection) -> Self {
         Self {
@@ -56,8 +68,7 @@ impl Identities {
             users: Users::default(),
             pass: 0,
             told: 0,
-            payload: Vec::new(),
-            rows: 0,
+            cells: Cells::new(&table::process::TABLE),
         }
     }
 
@@ -76,20 +87,20 @@ impl Identities {
         samples: &[ProcessSample],
         is_new: bool,
         when: Instant,
-        writer: &mut Writer<Kept>,
+        writer: &mut Segments,
     ) -> (Vec<bool>, Result<(), Error>) {
         self.pass += 1;
         let mut wanted = self.selection.places(samples);
         let mut result = Ok(());
         for (sample, wanted) in samples.iter().zip(&mut wanted) {
             *wanted = self.look(sample, *wanted, is_new);
-            if self.payload.len() >= FRAME_BYTES {
-                result = result.and(self.flush(when, writer));
+            if self.cells.is_full() {
+                result = result.and(self.cells.flush(when, writer));
             }
         }
         let pass = self.pass;
         self.known.retain(|_, known| known.pass == pass);
-        (wanted, result.and(self.flush(when, writer)))
+        (wanted, result.and(self.cells.flush(when, writer)))
     }
 
     /// Looks at one process if that is due; whether it is wanted.
@@ -98,15 +109,10 @@ impl Identities {
             return false;
         }
         let (pass, comm) = (self.pass, who::name(sample));
-        let is_first = !self.known.contains_key(&sample.id);
-        let known = self.known.entry(sample.id).or_insert_with(|| Known {
-            comm: comm.to_vec(),
-            exe: None,
-            execs: 0,
-            row: None,
-            is_owner: false,
-            pass,
-            due: pass,
+        let mut is_first = false;
+        let known = self.known.entry(sample.id).or_insert_with(|| {
+            is_first = true;
+            Known::new(comm, pass)
         });
         known.pass = pass;
         let is_renamed = known.comm != comm;
@@ -134,33 +140,20 @@ impl Identities {
         };
         known.execs += i64::from(is_other);
         known.comm = comm.to_vec();
-        let before = self.payload.len();
-        let who = (&owner, &program);
-        who::put(&mut self.payload, sample, known.execs, who, &mut self.users);
+        let (who, users) = ((&owner, &program), &mut self.users);
+        let before = known.row;
+        self.cells.push(
+            |out| who::put(out, sample, known.execs, who, users),
+            |row| {
+                let row = Some(hash(row));
+                let is_other = before != row;
+                known.row = row;
+                is_other || is_new
+            },
+        );
         known.exe = program.exe;
-        let row = hash(self.payload.get(before..).unwrap_or_default());
-        self.told += u64::from(known.row.is_none());
-        if known.row.replace(row) == Some(row) && !is_new {
-            self.payload.truncate(before);
-        } else {
-            self.rows += 1;
-        }
+        self.told += u64::from(before.is_none());
         true
-    }
-
-    fn flush(&mut self, when: Instant, writer: &mut Writer<Kept>) -> Result<(), Error> {
-        let (rows, payload) = (std::mem::take(&mut self.rows), &mut self.payload);
-        if rows == 0 {
-            return Ok(());
-        }
-        let table = (table::process::TABLE.id, false);
-        let written = writer.frame(table, (0, 0), when, (payload, rows));
-        payload.clear();
-        if payload.capacity() > 2 * FRAME_BYTES {
-            // After a command line of the longest kind.
-            *payload = Vec::new();
-        }
-        written
     }
 }
 

@@ -4,9 +4,13 @@
 //! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
 //! dataset.
 
+mod cells;
 mod confined;
+#[cfg(feature = "bpf")]
+mod events;
 mod identity;
 mod keeper;
+mod listener;
 mod node;
 mod reader;
 pub(crate) mod select;
@@ -17,6 +21,7 @@ use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
 use identity::Identities;
 use keeper::{Kept, Life};
+use listener::Listener;
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
@@ -74,13 +79,19 @@ pub(crate) struct Options {
     pub(crate) wanted: Vec<Wanted>,
 }
 
+/// The live segments, by way of the keeper.
+type Segments = Writer<Kept>;
+
 /// The agent at work.
 struct Agent {
     root: Root,
     interval: Nanos,
     reader: Reader,
     identities: Identities,
-    writer: Writer<Kept>,
+    listener: Listener,
+    /// A segment was begun since the last reading.
+    is_new: bool,
+    writer: Segments,
     keeper: Life,
     samples: Sheet,
     node: Sheet,
@@ -111,8 +122,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             break "the time is over";
         }
         let due = ticks.next(now, real_offset());
-        let until = end.map_or(due, |end| due.min(end));
-        match wait(&signals, &agent.keeper, until.since(now))? {
+        let listening = agent.listener.due(now);
+        let until = [Some(due), end, listening].into_iter().flatten().min();
+        match wait(&signals, &agent.keeper, until.unwrap_or(due).since(now))? {
             Woken::Time => {}
             Woken::Signal => break "asked to end",
             Woken::Keeper => bail!("the keeper of the dataset has ended"),
@@ -121,6 +133,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if now >= due {
             agent.late += ticks.passed(now);
             agent.pass();
+        } else {
+            agent.listen(false);
         }
     };
     agent.finish(why, Nanos(clock::boot()).since(begun))
@@ -169,6 +183,20 @@ fn wait(signals: &Signals, keeper: &Life, pause: Nanos) -> Result<Woken> {
     })
 }
 
+/// The present, by both clocks.
+fn now() -> Instant {
+    Instant {
+        at: Nanos(clock::boot()),
+        real_offset_ns: real_offset(),
+        span: Nanos(0),
+    }
+}
+
+/// So many rows are not kept.
+fn lose(writer: &mut Segments, rows: usize) {
+    writer.lose(u32::try_from(rows).unwrap_or(u32::MAX));
+}
+
 /// What to add to `CLOCK_BOOTTIME` for the time of day, nanoseconds.
 fn real_offset() -> i64 {
     let real = i64::try_from(clock::now(Clock::Real)).unwrap_or(i64::MAX);
@@ -185,14 +213,26 @@ impl Agent {
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
         let writer = Writer::new(kept, &whole, origin, segment::Options::default());
-        confined::reader(&reader);
+        let mut writer = writer.with_context(|| format!("dataset {}", dataset.display()))?;
+        // What happens before the first reading has a segment to go to.
+        let is_new = writer.begin(Nanos(clock::boot()));
+        let is_new = is_new.with_context(|| format!("dataset {}", dataset.display()))?;
+        let (listener, heard) = Listener::open(options);
+        if let Err(why) = heard {
+            say(&format!(
+                "processes that live shorter than the interval are not seen: {why}"
+            ));
+        }
+        confined::reader(&reader, &listener);
         confined::tell_keeper(held);
         let selection = Selection::new(options.wanted.clone());
         Ok(Self {
             interval: options.interval,
             reader,
             identities: Identities::new(root.clone(), selection),
-            writer: writer.with_context(|| format!("dataset {}", dataset.display()))?,
+            listener,
+            is_new,
+            writer,
             keeper,
             samples: Sheet::new(&table::sample::TABLE),
             node: Sheet::new(&table::node::TABLE),
@@ -204,45 +244,53 @@ impl Agent {
         })
     }
 
+    /// Takes what happened since the last time; `writes`: into the segment, too.
+    fn listen(&mut self, writes: bool) {
+        let (when, writer) = (now(), &mut self.writer);
+        let mut done = self.listener.read(when, writer);
+        if writes {
+            done = done.and(self.listener.flush(when, writer));
+        }
+        if let Err(error) = done {
+            warn(&mut self.warned, &error.into());
+        }
+    }
+
     /// One reading, written.
     fn pass(&mut self) {
         self.passes += 1;
-        let at = Nanos(clock::boot());
-        let when = Instant {
-            at,
-            real_offset_ns: real_offset(),
-            span: Nanos(0),
-        };
+        self.listen(false);
+        let when = now();
         let samples = match self.reader.read() {
             Ok(samples) => samples,
             Err(error) => return warn(&mut self.warned, &error),
         };
         let node = node::read(&self.root);
-        let span = Nanos(clock::boot()).since(at);
+        let span = Nanos(clock::boot()).since(when.at);
         let kept = samples.get(..PROCESSES_MAX).unwrap_or(samples);
-        let lose = |writer: &mut Writer<_>, rows| {
-            writer.lose(u32::try_from(rows).unwrap_or(u32::MAX));
-        };
-        lose(&mut self.writer, samples.len() - kept.len());
         let writer = &mut self.writer;
-        let is_new = match writer.begin(at) {
-            Ok(is_new) => is_new,
+        lose(writer, samples.len() - kept.len());
+        match writer.begin(when.at) {
+            Ok(is_new) => self.is_new |= is_new,
             Err(error) => {
                 lose(writer, kept.len());
                 return warn(&mut self.warned, &error.into());
             }
-        };
+        }
+        let is_new = std::mem::take(&mut self.is_new);
         let (wanted, told) = self.identities.tell(kept, is_new, when, writer);
+        let wanted = || kept.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
+        self.listener.want(wanted().map(|(one, _)| one.id.pid));
         self.samples.begin(when, is_new);
-        let wanted = kept.iter().zip(wanted).filter(|(_, wanted)| *wanted);
-        let rows = write_rows(&mut self.samples, writer, wanted.map(|(one, _)| one));
+        let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
         self.node.begin(when, is_new);
         node::write(&node, &mut self.node, writer);
         let node = self.node.end(writer, span);
+        let heard = self.listener.flush(when, writer);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;
-        let all = [told, sampled, node, synced].into_iter();
+        let all = [told, sampled, node, heard, synced].into_iter();
         for error in all.filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
         }
@@ -273,12 +321,14 @@ impl Agent {
     }
 
     fn finish(mut self, why: &str, lasted: Nanos) -> Result<()> {
+        self.listen(true);
         self.writer.close()?;
+        let (ends, missed) = self.listener.counts();
         let status = proc_pid_status::read(&self.root, None).unwrap_or_default();
         let peak = status.memory.rss_peak;
         say(&format!(
-            "ended after {} ({why}): {} rows of {} processes in {} readings, {} written, {} rows \
-             lost; {} of CPU, {} of memory",
+            "ended after {} ({why}): {} rows of {} processes in {} readings, {ends} ends, {} \
+             written, {} rows lost; {} of CPU, {} of memory",
             show_time(lasted.0),
             self.rows,
             self.identities.told(),
@@ -288,6 +338,9 @@ impl Agent {
             show_time(clock::now(Clock::Process)),
             peak.map_or_else(|| "?".to_owned(), |peak| show_bytes(peak.0)),
         ));
+        if missed > 0 {
+            say(&format!("{missed} events were missed: they came too fast"));
+        }
         if self.late > 0 {
             say(&format!(
                 "{} readings were left out: the ones before them took too long",
@@ -314,7 +367,7 @@ fn say(text: &str) {
 /// Writes a row of each; how many that were.
 fn write_rows<'a>(
     sheet: &mut Sheet,
-    writer: &mut Writer<Kept>,
+    writer: &mut Segments,
     samples: impl Iterator<Item = &'a ProcessSample>,
 ) -> u64 {
     let mut values = [0; table::sample::COLUMN_COUNT];

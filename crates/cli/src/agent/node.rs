@@ -1,12 +1,12 @@
 //! What the machine as a whole did: rows of `node`, of the kernel files that `source` reads.
 
-use super::keeper::Kept;
+use super::Segments;
 use record::codec::series::Row;
 use record::table::node;
 use record::unit::{Bytes, Nanos};
 use source::query::{proc_loadavg, proc_meminfo, proc_stat};
 use source::root::Root;
-use store::segment::{Sheet, Writer};
+use store::segment::Sheet;
 
 /// A metric by its name in METRICS.md, as it was read.
 type Reading = (&'static str, Option<u64>);
@@ -32,7 +32,7 @@ pub(super) fn read(root: &Root) -> Vec<Reading> {
 }
 
 /// Writes a row for each that is there.
-pub(super) fn write(readings: &[Reading], sheet: &mut Sheet, writer: &mut Writer<Kept>) {
+pub(super) fn write(readings: &[Reading], sheet: &mut Sheet, writer: &mut Segments) {
     let mut key = Vec::new();
     for (metric, value) in readings {
         let Some(value) = value.and_then(|value| i64::try_from(value).ok()) else {

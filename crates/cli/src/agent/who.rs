@@ -5,6 +5,8 @@ use record::codec::cells::{Cell, put_row};
 use record::sample::ProcessSample;
 use record::table::process::TABLE;
 use reduce::redact::redact;
+#[cfg(feature = "bpf")]
+use source::notify::bpf::Program as Exec;
 use source::query::proc_pid_cgroup::Membership;
 use source::query::proc_pid_status::Status;
 use source::query::{proc_pid_cgroup, proc_pid_cmdline, proc_pid_status};
@@ -14,6 +16,10 @@ use std::os::unix::ffi::OsStringExt;
 
 /// Of a command line so much is kept.
 const COMMAND_BYTES_MAX: u64 = 128 << 10;
+
+/// Of a short name the kernel keeps so much.
+#[cfg(feature = "bpf")]
+const COMM_BYTES: usize = 15;
 
 /// Names of users that are remembered, at most.
 const USERS_MAX: usize = 1024;
@@ -134,6 +140,27 @@ pub(super) fn put(
         ("egid", id(status.gid_effective)),
         ("user", user.map(Cell::Text)),
         ("command_cut", program.is_cut.then_some(Cell::Int(1))),
+    ];
+    let known = |(name, cell)| Some((place(name)?, cell?));
+    put_row(out, cells.into_iter().filter_map(known));
+}
+
+/// Appends a row of what an exec told.
+#[cfg(feature = "bpf")]
+pub(super) fn put_exec(out: &mut Vec<u8>, exec: &Exec<'_>) {
+    let int = |value: u64| i64::try_from(value).ok().map(Cell::Int);
+    let arguments = redact(&proc_pid_cmdline::parse(exec.command));
+    let arguments = arguments.iter().map(Vec::as_slice).collect();
+    let name = exec.path.rsplit(|byte| *byte == b'/').next();
+    let name = name.map(|name| name.get(..COMM_BYTES).unwrap_or(name));
+    let cells = [
+        ("pid", Some(Cell::Int(exec.id.pid.into()))),
+        ("start_ns", int(exec.id.start_ns.0)),
+        ("comm", name.map(Cell::Text)),
+        ("command", Some(Cell::List(arguments))),
+        ("exe", Some(Cell::Text(exec.path))),
+        ("command_cut", exec.is_cut.then_some(Cell::Int(1))),
+        ("exec_ns", int(exec.at.0)),
     ];
     let known = |(name, cell)| Some((place(name)?, cell?));
     put_row(out, cells.into_iter().filter_map(known));

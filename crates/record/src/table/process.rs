@@ -51,4 +51,10 @@ const COLUMNS: &[Column] = &[
         "/proc/PID/cmdline",
         "1: the arguments are longer than what is kept of them",
     ),
+    int(
+        "exec_ns",
+        "ns",
+        "sched_process_exec",
+        "of a row that an exec made: when that was, since boot",
+    ),
 ];

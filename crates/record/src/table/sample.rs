@@ -46,6 +46,12 @@ pub const COLUMN_COUNT: usize = FIELDS.len();
 
 const COLUMNS: [Column; COLUMN_COUNT] = columns();
 
+/// How many of them are counters of the process itself.
+pub(super) const OWN_COUNT: usize = 16;
+
+/// These: the same of a process that ended.
+pub(super) const OWN: [Column; OWN_COUNT] = own_columns();
+
 const STATE: Column = Column {
     name: "state",
     shape: Shape::Letter,
@@ -372,6 +378,31 @@ const fn columns() -> [Column; COLUMN_COUNT] {
         index += 1;
     }
     columns
+}
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "of a constant: the compiler checks the bounds"
+)]
+const fn own_columns() -> [Column; OWN_COUNT] {
+    let mut columns = [STATE; OWN_COUNT];
+    let (mut index, mut count) = (0, 0);
+    while index < COLUMN_COUNT {
+        if matches!(FIELDS[index].get, Get::Own(_)) {
+            columns[count] = FIELDS[index].column;
+            count += 1;
+        }
+        index += 1;
+    }
+    columns
+}
+
+/// The values of [`OWN`], in their order.
+pub(super) fn own_values(counters: &Counters) -> impl Iterator<Item = Option<i64>> {
+    FIELDS.iter().filter_map(|field| match field.get {
+        Get::Own(get) => Some(get(counters)),
+        _ => None,
+    })
 }
 
 const fn whole(column: Column, get: fn(&ProcessSample) -> Option<i64>) -> Field {
