@@ -3,7 +3,8 @@
 //! The reader has privileges and may open no file but to read it; the keeper has none and sees
 //! nothing but the dataset. The reader asks it by messages, and gets a new file as a descriptor.
 
-use anyhow::{Context, Result, anyhow};
+use super::upkeep::{Turns, Upkeep};
+use anyhow::{Context, Result, anyhow, bail};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -18,7 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use store::disk::{Disk, RealDisk};
 use sys::confine::{self, Files, Forbidden, Held, Rules, User};
-use sys::descriptor;
+use sys::descriptor::{self, Received, Waiting};
 use sys::process::{self, Fork};
 
 /// A request is its verb and a path, or two with a NUL between.
@@ -56,7 +57,7 @@ impl AsFd for Life {
 ///
 /// # Errors
 /// The folder cannot be made, or there can be no other process.
-pub(super) fn start(dataset: &Path) -> Result<(Kept, Life, Answer)> {
+pub(super) fn start(dataset: &Path, upkeep: Upkeep) -> Result<(Kept, Life, Answer)> {
     let of = || format!("dataset {}", dataset.display());
     RealDisk.make_folder(dataset).with_context(of)?;
     // The keeper is told whole paths: it may be in another folder than we.
@@ -71,7 +72,7 @@ pub(super) fn start(dataset: &Path) -> Result<(Kept, Life, Answer)> {
     match process::fork()? {
         Fork::Child => {
             drop(ours);
-            serve(&theirs, &whole, user)
+            serve(&theirs, &whole, user, upkeep)
         }
         Fork::Parent(_) => {
             drop(theirs);
@@ -84,7 +85,7 @@ pub(super) fn start(dataset: &Path) -> Result<(Kept, Life, Answer)> {
 }
 
 /// Serves until nobody asks any more.
-fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>) -> ! {
+fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>, upkeep: Upkeep) -> ! {
     let held = confine::confine(&Rules {
         user,
         keep: &[],
@@ -105,18 +106,35 @@ fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>) -> ! {
         Ok(Held::NotAtAll | Held::NotAsked) => "not".to_owned(),
         Err(error) => format!("{HELD_BY_ERROR}{error}"),
     };
-    let mut told = descriptor::send(channel.as_fd(), words.as_bytes()).is_ok();
-    let mut request = vec![0; REQUEST_BYTES];
-    while told {
-        let Ok(descriptor::Received::Bytes(bytes)) =
-            descriptor::receive(channel.as_fd(), &mut request, true)
-        else {
-            break;
-        };
-        let done = request.get(..bytes).map(|request| answer(request, dataset));
-        told = tell(channel, done.unwrap_or_else(|| Err(errno(EIO)))).is_ok();
+    let told = descriptor::send(channel.as_fd(), words.as_bytes());
+    let mut turns = Turns::new(upkeep);
+    if told.is_ok() {
+        while next(channel, dataset, &mut turns).is_ok() {}
     }
+    turns.wait();
     process::exit_now(0)
+}
+
+/// Answers the next request, or does what is due before it comes.
+///
+/// # Errors
+/// Nobody asks any more.
+fn next(channel: &OwnedFd, dataset: &Path, turns: &mut Turns) -> Result<()> {
+    let waiting = [Waiting {
+        fd: Some(channel.as_fd()),
+        exceptional: false,
+    }];
+    let ready = descriptor::poll(&waiting, turns.pause().map(|pause| pause.0))?;
+    turns.turn(dataset);
+    if ready.first() != Some(&true) {
+        return Ok(());
+    }
+    let mut request = [0; REQUEST_BYTES];
+    let Received::Bytes(bytes) = descriptor::receive(channel.as_fd(), &mut request, true)? else {
+        bail!("nobody asks");
+    };
+    let request = request.get(..bytes).unwrap_or_default();
+    Ok(tell(channel, answer(request, dataset))?)
 }
 
 /// In front of what kept the keeper from being held.
@@ -181,9 +199,7 @@ fn tell(channel: &OwnedFd, done: io::Result<Option<File>>) -> io::Result<()> {
 impl Kept {
     fn held(&self) -> Result<Answer> {
         let mut words = [0; 512];
-        let descriptor::Received::Bytes(bytes) =
-            descriptor::receive(self.0.as_fd(), &mut words, true)?
-        else {
+        let Received::Bytes(bytes) = descriptor::receive(self.0.as_fd(), &mut words, true)? else {
             return Err(anyhow!("it ended at once"));
         };
         let words = String::from_utf8_lossy(words.get(..bytes).unwrap_or_default()).into_owned();
@@ -286,7 +302,7 @@ mod tests {
         let dataset = folder.path().to_owned();
         let keeper = std::thread::spawn(move || {
             let mut request = vec![0; REQUEST_BYTES];
-            while let Ok(descriptor::Received::Bytes(bytes)) =
+            while let Ok(Received::Bytes(bytes)) =
                 descriptor::receive(theirs.as_fd(), &mut request, true)
             {
                 tell(&theirs, answer(&request[..bytes], &dataset)).unwrap();

@@ -15,6 +15,7 @@ mod node;
 mod reader;
 pub(crate) mod select;
 mod tick;
+mod upkeep;
 mod who;
 
 use crate::view::stderr;
@@ -38,6 +39,7 @@ use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
 use sys::signal::{self, Signals};
 use tick::Ticks;
+pub(crate) use upkeep::Upkeep;
 
 const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
@@ -77,6 +79,8 @@ pub(crate) struct Options {
     pub(crate) mechanism: Option<Mechanism>,
     /// Which processes: whoever is of one of these kinds.
     pub(crate) wanted: Vec<Wanted>,
+    /// What is done with the dataset now and then.
+    pub(crate) upkeep: Upkeep,
 }
 
 /// The live segments, by way of the keeper.
@@ -208,11 +212,16 @@ impl Agent {
         let root = Root::default();
         let (origin, dataset) = (origin(&root)?, &options.dataset);
         // Before anything is open that the keeper should not have.
-        let (kept, keeper, held) = keeper::start(dataset)?;
+        let (kept, keeper, held) = keeper::start(dataset, options.upkeep)?;
         let reader = Reader::open(&root, options.mechanism, options.interval)?;
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
-        let writer = Writer::new(kept, &whole, origin, segment::Options::default());
+        let usual = segment::Options::default();
+        let settings = segment::Options {
+            segment_age_max: options.upkeep.segment_age(usual.segment_age_max),
+            ..usual
+        };
+        let writer = Writer::new(kept, &whole, origin, settings);
         let mut writer = writer.with_context(|| format!("dataset {}", dataset.display()))?;
         // What happens before the first reading has a segment to go to.
         let is_new = writer.begin(Nanos(clock::boot()));

@@ -1,7 +1,8 @@
 //! `plimsoll agent`: every process of this node into a dataset.
 
+use super::compact::KeepArgs;
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
-use crate::agent::{self, Mechanism, Options, select};
+use crate::agent::{self, Mechanism, Options, Upkeep, select};
 use anyhow::{Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity;
@@ -21,6 +22,8 @@ pub const VERB: Verb = Verb {
 /// The shortest and the longest time between two readings.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 const INTERVAL_MAX: Nanos = Nanos::from_secs(3600);
+/// The shortest time between two compactions.
+const COMPACT_MIN: Nanos = Nanos::from_secs(1);
 
 #[derive(Debug, Args)]
 struct AgentArgs {
@@ -37,6 +40,11 @@ struct AgentArgs {
     /// cgroup:PATH (and below), user:NAME; several add up
     #[arg(long, value_name = "KIND", default_value = "all", value_parser = select::parse)]
     select: Vec<Wanted>,
+    /// Turn what was recorded into Parquet this often; `never` leaves that to `plimsoll compact`
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = every)]
+    compact: Every,
+    #[command(flatten)]
+    keep: KeepArgs,
     /// How to read the processes: bpf where it works, else procfs
     #[arg(long, value_enum, value_name = "NAME")]
     mechanism: Option<Mechanism>,
@@ -60,6 +68,10 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         duration: args.duration,
         mechanism: args.mechanism,
         wanted: args.select,
+        upkeep: Upkeep {
+            every: args.compact.0,
+            keep: args.keep.keep(),
+        },
     })?;
     Ok(0)
 }
@@ -69,6 +81,21 @@ fn interval(text: &str) -> Result<Nanos> {
     match (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
         true => Ok(interval),
         false => Err(anyhow!("100ms to 1h")),
+    }
+}
+
+/// How often; nothing for never.
+#[derive(Debug, Clone, Copy)]
+struct Every(Option<Nanos>);
+
+fn every(text: &str) -> Result<Every> {
+    if text == "never" {
+        return Ok(Every(None));
+    }
+    let every = time(text)?;
+    match every >= COMPACT_MIN {
+        true => Ok(Every(Some(every))),
+        false => Err(anyhow!("1s or more, or never")),
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::view::stderr;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use record::quantity::show_bytes;
+use record::quantity::{self, show_bytes};
+use record::unit::{Bytes, Nanos, Unit};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use store::compact::{Options, Summary, compact};
+use store::compact::{Keep, Options, Removed, Summary, compact, retain};
 use store::disk::RealDisk;
+use sys::clock::{self, Clock};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -19,10 +21,41 @@ pub const VERB: Verb = Verb {
     failure: STATUS_FAILURE,
 };
 
+/// What of a dataset is kept.
+#[derive(Debug, Args)]
+pub(super) struct KeepArgs {
+    /// Give up hours that ended longer ago than this, such as 90d
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    keep: Option<Nanos>,
+    /// Give up the oldest hours until the others take no more than this, such as 20GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    keep_bytes: Option<Bytes>,
+}
+
+impl KeepArgs {
+    /// Nothing if everything is kept.
+    pub(super) fn keep(&self) -> Option<Keep> {
+        let (age, bytes) = (self.keep, self.keep_bytes);
+        (age.is_some() || bytes.is_some()).then_some(Keep { age, bytes })
+    }
+}
+
+fn time(text: &str) -> Result<Nanos> {
+    let parsed = quantity::parse(text, Unit::Nanoseconds);
+    parsed.map(Nanos).map_err(|error| anyhow!("{error}"))
+}
+
+fn size(text: &str) -> Result<Bytes> {
+    let parsed = quantity::parse(text, Unit::Bytes);
+    parsed.map(Bytes).map_err(|error| anyhow!("{error}"))
+}
+
 #[derive(Debug, Args)]
 struct CompactArgs {
     /// The folder of the dataset
     dataset: PathBuf,
+    #[command(flatten)]
+    keep: KeepArgs,
     /// Say nothing but errors
     #[arg(long, short)]
     quiet: bool,
@@ -33,7 +66,8 @@ fn command() -> Command {
         .about("Turn what an agent recorded into sorted Parquet files")
         .after_help(
             "Segments that an agent is writing are left alone. It can be ended at any time and run \
-             again.\n\nExample:\n  plimsoll compact /var/lib/plimsoll",
+             again.\n\nExamples:\n  plimsoll compact /var/lib/plimsoll\n  plimsoll compact \
+             /var/lib/plimsoll --keep 90d --keep-bytes 20GiB",
         )
 }
 
@@ -55,17 +89,36 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             }
         },
     );
-    let summary = summary.with_context(|| format!("dataset {}", args.dataset.display()))?;
+    let of = || format!("dataset {}", args.dataset.display());
+    let summary = summary.with_context(of)?;
+    let mut told = lines(&summary);
+    if let Some(keep) = args.keep.keep() {
+        let now = Nanos(clock::now(Clock::Real));
+        let removed = retain(&RealDisk, &args.dataset, keep, now).with_context(of)?;
+        told.push(line_of(&removed));
+    }
     if !args.quiet {
-        lines(&summary).iter().for_each(|line| stderr::line(line));
+        told.iter().for_each(|line| stderr::line(line));
     }
     Ok(0)
+}
+
+/// What was given up.
+pub(crate) fn line_of(removed: &Removed) -> String {
+    format!(
+        "{} hours given up ({} files, {}), {} left",
+        removed.hours,
+        removed.files,
+        show_bytes(removed.bytes.0),
+        show_bytes(removed.left.0)
+    )
 }
 
 /// Progress is told after so many rows.
 const PROGRESS_ROWS: u64 = 1_000_000;
 
-fn lines(sum: &Summary) -> Vec<String> {
+/// What a compaction did.
+pub(crate) fn lines(sum: &Summary) -> Vec<String> {
     let share = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
     let mut lines = vec![format!(
         "{} segments ({}): {} rows in, {:.0} % of them changed; {} rows out in {} files ({}, {:.1} \

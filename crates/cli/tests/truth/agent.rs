@@ -42,6 +42,7 @@ each_reader!(
     a_killed_agent,
     what_is_given_up,
     without_its_keeper,
+    compaction_now_and_then,
 );
 
 /// Options for readings in quick succession.
@@ -308,6 +309,30 @@ fn without_its_keeper(mechanism: Mechanism) {
     );
     compact(&done.path("d"));
     assert!(!rows(&done.path("d"), "sample").is_empty());
+}
+
+/// An agent compacts what is whole while it goes on; every reading is there once in the end.
+fn compaction_now_and_then(mechanism: Mechanism) {
+    let mut options = quick(mechanism, &["all"]);
+    options.extend(["--compact".to_owned(), "1s".to_owned()]);
+    let mut agent = agent(&texts(&options)).start();
+    let dataset = agent.folder().join("d");
+    wait_for_reading(&mut agent, &dataset);
+    let before: BTreeSet<_> = live(&dataset).into_iter().collect();
+    process::wait_until("hours are there", || !rows(&dataset, "sample").is_empty());
+    agent.send(Signal::TERM);
+    let done = agent.finish();
+    done.expect_status(0);
+    assert!(done.stderr.contains("bytes a row"), "{}", done.stderr);
+    compact(&done.path("d"));
+    let instant = |row: &Row| (row.number("pid"), row.number("at_ns"));
+    let all: Vec<_> = rows(&done.path("d"), "sample")
+        .iter()
+        .map(instant)
+        .collect();
+    let each: BTreeSet<_> = all.iter().copied().collect();
+    assert_eq!(all.len(), each.len());
+    assert!(before.len() > 1 && each.is_superset(&before));
 }
 
 /// Of a process that does not run both ways tell the same, field by field.
