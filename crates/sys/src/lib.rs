@@ -9,6 +9,7 @@ pub mod clock;
 pub mod confine;
 pub mod descriptor;
 pub mod error;
+pub mod heap;
 pub mod kcmp;
 pub mod launcher;
 pub mod memfd;
