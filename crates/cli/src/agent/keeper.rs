@@ -44,11 +44,23 @@ pub(super) type Answer = std::result::Result<Held, String>;
 
 /// Readable when the keeper is gone.
 #[derive(Debug)]
-pub(super) struct Life(OwnedFd);
+pub(super) struct Life {
+    channel: OwnedFd,
+    pid: u32,
+}
+
+impl Life {
+    /// Returns when the keeper has ended, which it does when its [`Kept`] is gone.
+    pub(super) fn wait(self) {
+        drop(self.channel);
+        // It may have ended long ago.
+        let _ = process::wait_end(self.pid, true);
+    }
+}
 
 impl AsFd for Life {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.channel.as_fd()
     }
 }
 
@@ -74,9 +86,10 @@ pub(super) fn start(dataset: &Path, upkeep: Upkeep) -> Result<(Kept, Life, Answe
             drop(ours);
             serve(&theirs, &whole, user, upkeep)
         }
-        Fork::Parent(_) => {
+        Fork::Parent(pid) => {
             drop(theirs);
-            let life = Life(ours.try_clone()?);
+            let channel = ours.try_clone()?;
+            let life = Life { channel, pid };
             let kept = Kept(ours);
             let answer = kept.held().context("the keeper of the dataset")?;
             Ok((kept, life, answer))
@@ -111,7 +124,7 @@ fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>, upkeep: Upkeep) 
     if told.is_ok() {
         while next(channel, dataset, &mut turns).is_ok() {}
     }
-    turns.wait();
+    turns.end();
     process::exit_now(0)
 }
 

@@ -359,6 +359,9 @@ impl Agent {
                 self.late
             ));
         }
+        // Whoever comes next has the dataset for itself.
+        drop(self.writer);
+        self.keeper.wait();
         Ok(())
     }
 }

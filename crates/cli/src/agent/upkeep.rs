@@ -41,6 +41,7 @@ const LATE: u64 = 16;
 const LOOK: Nanos = Nanos::from_secs(1);
 /// The lowest priority.
 const NICE: i32 = 19;
+const SIGKILL: i32 = 9;
 /// Exit status of work that could not be done.
 const FAILED: i32 = 1;
 
@@ -91,10 +92,11 @@ impl Turns {
         }
     }
 
-    /// Whoever is at work finishes it.
-    pub(super) fn wait(&self) {
+    /// Ends whoever is at work: what was begun is taken up by the next compaction.
+    pub(super) fn end(&self) {
         if let Some(pid) = self.at_work {
-            // Somebody has waited for it if that fails.
+            // It may have ended by itself.
+            let _ = process::kill(pid, SIGKILL);
             let _ = process::wait_end(pid, true);
         }
     }

@@ -98,8 +98,11 @@ fn what_programs_use(mechanism: Mechanism) {
     assert!(truth.takes(last), "{last} of {told}");
     let filled = rows_of(&dataset, "sample", fill.pid());
     for column in ["rss_anon", "rss_peak", "rss"] {
-        // Through `/proc` the peak is not in every reading.
+        // Through `/proc` the peak is not in every reading: on a busy machine in none.
         let bytes = filled.iter().filter_map(|row| row.get(column)).max();
+        if bytes.is_none() && column == "rss_peak" && mechanism == Mechanism::Procfs {
+            continue;
+        }
         let bytes = bytes.unwrap() as u64;
         assert!((48 * MIB..50 * MIB).contains(&bytes), "{column}: {bytes}");
     }
@@ -319,11 +322,16 @@ fn compaction_now_and_then(mechanism: Mechanism) {
     let dataset = agent.folder().join("d");
     wait_for_reading(&mut agent, &dataset);
     let before: BTreeSet<_> = live(&dataset).into_iter().collect();
-    process::wait_until("hours are there", || !rows(&dataset, "sample").is_empty());
+    let told = agent.folder().join("stderr");
+    process::wait_until("a compaction is told", || {
+        std::fs::read_to_string(&told)
+            .unwrap()
+            .contains("bytes a row")
+    });
+    assert!(!rows(&dataset, "sample").is_empty());
     agent.send(Signal::TERM);
     let done = agent.finish();
     done.expect_status(0);
-    assert!(done.stderr.contains("bytes a row"), "{}", done.stderr);
     compact(&done.path("d"));
     let instant = |row: &Row| (row.number("pid"), row.number("at_ns"));
     let all: Vec<_> = rows(&done.path("d"), "sample")
