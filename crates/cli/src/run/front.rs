@@ -213,8 +213,6 @@ fn stop_with(signal: i32) {
     signal::set_mask(mask);
 }
 
-/// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
-/// with the command's status; the monitor itself only if it ended in order.
 /// Waits for the end of the monitor, which has nothing left to do but to give back what it was lent
 /// by the kernel: in a container nobody else may wait for it.
 fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
@@ -238,6 +236,8 @@ fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
     drop(process::wait_end(monitor_pid, true));
 }
 
+/// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
+/// with the command's status; the monitor itself only if it ended in order.
 fn wait_for(monitor_pid: u32, options: &RunOptions) -> u8 {
     let mut status = None;
     while let Ok(Some(waited)) = process::wait_any(true) {

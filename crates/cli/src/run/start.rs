@@ -198,6 +198,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     if let Some(errno) = task.go(with_library)? {
         task.dismiss();
         hold.release();
+        task.reap_launcher();
         return Ok(refuse(facts, paper, options, &refused(&path, errno)));
     }
     look_at_beginning(&task, &mut eyes);
