@@ -116,8 +116,9 @@ impl Server {
             assert!(made.unwrap().success());
         }
         let at = folder.path().display();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
+        // Free again at once: nobody but the server may answer there.
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.unwrap().port();
         let server = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\n\
              AuthorizedKeysFile {at}/user.pub\nUsePAM no\nStrictModes no\n"
@@ -155,22 +156,30 @@ impl Server {
     fn share(&self) -> String {
         let path = format!("{}/shared", self.folder.path().display());
         let ssh = self.ssh();
-        self.shell(&format!("{ssh} -M -S {path} -fN localhost"));
+        // A user who is not let in has none: who would share it connects, in vain.
+        drop(self.shell(&format!("{ssh} -M -S {path} -fN localhost")));
         path
     }
 
-    fn shell(&self, script: &str) -> bool {
+    /// Why a script failed, if it did.
+    fn shell(&self, script: &str) -> Result<(), String> {
+        let said = self.folder.path().join("said");
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", script]).stdin(Stdio::null());
-        let quiet = shell.stdout(Stdio::null()).stderr(Stdio::null());
-        quiet.status().unwrap().success()
+        // A file: a connection that is shared holds it open as long as it lives.
+        shell.stdout(Stdio::null());
+        shell.stderr(fs::File::create(&said).unwrap());
+        let done = shell.status().unwrap().success();
+        let why = fs::read_to_string(said).unwrap();
+        done.then_some(()).ok_or(why)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         let at = self.folder.path().display();
-        self.shell(&format!("{} -S {at}/shared -O exit localhost", self.ssh()));
+        // Most have none to be ended.
+        drop(self.shell(&format!("{} -S {at}/shared -O exit localhost", self.ssh())));
         self.sshd.kill().unwrap();
         self.sshd.wait().unwrap();
     }
@@ -248,8 +257,8 @@ fn work_over_ssh_is_not_claimed(mechanism: Mechanism) {
         skip!("no {SSHD}");
     }
     let server = Server::start();
-    if !server.shell(&format!("{} localhost true", server.ssh())) {
-        skip!("this user is not let in over ssh");
+    if let Err(why) = server.shell(&format!("{} localhost true", server.ssh())) {
+        skip!("this user is not let in over ssh: {why}");
     }
     let work = format!(
         "{} 64 exit 300 && {} 1000",
