@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-each_mechanism!(a_container_of_podman_is_the_tasks_own);
+each_mechanism!(root_a_container_of_podman_is_the_tasks_own);
 
 const SECOND: u64 = 1_000_000_000;
 /// The first word of [`work`].
@@ -184,6 +184,8 @@ const PODMAN_RUN: &[&str] = &[
     "--ulimit",
     "nproc=1024:1024",
 ];
+/// It holds the user's namespaces for the next one.
+const ROOTLESS: &str = "a podman that is not root's leaves a process behind";
 const RUNTIMES: [&str; 2] = ["crun", "runc"];
 
 /// Fails unless the work of one container stands beside the task's own numbers, and not in them.
@@ -271,6 +273,9 @@ fn root_containers_of_docker_stand_beside_the_task() {
 
 #[test]
 fn root_containers_of_a_service_of_podman_stand_beside_the_task() {
+    if !process::is_root() {
+        skip!("{ROOTLESS}");
+    }
     let work = work("service");
     let mut why = String::new();
     for runtime in RUNTIMES {
@@ -293,7 +298,10 @@ fn root_containers_of_a_service_of_podman_stand_beside_the_task() {
     skip!("no container runs here: {why}");
 }
 
-fn a_container_of_podman_is_the_tasks_own(mechanism: Mechanism) {
+fn root_a_container_of_podman_is_the_tasks_own(mechanism: Mechanism) {
+    if !process::is_root() {
+        skip!("{ROOTLESS}");
+    }
     let folder = tempfile::tempdir().unwrap();
     let root = make_root(folder.path());
     let work = work("podman");
