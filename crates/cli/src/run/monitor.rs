@@ -462,7 +462,6 @@ impl<'a> Monitor<'a> {
         }
         // Takes the kernel some ms where they are programs of ours.
         drop(tellers);
-        self.task.reap_launcher();
         assembled.status
     }
 }
