@@ -23,6 +23,7 @@ pub(crate) const NR_SHUTDOWN: usize = 210;
 pub(crate) const NR_GETSOCKNAME: usize = 204;
 pub(crate) const NR_GETPEERNAME: usize = 205;
 pub(crate) const NR_GETSOCKOPT: usize = 209;
+pub(crate) const NR_PROCESS_VM_READV: usize = 270;
 pub(crate) const NR_RECVMMSG: usize = 243;
 pub(crate) const NR_SENDMMSG: usize = 269;
 pub(crate) const NR_FCNTL: usize = 25;

@@ -23,6 +23,7 @@ pub(crate) const NR_SHUTDOWN: usize = 48;
 pub(crate) const NR_GETSOCKNAME: usize = 51;
 pub(crate) const NR_GETPEERNAME: usize = 52;
 pub(crate) const NR_GETSOCKOPT: usize = 55;
+pub(crate) const NR_PROCESS_VM_READV: usize = 310;
 pub(crate) const NR_RECVMMSG: usize = 299;
 pub(crate) const NR_SENDMMSG: usize = 307;
 pub(crate) const NR_FCNTL: usize = 72;

@@ -27,7 +27,7 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol6");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol7");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
@@ -40,6 +40,8 @@ pub const NAMES_SLOTS_OF_A_PROCESS: u32 = 1 << 13;
 /// Bytes of an address of a socket: more than any of the kernel's has but those of unix sockets,
 /// which have two fewer.
 pub const ADDRESS_BYTES: usize = 112;
+/// Addresses of this machine that the header has room for.
+pub const OWN_ADDRESSES: usize = 1024;
 /// Exact sizes that a row holds.
 pub const SIZES: usize = 8;
 /// Classes of sizes, by the power of two.
@@ -81,6 +83,18 @@ pub struct Header {
     pub blind_calls: AtomicU64,
     /// Chunks to be used again, a ring.
     pub free: [AtomicU32; CHUNKS as usize],
+    /// The network whose addresses these are, by its cookie (`SO_NETNS_COOKIE`); 0: not known.
+    pub network: AtomicU64,
+    /// How many of `own` there are.
+    pub own_count: AtomicU64,
+    /// In order, each as two words of [`halves`].
+    pub own: [[AtomicU64; 2]; OWN_ADDRESSES],
+}
+
+/// An address of IPv6, or of IPv4 as `::ffff:a.b.c.d`, as two numbers that have its order.
+pub const fn halves(address: [u8; 16]) -> (u64, u64) {
+    let whole = u128::from_be_bytes(address);
+    ((whole >> 64) as u64, whole as u64)
 }
 
 /// [`Header::asked`]: the time of calls is taken.
@@ -205,8 +219,10 @@ pub struct Row {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Socket {
-    /// When its connection was last looked at, ns of `CLOCK_MONOTONIC`.
-    pub looked: AtomicU64,
+    /// Of [`socket::CONNECTION`]: when that was last looked at, ns of `CLOCK_MONOTONIC`; and
+    /// `tcpi_total_retrans` above the 32 bits of `tcpi_rtt`. Of [`socket::DATAGRAMS`]: bytes that
+    /// were sent within the machine; and received.
+    pub told: [AtomicU64; 2],
     /// [`socket`]; what is told by a bit is written before it.
     pub state: AtomicU32,
     /// `SO_PROTOCOL`.
@@ -219,10 +235,6 @@ pub struct Socket {
     pub local_bytes: AtomicU16,
     /// Length of that of the other end; 0: it is connected to nobody.
     pub peer_bytes: AtomicU16,
-    /// `tcpi_total_retrans`.
-    pub retransmits: AtomicU32,
-    /// `tcpi_rtt`.
-    pub rtt_us: AtomicU32,
     /// `struct sockaddr`, its own.
     pub local: [AtomicU8; ADDRESS_BYTES],
     /// That of the other end.
@@ -235,6 +247,10 @@ pub mod socket {
     pub const ENDS: u32 = 1;
     /// So is how its connection went.
     pub const CONNECTION: u32 = 2;
+    /// It is of datagrams of IPv4 or IPv6, and those within the machine are counted.
+    pub const DATAGRAMS: u32 = 4;
+    /// It belongs to [`super::Header::network`].
+    pub const OWN_NETWORK: u32 = 8;
 }
 
 /// Transfers whose exact size was not kept.

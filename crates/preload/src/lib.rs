@@ -27,6 +27,7 @@ mod arch;
 mod calls;
 mod clock;
 mod count;
+mod datagram;
 mod descriptor;
 mod environment;
 mod execution;

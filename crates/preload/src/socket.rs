@@ -2,6 +2,7 @@
 //! connection went when it is shut down, closed, or left at the end of the process.
 
 use crate::clock;
+use crate::datagram;
 use crate::layout::{ADDRESS_BYTES, Row, Socket, socket as told};
 use crate::state;
 use crate::system;
@@ -20,6 +21,7 @@ const SO_DOMAIN: usize = 39;
 const SOL_TCP: usize = 6;
 const TCP_INFO: usize = 11;
 const SOCK_STREAM: u16 = 1;
+const SOCK_DGRAM: u32 = 2;
 const IPPROTO_TCP: u32 = 6;
 /// `struct tcp_info`, as far as it is read, and where in there.
 const TCP_INFO_BYTES: usize = 104;
@@ -47,7 +49,12 @@ pub(crate) fn describe(row: &Row, fd: i32) {
         .store(option(SO_PROTOCOL).unwrap_or(0), Relaxed);
     ends(socket, fd);
     connection(socket, fd);
-    socket.state.fetch_or(told::ENDS, Release);
+    let datagrams = if kind == SOCK_DGRAM {
+        datagram::state_of(fd, family as u16)
+    } else {
+        0
+    };
+    socket.state.fetch_or(told::ENDS | datagrams, Release);
 }
 
 /// How its connection went so far, and the other end if there was none yet: the bytes of a stream
@@ -126,8 +133,9 @@ fn connection(socket: &Socket, fd: i32) {
         let four = bytes.get(at..at + 4).unwrap_or_default();
         four.try_into().map(u32::from_ne_bytes).unwrap_or_default()
     };
-    socket.rtt_us.store(number(RTT_AT), Relaxed);
-    socket.retransmits.store(number(TOTAL_RETRANS_AT), Relaxed);
-    socket.looked.store(clock::precise(), Relaxed);
+    let [looked, went] = &socket.told;
+    let (retransmits, rtt_us) = (number(TOTAL_RETRANS_AT), number(RTT_AT));
+    went.store(u64::from(retransmits) << 32 | u64::from(rtt_us), Relaxed);
+    looked.store(clock::precise(), Relaxed);
     socket.state.fetch_or(told::CONNECTION, Release);
 }

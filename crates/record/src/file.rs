@@ -61,7 +61,7 @@ pub enum FileKind {
 }
 
 /// Where a file is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// The folder in which it lies, as [`Folder`] names it.
     pub folder: u64,

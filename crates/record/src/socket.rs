@@ -1,7 +1,7 @@
 //! Sockets of a task: whose ends they have, and what went through them.
 
 use crate::file::FileCounts;
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -12,8 +12,21 @@ pub enum Ends {
     Loopback,
     /// They leave it.
     Network,
-    /// It is connected to nobody.
-    Unknown,
+    /// It is connected to nobody: each datagram has ends of its own, and this is known of them.
+    Each(Datagrams),
+}
+
+/// What is known of the datagrams of a socket; of the rest it is not known where they went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Datagrams {
+    /// Sent within the machine.
+    pub local_sent: Bytes,
+    /// Received from within.
+    pub local_received: Bytes,
+    /// Sent elsewhere.
+    pub remote_sent: Bytes,
+    /// Received from elsewhere.
+    pub remote_received: Bytes,
 }
 
 /// What is told of a socket.

@@ -115,7 +115,7 @@ impl Tree {
         life.resident = self.resident.open(start);
         self.virtual_size.open(start);
         life.held = self.growth.open(start);
-        self.living.insert(pid, life);
+        self.living.insert(pid, Box::new(life));
         self.is_heir_of(pid, parent);
         self.total += 1;
         self.alive_peak.raise(Some(self.living.len() as u64), at);
@@ -275,7 +275,7 @@ impl Tree {
             && life.finals.is_some()
     }
 
-    fn leave(&mut self, life: Life) {
+    fn leave(&mut self, life: Box<Life>) {
         if let Some(before) = self.leaving.remove(&life.pid) {
             self.retire(before);
         }
@@ -295,7 +295,7 @@ impl Tree {
 
     fn last_cpu(&mut self, pid: u32, start: Option<Nanos>, cpu: Nanos) {
         let same = |life: &Life| start.is_none_or(|s| apart(s, life.start) <= START_SLACK);
-        if self.leaving.get(&pid).is_some_and(same)
+        if self.leaving.get(&pid).is_some_and(|life| same(life))
             && let Some(mut life) = self.leaving.remove(&pid)
         {
             life.cpu_final = Some(cpu);
@@ -308,7 +308,7 @@ impl Tree {
     }
 
     /// Nothing more will be learnt of it: its numbers go into the sums.
-    fn retire(&mut self, life: Life) {
+    fn retire(&mut self, life: Box<Life>) {
         let late_cpu = self.late_cpu();
         self.ended.add(&life.spent(late_cpu));
         self.top.offer(candidate(&life));

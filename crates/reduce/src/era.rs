@@ -312,7 +312,7 @@ impl Tree {
         let unknown = |life: &Life| life.pid != self.root && !life.is_known();
         let vague = self.living.values().any(|life| life.held.is_vague());
         let unclear = |life: &Life| life.held.owes() || vague && unknown(life);
-        if self.living.values().any(unclear) {
+        if self.living.values().any(|life| unclear(life)) {
             return;
         }
         self.dead_unwaited.news = false;

@@ -172,8 +172,10 @@ impl Row {
         if opened_first {
             self.size_first = self.size_first.min(used.size_first);
         }
-        for size in &used.sizes {
-            self.count_size(*size);
+        if self.sizes.is_empty() && used.sizes.len() <= SIZES_MAX {
+            self.sizes = used.sizes;
+        } else {
+            used.sizes.iter().for_each(|size| self.count_size(*size));
         }
         if let Some(classes) = &used.classes {
             self.add_classes(classes);

@@ -190,11 +190,11 @@ impl FileTable {
     }
 
     /// A process used a file.
-    pub fn take(&mut self, used: FileUse) {
+    pub fn take(&mut self, mut used: FileUse) {
         if used.kind == FileKind::Socket {
             self.sockets.take(&used);
         }
-        let key = key_of(&used);
+        let key = key_of(&mut used);
         match self.rows.get_mut(&key) {
             Some(row) => row.add(used),
             None => {
@@ -276,6 +276,8 @@ impl FileTable {
         summary.file_systems = self.file_systems(&rows, &pages, rest);
         self.count_files(&rows, rest, &mut summary);
         summary.others.files += beside.names;
+        summary.lines.reserve_exact(rows.len());
+        summary.traces.reserve_exact(rows.len());
         for (path, (row, cut)) in rows {
             summary.total.add(&row.counts);
             let path = cut::shown(&path);
@@ -387,7 +389,9 @@ fn path(folders: &BTreeMap<u64, Folder>, key: &Key, row: &Row) -> (Vec<u8>, bool
         };
         return (marked, true);
     };
-    let mut path = folder.path.clone();
+    let bytes = folder.path.len() + leaf.map_or(0, <[u8]>::len) + 1;
+    let mut path = Vec::with_capacity(bytes);
+    path.extend_from_slice(&folder.path);
     if let Some(leaf) = leaf {
         if path.last() != Some(&b'/') {
             path.push(b'/');
@@ -400,16 +404,16 @@ fn path(folders: &BTreeMap<u64, Folder>, key: &Key, row: &Row) -> (Vec<u8>, bool
     (path, folder.cut)
 }
 
-fn key_of(used: &FileUse) -> Key {
+/// Takes the place out of `used`: a row does not keep it.
+fn key_of(used: &mut FileUse) -> Key {
+    if let FileKind::Pipe | FileKind::Socket = used.kind {
+        return Key::Number(used.kind, used.file.device, used.file.inode);
+    }
+    let place = std::mem::take(&mut used.place);
     match used.kind {
-        FileKind::Pipe | FileKind::Socket => {
-            Key::Number(used.kind, used.file.device, used.file.inode)
-        }
-        FileKind::Memory | FileKind::Anonymous => Key::Path(used.place.clone()),
-        _ if used.place.folder == 0 => {
-            Key::Lost(used.place.clone(), used.file.device, used.file.inode)
-        }
-        _ => Key::Path(used.place.clone()),
+        FileKind::Memory | FileKind::Anonymous => Key::Path(place),
+        _ if place.folder == 0 => Key::Lost(place, used.file.device, used.file.inode),
+        _ => Key::Path(place),
     }
 }
 

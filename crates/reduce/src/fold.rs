@@ -78,10 +78,10 @@ impl Table {
     }
 
     /// Adds an ended process; `late_cpu` as in [`Life::spent`].
-    pub(crate) fn push(&mut self, life: Life, parent_command: Arc<[u8]>, late_cpu: bool) {
+    pub(crate) fn push(&mut self, life: Box<Life>, parent_command: Arc<[u8]>, late_cpu: bool) {
         let main = life.pid == self.root;
         let row = Row {
-            life: Box::new(life),
+            life,
             parent_command,
             late_cpu,
         };
@@ -94,9 +94,9 @@ impl Table {
     }
 
     /// Adds a process that lives on and has no line of its own.
-    pub(crate) fn fold_living(&mut self, life: Life, late_cpu: bool) {
+    pub(crate) fn fold_living(&mut self, life: Box<Life>, late_cpu: bool) {
         self.fold(Row {
-            life: Box::new(life),
+            life,
             parent_command: Arc::from([].as_slice()),
             late_cpu,
         });
@@ -159,16 +159,13 @@ impl Table {
     /// table is empty then.
     pub(crate) fn lines(
         &mut self,
-        living: Vec<Life>,
+        living: impl ExactSizeIterator<Item = Box<Life>>,
         (zero, now): (Nanos, Nanos),
         late_cpu: bool,
     ) -> Lines {
         self.shrink(self.max.saturating_sub(living.len()));
         let ended = self.rows.drain(..).map(|row| row.life);
-        let mut lines: Vec<_> = ended
-            .chain(living.into_iter().map(Box::new))
-            .map(Line::One)
-            .collect();
+        let mut lines: Vec<_> = ended.chain(living).map(Line::One).collect();
         let folds = self.folds.drain();
         lines.extend(folds.map(|fold| Line::Many(Box::new(fold))));
         lines.sort_by_key(Line::place);

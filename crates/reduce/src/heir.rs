@@ -26,7 +26,7 @@ impl Tree {
             .rev()
             .nth(1)
             .and_then(|pid| self.living.get(pid));
-        let start = first.unwrap_or(life).start;
+        let start = first.map_or(life.start, |first| first.start);
         match source.is_known() {
             true => source.held.legacy(start),
             // The launcher, of which the first process is a child, is small.

@@ -99,9 +99,9 @@ impl<'a> MemoryPeak<'a> {
         let survivors = tree.outliving(end);
         let living_read = survivors.values().all(|life| read(life));
         let all_told = survivors.len() == tree.living.len();
-        let unsettled = |life: &&Life| !read(life) || !survivors.contains_key(&life.pid);
+        let unsettled = |life: &Life| !read(life) || !survivors.contains_key(&life.pid);
         let mut size = tree.virtual_size.clone();
-        for life in tree.living.values().filter(unsettled) {
+        for life in tree.living.values().filter(|life| unsettled(life)) {
             size.settle(life.settled_virtual, None);
         }
         // The chain bounds who was waited for, not who lives and was not read.
@@ -135,7 +135,7 @@ impl<'a> MemoryPeak<'a> {
             unread: faults.map(|faults| tree.growth.unread_of_all(held, faults)),
             over,
         };
-        let living = tree.living.values().filter(unsettled);
+        let living = tree.living.values().filter(|life| unsettled(life));
         let seen = living.map(|life| &life.resident);
         let rss = tree.resident.bound(seen, known, &tree.growth);
         let written = all(tree, end, |used| used.bytes_written.map(|bytes| bytes.0));

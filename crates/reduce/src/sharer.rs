@@ -15,7 +15,7 @@ impl Tree {
             return;
         };
         let may = |life: &Life| life.execs == 0 && life.space_of.is_none() && life.sharers == 0;
-        if owner == pid || !of(&pid).is_some_and(may) {
+        if owner == pid || !of(&pid).is_some_and(|life| may(life)) {
             return;
         }
         // It has no copy of anybody's pages.

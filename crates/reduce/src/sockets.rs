@@ -2,7 +2,7 @@
 
 use record::file::{FileCounts, FileUse, OtherFiles, PROCESSES_MAX};
 use record::socket::{Ends, SocketInfo, SocketLine};
-use record::unit::Nanos;
+use record::unit::{Bytes, Nanos};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -34,12 +34,23 @@ impl NetworkTotals {
                 self.loopback_sent += sent;
                 self.loopback_received += received;
             }
-            Ends::Unknown => {
-                self.unknown_sent += sent;
-                self.unknown_received += received;
+            Ends::Each(of) => {
+                let (local, unknown) = split(sent, of.local_sent, of.remote_sent);
+                self.loopback_sent += local;
+                self.unknown_sent += unknown;
+                let (local, unknown) = split(received, of.local_received, of.remote_received);
+                self.loopback_received += local;
+                self.unknown_received += unknown;
             }
         }
     }
+}
+
+/// Of all bytes those that stayed on the machine, and those of which it is not known; no more than
+/// there are, whatever is told.
+fn split(all: u64, local: Bytes, remote: Bytes) -> (u64, u64) {
+    let local = local.0.min(all);
+    (local, (all - local).saturating_sub(remote.0))
 }
 
 #[derive(Debug, Clone)]
@@ -172,7 +183,7 @@ impl Row {
             loopback: match self.ends {
                 Some(Ends::Loopback) => Some(true),
                 Some(Ends::Network) => Some(false),
-                Some(Ends::Unknown) | None => None,
+                Some(Ends::Each(_)) | None => None,
             },
             processes: self.processes,
             processes_more: self.more_processes,

@@ -110,6 +110,7 @@ impl Tree {
         for life in living.split_off(own_lines) {
             self.table.fold_living(life, late_cpu);
         }
+        let living = living.into_iter();
         self.table.lines(living, (self.start, end.at), late_cpu)
     }
 

@@ -41,8 +41,9 @@ pub struct Tree {
     pub(crate) settings: Settings,
     pub(crate) start: Nanos,
     pub(crate) root: u32,
-    pub(crate) living: Pids<Life>,
-    pub(crate) leaving: Pids<Life>,
+    /// Boxed: a process is moved from room to room.
+    pub(crate) living: Pids<Box<Life>>,
+    pub(crate) leaving: Pids<Box<Life>>,
     pub(crate) leaving_order: VecDeque<(u32, Nanos)>,
     pub(crate) dead: Pids<Nanos>,
     pub(crate) dead_order: VecDeque<(u32, Nanos)>,
@@ -183,7 +184,7 @@ impl Tree {
     fn take(&mut self, at: Nanos, sample: &ProcessSample, pass: &mut Pass) {
         let ProcessId { pid, start_ns } = sample.id;
         let another = |life: &Life| later(start_ns, life.start) && life.announced;
-        if self.living.get(&pid).is_some_and(another) {
+        if self.living.get(&pid).is_some_and(|life| another(life)) {
             self.end_unseen(at, pid);
         }
         if !self.living.contains_key(&pid) {
@@ -324,11 +325,15 @@ impl Tree {
     /// Who lives on at `end`: those named, or everyone alive while the main process still runs.
     pub(crate) fn outliving(&self, end: &End) -> Pids<&Life> {
         if end.main.is_none() {
-            return self.living.iter().map(|(pid, life)| (*pid, life)).collect();
+            return self
+                .living
+                .iter()
+                .map(|(pid, life)| (*pid, &**life))
+                .collect();
         }
         let named = end.survivors.iter();
         named
-            .filter_map(|pid| Some((*pid, self.living.get(pid)?)))
+            .filter_map(|pid| Some((*pid, &**self.living.get(pid)?)))
             .collect()
     }
 

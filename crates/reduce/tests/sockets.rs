@@ -1,7 +1,7 @@
 //! Sockets: totals are whole however small the table is, and what is told finds its line.
 
 use record::file::{FileCounts, FileFlags, FileId, FileKind, FileRest, FileUse, Mounted, Place};
-use record::socket::{Ends, SocketInfo};
+use record::socket::{Datagrams, Ends, SocketInfo};
 use record::unit::{Bytes, Nanos};
 use reduce::files::FileTable;
 
@@ -49,7 +49,13 @@ fn totals_are_by_where_packets_go() {
     table.take(used(1, 5, Some(Ends::Loopback), 10, 20));
     table.take(used(1, 6, Some(Ends::Loopback), 1, 2));
     table.take(used(2, 5, Some(Ends::Network), 300, 400));
-    table.take(used(3, 5, Some(Ends::Unknown), 5000, 6000));
+    table.take(used(
+        3,
+        5,
+        Some(Ends::Each(Datagrams::default())),
+        5000,
+        6000,
+    ));
     table.take(used(4, 5, None, 70_000, 80_000));
     let summary = table.finish(&FileRest::default(), Nanos(50));
     let network = summary.sockets.network.unwrap();
@@ -69,6 +75,30 @@ fn totals_are_by_where_packets_go() {
     assert_eq!((last.first_ns, last.last_ns), (Nanos(50), Nanos(150)));
     assert_eq!(summary.sockets.lines[1].loopback, None);
     assert!(summary.lines.iter().any(|line| line.path == "socket:[4]"));
+}
+
+/// No more than there is, whatever is told.
+#[test]
+fn datagrams_are_told_apart_as_far_as_they_are_known() {
+    let of = |local: u64, remote: u64| Datagrams {
+        local_sent: Bytes(local),
+        remote_sent: Bytes(remote),
+        local_received: Bytes(2 * local),
+        remote_received: Bytes(2 * remote),
+    };
+    for (told, loopback, unknown) in [
+        (of(30, 60), (30, 60), (10, 20)),
+        (of(0, 100), (0, 0), (0, 0)),
+        (of(100, 0), (100, 200), (0, 0)),
+        (of(900, u64::MAX / 2), (100, 200), (0, 0)),
+    ] {
+        let mut table = FileTable::new(10);
+        table.take(used(1, 5, Some(Ends::Each(told)), 100, 200));
+        let summary = table.finish(&FileRest::default(), Nanos(0));
+        let it = summary.sockets.network.unwrap();
+        assert_eq!((it.loopback_sent, it.loopback_received), loopback);
+        assert_eq!((it.unknown_sent, it.unknown_received), unknown);
+    }
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "io_arch.h",
         "io_arch_aarch64.h",
         "io_arch_x86_64.h",
+        "io_datagram.h",
         "io_dump.h",
         "io_exec.h",
         "io_file.h",

@@ -50,8 +50,8 @@ mod walk;
 pub use calls::{CallRow, Calls};
 #[cfg(feature = "bpf")]
 pub use files::{
-    ExactSize, FileId, FileOptions, FileRest, FileRow, Files, Folder, Name, NameChange, NamePath,
-    PageCounts, SizeClasses, SocketInfo, Told,
+    Datagrams, ExactSize, FileId, FileOptions, FileRest, FileRow, Files, Folder, Name, NameChange,
+    NamePath, PageCounts, SizeClasses, SocketInfo, Told,
 };
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};

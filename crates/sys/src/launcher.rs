@@ -8,7 +8,7 @@
 
 use crate::descriptor::{self, Received};
 use crate::error::{Error, check};
-use crate::process::Usage;
+use crate::process::{self, Usage};
 use crate::rlimit::Raised;
 use std::ffi::{CString, OsStr};
 use std::io;
@@ -26,6 +26,10 @@ const FLAG_LEAVE: u32 = 1;
 const FILTER_AT: usize = 8;
 /// `sizeof(struct message)`.
 const MESSAGE_BYTES: usize = 384;
+
+/// A launcher that is to end is waited for so often, and so long each time.
+const WAITS_MAX: u32 = 500;
+const WAIT_PAUSE: std::time::Duration = std::time::Duration::from_micros(200);
 
 /// What to launch, and what it inherits.
 #[derive(Debug)]
@@ -48,9 +52,13 @@ pub struct Plan<'a> {
 }
 
 /// A launcher that runs, with the command's process waiting to go.
+///
+/// One that is dropped ends, for want of a monitor unless it was dismissed before, and is waited
+/// for: in a container nobody else may do that.
 #[derive(Debug)]
 pub struct Launcher {
-    control: OwnedFd,
+    /// Open until [`Launcher::close`].
+    control: Option<OwnedFd>,
     go: Option<OwnedFd>,
     pid: u32,
     without_memfd: Option<Error>,
@@ -125,10 +133,10 @@ impl Launcher {
             Err(error) if plan.library.is_none() => {
                 let own = std::fs::File::open("/proc/self/exe");
                 match own.map(|own| Self::start_from(&own.into(), plan)) {
-                    Ok(Ok(launcher)) => Ok(Self {
-                        without_memfd: Some(error),
-                        ..launcher
-                    }),
+                    Ok(Ok(mut launcher)) => {
+                        launcher.without_memfd = Some(error);
+                        Ok(launcher)
+                    }
                     _ => Err(error),
                 }
             }
@@ -158,6 +166,8 @@ impl Launcher {
         drop((control_theirs, go_theirs, status_theirs));
         let mut error = [0; 4];
         if let Received::Bytes(4) = descriptor::receive(status.as_fd(), &mut error, true)? {
+            // It ends right behind that word.
+            drop(process::wait_end(pid as u32, true));
             let source = io::Error::from_raw_os_error(i32::from_ne_bytes(error));
             return Err(Error::Call {
                 call: "execveat of the launcher",
@@ -165,7 +175,7 @@ impl Launcher {
             });
         }
         Ok(Self {
-            control,
+            control: Some(control),
             go: Some(go),
             pid: pid as u32,
             without_memfd: None,
@@ -230,35 +240,59 @@ impl Launcher {
     /// The next message; waits for it if `block`. `Ok(None)` when there is none now. `EPIPE` when
     /// the launcher is gone.
     pub fn message(&self, block: bool) -> Result<Option<Message>, Error> {
+        const CALL: &str = "recv from the launcher";
         let mut bytes = [0; MESSAGE_BYTES];
-        match descriptor::receive(self.control.as_fd(), &mut bytes, block)? {
+        match descriptor::receive(self.control(CALL)?, &mut bytes, block)? {
             Received::Nothing => Ok(None),
-            Received::End => {
-                let source = io::Error::from_raw_os_error(libc::EPIPE);
-                Err(Error::Call {
-                    call: "recv from the launcher",
-                    source,
-                })
-            }
+            Received::End => Err(gone(CALL)),
             Received::Bytes(count) => decode(&bytes, count).map(Some),
         }
     }
 
     /// Asks for [`Message::Totals`].
     pub fn ask_totals(&self) -> Result<(), Error> {
-        descriptor::send(self.control.as_fd(), b"T")
+        descriptor::send(self.control("send to the launcher")?, b"T")
     }
 
     /// Tells the launcher to end. Its children become ours.
     pub fn dismiss(&self) -> Result<(), Error> {
-        descriptor::send(self.control.as_fd(), b"X")
+        descriptor::send(self.control("send to the launcher")?, b"X")
+    }
+
+    /// The descriptor to wait on for [`Launcher::message`]; none after [`Launcher::close`].
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.control.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Closes what leads to the launcher: one that was not dismissed takes it for the death of the
+    /// monitor, and a command's process that waits still ends.
+    pub fn close(&mut self) {
+        self.go = None;
+        self.control = None;
+    }
+
+    fn control(&self, call: &'static str) -> Result<BorrowedFd<'_>, Error> {
+        self.fd().ok_or_else(|| gone(call))
     }
 }
 
-impl AsFd for Launcher {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.control.as_fd()
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        self.close();
+        for _ in 0..WAITS_MAX {
+            // One that was stopped from outside ends without us.
+            if !matches!(process::wait_end(self.pid, false), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(WAIT_PAUSE);
+        }
     }
+}
+
+/// Nobody is at the other end.
+fn gone(call: &'static str) -> Error {
+    let source = io::Error::from_raw_os_error(libc::EPIPE);
+    Error::Call { call, source }
 }
 
 fn write_image() -> Result<OwnedFd, Error> {
@@ -324,7 +358,7 @@ fn become_launcher(
         .unwrap_or(libc::EIO);
     // Nobody hears us if this fails; the parent then sees the channel's end and no first message.
     drop(descriptor::send(status.as_fd(), &error.to_ne_bytes()));
-    crate::process::exit_now(125)
+    process::exit_now(125)
 }
 
 /// Lets these descriptors through the exec.
@@ -509,7 +543,7 @@ mod tests {
         ]);
         launcher.go(false).unwrap();
         let child = launcher.pid() as i32;
-        drop(launcher);
+        launcher.close();
         let mut status = 0;
         // SAFETY: waits for our own child.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
@@ -537,7 +571,7 @@ mod tests {
             launcher.ask_totals().unwrap();
             launcher.dismiss().unwrap();
             let child = launcher.pid() as i32;
-            drop(launcher);
+            launcher.close();
             let mut status = 0;
             // SAFETY: waits for our own child.
             assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);

@@ -15,6 +15,7 @@ pub mod launcher;
 pub mod memfd;
 pub mod mountinfo;
 pub mod netlink;
+pub mod network;
 pub mod probe;
 pub mod process;
 pub mod ptrace;

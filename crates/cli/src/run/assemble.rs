@@ -11,10 +11,12 @@ use crate::cmd::run::RunOptions;
 use crate::cmd::statuses::{Compat, cctools};
 use crate::view::report as screen;
 use crate::view::status::Now;
+use record::file::{FileKind, FileLine};
 use record::identity::Ending;
 use record::limit::Resource;
 use record::report::{Exceeded, Exit, ExitType, Fate, Report, SURVIVORS_MAX, Survivor};
 use record::sample::{MainEnd, WaitTotals};
+use record::socket::SocketLine;
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::{Absent, Field, Method, Number};
 use reduce::calls::CallSummary;
@@ -113,6 +115,7 @@ pub(crate) fn assemble(
         report.file_systems.clone_from(&files.file_systems);
         extra.files = files.lines.iter().take(FILES_SHOWN).cloned().collect();
         extra.files_more = files.without_busiest(FILES_SHOWN);
+        extra.sockets = sockets_of(&extra.files, &files.sockets.lines);
     }
     if let Some(calls) = &calls {
         report.system_calls.clone_from(&calls.kinds);
@@ -290,8 +293,17 @@ fn extra(facts: &Facts, summary: &Summary) -> screen::Extra {
         top: top.collect(),
         departures: facts.departures.clone(),
         files: Vec::new(),
+        sockets: Vec::new(),
         files_more: None,
     }
+}
+
+/// Those of `sockets` that are among `files`.
+fn sockets_of(files: &[FileLine], sockets: &[SocketLine]) -> Vec<SocketLine> {
+    let shown = files.iter().filter(|file| file.kind == FileKind::Socket);
+    let numbers: Vec<_> = shown.filter_map(|file| file.inode).collect();
+    let sockets = sockets.iter().filter(|it| numbers.contains(&it.inode));
+    sockets.cloned().collect()
 }
 
 /// The report of a task that still runs, as far as it goes.

@@ -138,8 +138,8 @@ enum Choice {
     This(usize),
 }
 
-/// The container of one client: one that runs its words, if no more such are there than clients of
-/// these words.
+/// The container of one client: one that runs its words or is named by them, if no more such are
+/// there than clients of these words.
 fn choose(
     clients: &[Client],
     index: usize,
@@ -149,7 +149,9 @@ fn choose(
         return (State::Done, Choice::Nobody);
     };
     let given = words(&client.command);
-    let fits = |candidate: &(ContainerGroup, FirstProcess)| candidate.1.is_of(&given, client.at);
+    let fits = |(group, first): &(ContainerGroup, FirstProcess)| {
+        first.is_since(client.at) && (group.is_named(&given) || first.runs_words_of(&given))
+    };
     let fitting = candidates.iter().filter(|one| fits(one)).count();
     let like = |one: &&Client| one.state != State::Done && words(&one.command) == given;
     let place = candidates.iter().position(fits);
@@ -271,6 +273,15 @@ mod tests {
         assert_eq!(alone, (State::Done, Choice::Unclear));
         let both = [one.clone(), one];
         assert_eq!(choose(&both, 0, &two), (State::Done, Choice::This(0)));
+    }
+
+    #[test]
+    fn a_container_is_known_by_its_id() {
+        let clients = [client("docker start -a aaaaaaaaaaaa", State::Seeking)];
+        let new = [candidate("sort big", 6)];
+        assert_eq!(choose(&clients, 0, &new), (State::Done, Choice::This(0)));
+        let old = [candidate("sort big", 4)];
+        assert_eq!(choose(&clients, 0, &old), (State::Seeking, Choice::Nobody));
     }
 
     #[test]

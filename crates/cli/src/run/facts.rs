@@ -16,6 +16,7 @@ use source::context::remote::{Here, leaves_tree};
 use source::group::OomKills;
 use source::interpose::preload::Seen;
 use std::collections::BTreeMap;
+use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::process::{self, Usage};
 use sys::signal::Arrived;
@@ -228,9 +229,11 @@ impl Facts {
             return;
         };
         let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+        let environment = format!("/proc/{pid}/environ");
         let here = Here {
             nodes: self.nodes,
             host: &self.report.host.name,
+            environment: Some(Path::new(&environment)),
         };
         let Some(departure) = leaves_tree(&words, &here) else {
             return;

@@ -24,6 +24,9 @@ const ENDING: &[i32] = &[1, 2, 3, 15];
 /// A monitor that cannot start the command (a file system does not answer) is given up this long
 /// after such a signal.
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// One that is given up is waited for so often, and so long each time: it may hang in the kernel.
+const GIVEN_UP_WAITS_MAX: u32 = 500;
+const GIVEN_UP_WAIT: std::time::Duration = std::time::Duration::from_micros(200);
 /// For the end of a monitor that has told the exit status we wait no longer than this.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
@@ -165,6 +168,13 @@ impl Before {
 fn give_up(before: Before, monitor_pid: u32) -> u8 {
     // Its launcher, if there is one yet, ends the waiting process of the command.
     drop(process::kill(monitor_pid, SIGKILL));
+    for _ in 0..GIVEN_UP_WAITS_MAX {
+        match process::wait_any(false) {
+            Ok(Some(_)) => {}
+            Ok(None) => std::thread::sleep(GIVEN_UP_WAIT),
+            Err(_) => break,
+        }
+    }
     super::warn("ended by a signal while the command could not be started yet");
     let Before::Signal(signal, _) = before else {
         return crate::cmd::run::STATUS_OWN_FAILURE;
@@ -213,8 +223,6 @@ fn stop_with(signal: i32) {
     signal::set_mask(mask);
 }
 
-/// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
-/// with the command's status; the monitor itself only if it ended in order.
 /// Waits for the end of the monitor, which has nothing left to do but to give back what it was lent
 /// by the kernel: in a container nobody else may wait for it.
 fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
@@ -238,6 +246,8 @@ fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
     drop(process::wait_end(monitor_pid, true));
 }
 
+/// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
+/// with the command's status; the monitor itself only if it ended in order.
 fn wait_for(monitor_pid: u32, options: &RunOptions) -> u8 {
     let mut status = None;
     while let Ok(Some(waited)) = process::wait_any(true) {

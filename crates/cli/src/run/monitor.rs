@@ -460,9 +460,8 @@ impl<'a> Monitor<'a> {
         if let Some(front) = &self.front {
             dismiss(front, self.front_stopped, assembled.status);
         }
-        // Leaving the in-kernel programs takes the kernel some ms, which nobody has to wait for.
+        // Takes the kernel some ms where they are programs of ours.
         drop(tellers);
-        self.task.reap_launcher();
         assembled.status
     }
 }

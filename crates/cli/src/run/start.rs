@@ -196,7 +196,8 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     drop(descriptor::send(front.as_fd(), &ToFront::Started.encode()));
     let with_library = eyes.files.loads_into(&path, task.adopter(), &mut facts);
     if let Some(errno) = task.go(with_library)? {
-        task.dismiss();
+        // Not dismissed: the launcher waits for the command's process first.
+        drop(task);
         hold.release();
         return Ok(refuse(facts, paper, options, &refused(&path, errno)));
     }

@@ -9,17 +9,13 @@ use record::sample::{Counters, MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos};
 use source::query::proc_pid_status;
 use source::root::Root;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use sys::launcher::{Launcher, Message, Plan, Totals};
 use sys::process::{self, Usage};
 use sys::rlimit;
 
 /// Totals are asked for no more often than this.
 const TOTALS_PERIOD: Nanos = Nanos::from_millis(10);
-
-/// A launcher that was let go is waited for so often, and so long each time.
-const REAPS_MAX: u32 = 500;
-const REAP_PAUSE: std::time::Duration = std::time::Duration::from_micros(200);
 
 /// The error number of a file that would be too large.
 const EFBIG: i32 = 27;
@@ -142,7 +138,7 @@ impl Task {
 
     /// The descriptor to wait on for [`Task::next`]; none when the launcher is gone.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        (!self.launcher_gone).then(|| self.launcher.as_fd())
+        self.launcher.fd().filter(|_| !self.launcher_gone)
     }
 
     /// The next thing that happened, if any.
@@ -271,17 +267,6 @@ impl Task {
         if !self.launcher_gone {
             // Gone already is as good.
             drop(self.launcher.dismiss());
-        }
-    }
-
-    /// Takes the end of the launcher, which was let go.
-    pub(crate) fn reap_launcher(&self) {
-        for _ in 0..REAPS_MAX {
-            // One that was stopped from outside ends without us.
-            if !matches!(process::wait_end(self.launcher.pid(), false), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(REAP_PAUSE);
         }
     }
 }

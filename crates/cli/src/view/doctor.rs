@@ -129,6 +129,7 @@ fn choices(choice: &Choice) -> Vec<(&'static str, String)> {
             choice.io.unwrap_or("not available").to_owned(),
         ),
         ("totals of CPU and I/O", totals.to_owned()),
+        ("peaks of memory", choice.memory_peaks.to_owned()),
         ("--limit memory", choice.memory_limit.to_owned()),
     ]
 }

@@ -2,9 +2,12 @@
 
 use super::report::Extra;
 use super::style::{Role, Style, printable};
-use record::file::{FileCounts, FileLine, FileSystemLine, OtherFiles, PageCache, SizeCount};
+use record::file::{
+    FileCounts, FileKind, FileLine, FileSystemLine, OtherFiles, PageCache, SizeCount,
+};
 use record::quantity;
 use record::report::Report;
+use record::socket::SocketLine;
 
 /// File systems that are shown.
 const FILE_SYSTEMS_MAX: usize = 10;
@@ -31,7 +34,8 @@ pub(super) fn table(report: &Report, extra: &Extra, style: Style, out: &mut Stri
         let head = format!("{}{time} {:>9}  file", head_of(columns), "mostly");
         heading("files", &head, style, out);
         for file in &extra.files {
-            file_row(file, columns, style, out);
+            let name = name_of(file, &extra.sockets);
+            file_row(file, &name, columns, style, out);
         }
         if let Some(more) = &extra.files_more {
             others_row(more, columns, style, out);
@@ -82,7 +86,24 @@ fn counts(counts: &FileCounts, pages: Option<PageCache>, columns: Columns) -> St
     )
 }
 
-fn file_row(file: &FileLine, columns: Columns, style: Style, out: &mut String) {
+/// Its path; of a socket, whose path is a number, whom it leads to, as far as that is known.
+fn name_of(file: &FileLine, sockets: &[SocketLine]) -> String {
+    let is_it = |socket: &&SocketLine| file.inode == Some(socket.inode);
+    let socket = sockets.iter().find(is_it);
+    let words = socket
+        .filter(|_| file.kind == FileKind::Socket)
+        .and_then(|socket| {
+            let kind = socket.protocol.as_ref().or(socket.family.as_ref())?;
+            match (&socket.peer, &socket.local) {
+                (Some(peer), _) => Some(format!("{kind} with {peer}")),
+                (None, Some(local)) => Some(format!("{kind} at {local}")),
+                (None, None) => None,
+            }
+        });
+    words.unwrap_or_else(|| file.path.clone())
+}
+
+fn file_row(file: &FileLine, name: &str, columns: Columns, style: Style, out: &mut String) {
     // Calls at the end of the file move nothing.
     let moved = |size: &&SizeCount| size.bytes.0 > 0;
     let often = file.sizes.iter().find(moved).or(file.sizes.first());
@@ -101,7 +122,7 @@ fn file_row(file: &FileLine, columns: Columns, style: Style, out: &mut String) {
         (Some(true), None) => " (deleted)".to_owned(),
         _ => String::new(),
     };
-    line(&left, &format!("{}{gone}", file.path), style, out);
+    line(&left, &format!("{name}{gone}"), style, out);
 }
 
 /// The files that have no row of their own.
@@ -293,6 +314,29 @@ mod tests {
             text.contains("7 B  /a") && text.contains("0 B  /b"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_socket_is_told_by_its_ends() {
+        let socket = |protocol: Option<&str>, local: Option<&str>, peer: Option<&str>| {
+            let line = serde_json::json!({
+                "inode": 7, "family": "inet", "type": null, "protocol": protocol, "local": local,
+                "peer": peer, "loopback": null, "processes": [3], "opens": 0, "closes": 0,
+                "reads": 0, "writes": 0, "bytes_read": 0, "bytes_written": 0, "seeks": 0,
+                "failed": 0, "executions": 0, "first_ns": 0, "last_ns": 1, "time_ns": null,
+                "tcp_retransmits": null, "tcp_rtt_ns": null,
+            });
+            let mut file = file("socket:[7]", 1, 2, 3);
+            file.kind = FileKind::Socket;
+            name_of(&file, &[serde_json::from_value(line).unwrap()])
+        };
+        let (own, other) = (Some("10.0.0.1:5"), Some("10.0.0.2:80"));
+        assert_eq!(socket(Some("tcp"), own, other), "tcp with 10.0.0.2:80");
+        assert_eq!(socket(Some("udp"), own, None), "udp at 10.0.0.1:5");
+        assert_eq!(socket(None, own, other), "inet with 10.0.0.2:80");
+        assert_eq!(socket(Some("udp"), None, None), "socket:[7]");
+        let of_another = name_of(&file("/a", 1, 2, 3), &[]);
+        assert_eq!(of_another, "/a");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use record::file::{FileLine, OtherFiles};
 use record::quantity;
 use record::report::serde_free::Scalar;
 use record::report::{Evidence, ExitType, Fate, Report};
+use record::socket::SocketLine;
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Field};
 
@@ -50,6 +51,8 @@ pub struct Extra {
     pub departures: Vec<Departure>,
     /// The busiest files, at level io.
     pub files: Vec<FileLine>,
+    /// What is known of the sockets among them.
+    pub sockets: Vec<SocketLine>,
     /// The sum of all others, if there are any.
     pub files_more: Option<OtherFiles>,
 }

@@ -5,10 +5,11 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Cleanup, Signal};
 use crate::harness::run::{Run, Running};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, skip, words};
 use record::report::{ExitType, Report};
 use record::value::{Field, Method};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 each_mechanism!(
@@ -17,6 +18,7 @@ each_mechanism!(
     nothing_is_orphaned_by_the_launcher,
     the_tree_is_left_when_asked,
     nobody_of_ours_is_left_to_init,
+    nobody_of_ours_is_left_by_a_start_that_is_refused,
 );
 
 /// A run with a stubborn tree below it; its pids, main first; our own processes from the top.
@@ -62,6 +64,40 @@ fn nobody_of_ours_is_left_to_init(mechanism: Mechanism) {
     running.finish();
     let left: Vec<_> = ours.iter().filter_map(|pid| process::state(*pid)).collect();
     assert!(left.is_empty(), "{left:?} of {ours:?}");
+}
+
+/// Fails unless this start is refused with `status` and leaves nobody to the process above.
+fn refused_and_gone(run: Run, status: i32) {
+    let done = run.wrapped(words![program("init")]).finish();
+    done.expect_status(status);
+    assert_eq!(done.stdout, "", "{}", done.context());
+}
+
+fn nobody_of_ours_is_left_by_a_start_that_is_refused(mechanism: Mechanism) {
+    for death in ["kill", "leave"] {
+        let watched = |command| {
+            let death = format!("--on-monitor-death={death}");
+            Run::watched(mechanism, command).options([death])
+        };
+        let folder = ["--measure-dir", "/no/such/folder"];
+        refused_and_gone(watched(words!["true"]).options(folder), 125);
+        let run = watched(Vec::new());
+        let script = run.path("script");
+        fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        refused_and_gone(run.command(words![script]), 127);
+    }
+}
+
+#[test]
+fn nobody_of_ours_is_left_where_bpf_is_refused() {
+    if Mechanism::Bpf.missing().is_none() {
+        skip!("BPF is permitted here");
+    }
+    for more in [&[][..], &["--level", "io"]] {
+        let run = Run::plain(&["--mechanism", "bpf"], words!["true"]);
+        refused_and_gone(run.options(more), 125);
+    }
 }
 
 /// The monitor takes over what the launcher leaves: the task goes on or ends, but never alone.

@@ -1,6 +1,6 @@
 //! Work that leaves the tree is never reported as small: the first line says so, values are bounds.
 
-use crate::harness::expect::{MIB, Rigour, field, slowness};
+use crate::harness::expect::{MIB, Rigour, field, number, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
@@ -14,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 
 each_mechanism!(
     a_client_of_a_daemon_is_recognised,
-    a_client_below_a_shell_is_recognised
+    a_client_below_a_shell_is_recognised,
+    work_over_ssh_is_not_claimed,
 );
 
 const CLIENTS: &[(&str, &[&str])] = &[
@@ -115,8 +116,9 @@ impl Server {
             assert!(made.unwrap().success());
         }
         let at = folder.path().display();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
+        // Free again at once: nobody but the server may answer there.
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.unwrap().port();
         let server = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\n\
              AuthorizedKeysFile {at}/user.pub\nUsePAM no\nStrictModes no\n"
@@ -143,12 +145,41 @@ impl Server {
     }
 
     fn ssh(&self) -> String {
-        format!("ssh -F {}/client.conf", self.folder.path().display())
+        format!("ssh{}", self.configuration())
+    }
+
+    fn configuration(&self) -> String {
+        format!(" -F {}/client.conf", self.folder.path().display())
+    }
+
+    /// A connection that clients may share, if this user is let in: where it is.
+    fn share(&self) -> String {
+        let path = format!("{}/shared", self.folder.path().display());
+        let ssh = self.ssh();
+        // A user who is not let in has none: who would share it connects, in vain.
+        drop(self.shell(&format!("{ssh} -M -S {path} -fN localhost")));
+        path
+    }
+
+    /// Why a script failed, if it did.
+    fn shell(&self, script: &str) -> Result<(), String> {
+        let said = self.folder.path().join("said");
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", script]).stdin(Stdio::null());
+        // A file: a connection that is shared holds it open as long as it lives.
+        shell.stdout(Stdio::null());
+        shell.stderr(fs::File::create(&said).unwrap());
+        let done = shell.status().unwrap().success();
+        let why = fs::read_to_string(said).unwrap();
+        done.then_some(()).ok_or(why)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        let at = self.folder.path().display();
+        // Most have none to be ended.
+        drop(self.shell(&format!("{} -S {at}/shared -O exit localhost", self.ssh())));
         self.sshd.kill().unwrap();
         self.sshd.wait().unwrap();
     }
@@ -182,8 +213,24 @@ fn a_command_over_ssh_to_this_machine_is_said() {
             "rsync",
             format!("exec rsync -e '{ssh}' localhost:/etc/hostname ."),
         ),
+        (
+            "scp",
+            format!(
+                "exec scp{} -q /etc/hostname localhost:/dev/null",
+                server.configuration()
+            ),
+        ),
+        (
+            "pipe",
+            format!("echo x | {ssh} localhost 'cat; cat /etc/hostname' | cat"),
+        ),
+        (
+            "shared",
+            format!("exec {ssh} -S {} localhost true", server.share()),
+        ),
     ];
-    ways.retain(|(program, _)| ["ssh", "sh", "env"].contains(program) || found(program));
+    let always = ["ssh", "sh", "env", "scp", "pipe", "shared"];
+    ways.retain(|(program, _)| always.contains(program) || found(program));
     for (program, script) in ways {
         let run = Run::watched(Mechanism::Default, words!["/bin/sh", "-c", script]);
         let done = run
@@ -202,6 +249,44 @@ fn a_command_over_ssh_to_this_machine_is_said() {
         );
         assert_bounds(program, &done);
     }
+}
+
+/// Nothing of what a server does for the task is in the numbers, though it is on this machine.
+fn work_over_ssh_is_not_claimed(mechanism: Mechanism) {
+    if !Path::new(SSHD).exists() {
+        skip!("no {SSHD}");
+    }
+    let server = Server::start();
+    if let Err(why) = server.shell(&format!("{} localhost true", server.ssh())) {
+        skip!("this user is not let in over ssh: {why}");
+    }
+    let work = format!(
+        "{} 64 exit 300 && {} 1000",
+        program("fill.static").display(),
+        program("burn.static").display()
+    );
+    let script = format!("{} localhost '{work}'; exit $?", server.ssh());
+    let run = Run::watched(mechanism, words!["/bin/sh", "-c", script]);
+    let done = run
+        .options(["--format", "text", "--interval", "100ms"])
+        .finish();
+    done.expect_status(0);
+    assert!(done.stdout.contains("cpu_us"), "{}", done.context());
+    let said = done.stderr.lines().any(|line| {
+        line.contains("; peak memory") && line.contains("through ssh: values are lower bounds")
+    });
+    assert!(said, "{}", done.context());
+    for (name, field) in &done.report().usage.0 {
+        let bound = field.value().is_none_or(|value| {
+            name == "wall_time" || matches!(value.method, Method::LowerBound { .. })
+        });
+        assert!(bound, "{name}: {field:?}\n{}", done.context());
+    }
+    let memory = number(&done, "rss_peak");
+    assert!(memory < (48 * MIB) as f64, "{memory}\n{}", done.context());
+    // Two programs with their encryption; on a slow machine that takes longer than the work.
+    let cpu = number(&done, "cpu_time");
+    assert!(cpu < 8e8 * slowness() as f64, "{cpu}\n{}", done.context());
 }
 
 /// A container as a daemon makes one: no child of the task, in a control group of its own.

@@ -22,6 +22,7 @@ mod bounds;
 mod cache;
 mod clocks;
 mod compat;
+mod containers;
 mod cpu;
 mod deaths;
 mod delegated;

@@ -2,9 +2,12 @@
  * Truth: by construction, see the part; skips where this system has no such network. */
 #include "truth.h"
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
+#include <netinet/ip.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
@@ -161,11 +164,11 @@ static void up(int fd, const char *name) {
         skip("interfaces");
 }
 
-/* In a network of its own with one tunnel: 4 datagrams of 250 leave by it, one of 100 goes to the
- * machine's own address there. */
-static void far(void) {
+/* A network of its own with one tunnel, from 192.0.2.1 to all of 192.0.2.0/24; what is sent there
+ * is read from it. */
+static int tunnel_away(void) {
     struct ifreq request = {0};
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
+    struct sockaddr_in address = {.sin_family = AF_INET};
     if (unshare(CLONE_NEWNET) != 0)
         skip("a network namespace needs root");
     int tunnel = open("/dev/net/tun", O_RDWR), fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -182,6 +185,15 @@ static void far(void) {
     ioctl(fd, SIOCSIFNETMASK, &request);
     up(fd, "far0");
     up(fd, "lo");
+    close(fd);
+    return tunnel;
+}
+
+/* 4 datagrams of 250 leave by the tunnel, one of 100 goes to the machine's own address there. */
+static void far(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
+    tunnel_away();
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
     address.sin_addr.s_addr = inet_addr("192.0.2.2");
     if (connect(fd, (void *)&address, sizeof address) != 0)
         die("connect");
@@ -192,6 +204,183 @@ static void far(void) {
     if (connect(own, (void *)&address, sizeof address) != 0)
         die("connect");
     done("send", send(own, block, 100, 0), 100);
+}
+
+/* Bound to no address and connected to nobody. */
+static int open_to_all(int family, struct sockaddr_storage *address, socklen_t *length) {
+    int fd = socket(family, SOCK_DGRAM, 0);
+    *length = loopback(family, address);
+    struct sockaddr_storage any = {.ss_family = family};
+    if (fd < 0 || bind(fd, (void *)&any, *length) != 0)
+        skip("no network of this family");
+    socklen_t bytes = sizeof any;
+    getsockname(fd, (void *)&any, &bytes);
+    /* The port is at the same place in both. */
+    ((struct sockaddr_in *)address)->sin_port = ((struct sockaddr_in *)&any)->sin_port;
+    return fd;
+}
+
+/* To `to`: 3 datagrams of 100 by sendto, 2 of 50 by sendmsg, 10 + 20 + 30 by one sendmmsg, 5 by
+ * sendto: 465 bytes. */
+static void send_each(int fd, struct sockaddr_storage *to, socklen_t length) {
+    struct iovec small[3] = {{block, 10}, {block, 20}, {block, 30}}, fifty = {block, 50};
+    struct mmsghdr many[3] = {0};
+    struct msghdr one = {to, length, &fifty, 1, NULL, 0, 0};
+    for (int i = 0; i < 3; i++)
+        if (sendto(fd, block, 100, 0, (void *)to, length) != 100)
+            skip("no way to this address");
+    for (int i = 0; i < 2; i++)
+        done("sendmsg", sendmsg(fd, &one, 0), 50);
+    for (int i = 0; i < 3; i++)
+        many[i].msg_hdr = (struct msghdr){to, length, &small[i], 1, NULL, 0, 0};
+    done("sendmmsg", sendmmsg(fd, many, 3, 0), 3);
+    done("sendto", sendto(fd, block, 5, 0, (void *)to, length), 5);
+}
+
+/* All of them: 2 of 100 by recvfrom and one by recv, 2 of 50 by recvmsg, 3 by recvmmsg, 5 by read.
+ * Those by recv, read and the first recvmsg, 155 bytes, tell no address. */
+static void receive_each(int fd) {
+    struct sockaddr_storage from, names[3];
+    socklen_t length;
+    struct iovec parts[3], whole = {block, 100};
+    struct mmsghdr many[3] = {0};
+    struct msghdr one = {.msg_iov = &whole, .msg_iovlen = 1};
+    for (int i = 0; i < 2; i++) {
+        length = sizeof from;
+        done("recvfrom", recvfrom(fd, block, 200, 0, (void *)&from, &length), 100);
+        done("recvfrom", recvfrom(fd, block, 1, MSG_PEEK, (void *)&from, &length), 1);
+    }
+    done("recv", recv(fd, block, 200, 0), 100);
+    done("recvmsg", recvmsg(fd, &one, 0), 50);
+    one.msg_name = &from;
+    one.msg_namelen = sizeof from;
+    done("recvmsg", recvmsg(fd, &one, 0), 50);
+    for (int i = 0; i < 3; i++) {
+        parts[i] = (struct iovec){block, 100};
+        many[i].msg_hdr = (struct msghdr){&names[i], sizeof names[i], &parts[i], 1, NULL, 0, 0};
+    }
+    done("recvmmsg", recvmmsg(fd, many, 3, 0, NULL), 3);
+    done("read", read(fd, block, 100), 5);
+}
+
+/* Between two sockets that are connected to nobody, within the machine. */
+static void each(int family) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    int server = open_to_all(family, &address, &length), client = socket(family, SOCK_DGRAM, 0);
+    send_each(client, &address, length);
+    receive_each(server);
+}
+
+static void each4(void) {
+    each(AF_INET);
+}
+
+static void each6(void) {
+    each(AF_INET6);
+}
+
+/* The same from a socket of IPv6 to ::ffff:127.0.0.1. */
+static void mapped(void) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    int server = open_to_all(AF_INET6, &address, &length);
+    int client = socket(AF_INET6, SOCK_DGRAM, 0);
+    inet_pton(AF_INET6, "::ffff:127.0.0.1", &((struct sockaddr_in6 *)&address)->sin6_addr);
+    send_each(client, &address, length);
+    receive_each(server);
+}
+
+/* The same to an address of the machine that is not the loopback device's. */
+static void own(void) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    struct ifaddrs *list, *it;
+    int server = open_to_all(AF_INET, &address, &length), client = socket(AF_INET, SOCK_DGRAM, 0);
+    if (getifaddrs(&list) != 0)
+        die("getifaddrs");
+    for (it = list; it; it = it->ifa_next)
+        if (it->ifa_addr && it->ifa_addr->sa_family == AF_INET && it->ifa_flags & IFF_UP &&
+            !(it->ifa_flags & IFF_LOOPBACK))
+            break;
+    if (!it)
+        skip("no address but that of the loopback device");
+    ((struct sockaddr_in *)&address)->sin_addr = ((struct sockaddr_in *)it->ifa_addr)->sin_addr;
+    send_each(client, &address, length);
+    receive_each(server);
+}
+
+/* To 192.0.2.99, which is somewhere else, from the network that the machine has anyway; nobody
+ * receives it. */
+static void elsewhere(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0), hops = 1;
+    /* The first router ends it. */
+    setsockopt(fd, IPPROTO_IP, IP_TTL, &hops, sizeof hops);
+    address.sin_addr.s_addr = inet_addr("192.0.2.99");
+    send_each(fd, (void *)&address, sizeof address);
+}
+
+static uint16_t checksum(const void *from, size_t bytes) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < bytes / 2; i++)
+        sum += ((const uint16_t *)from)[i];
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return ~sum;
+}
+
+/* Through the tunnel: 11 bytes from 192.0.2.2 to a port of ours. */
+static void come(int tunnel, in_port_t port) {
+    struct {
+        struct iphdr ip;
+        struct udphdr udp;
+        char bytes[12];
+    } packet = {
+        .ip = {.version = 4, .ihl = 5, .ttl = 9, .protocol = IPPROTO_UDP, .tot_len = htons(39)},
+        .udp = {.source = htons(9), .dest = port, .len = htons(19)},
+    };
+    packet.ip.saddr = inet_addr("192.0.2.2");
+    packet.ip.daddr = inet_addr("192.0.2.1");
+    packet.ip.check = checksum(&packet.ip, sizeof packet.ip);
+    done("packet", write(tunnel, &packet, 39), 39);
+}
+
+/* In a network of its own, from a socket that is connected to nobody: 465 bytes leave by the
+ * tunnel, 465 go to the machine's own address there, which are received as always; one sendmmsg
+ * sends 40 away, 41 to 127.0.0.1 and 42 to nobody in particular, which is the machine. 4 datagrams
+ * of 11 come from elsewhere, of which recvmmsg gets the last 2 with the last 2 of the machine. */
+static void apart(void) {
+    struct sockaddr_storage names[4];
+    struct sockaddr_in from;
+    struct iovec sent[3] = {{block, 40}, {block, 41}, {block, 42}}, whole = {block, 100};
+    struct mmsghdr many[4] = {0};
+    socklen_t length, bytes = sizeof from;
+    int tunnel = tunnel_away();
+    struct sockaddr_storage address;
+    int server = open_to_all(AF_INET, &address, &length), client = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in host = *(struct sockaddr_in *)&address, own = host, away = host;
+    own.sin_addr.s_addr = inet_addr("192.0.2.1");
+    away.sin_addr.s_addr = inet_addr("192.0.2.2");
+    send_each(client, (void *)&away, sizeof away);
+    send_each(client, (void *)&own, sizeof own);
+    receive_each(server);
+    come(tunnel, host.sin_port);
+    done("recvfrom", recvfrom(server, block, 100, 0, (void *)&from, &bytes), 11);
+    if (from.sin_addr.s_addr != away.sin_addr.s_addr)
+        die("not from there");
+    come(tunnel, host.sin_port);
+    done("recv", recv(server, block, 100, 0), 11);
+    struct sockaddr_in nobody = {.sin_family = AF_INET, .sin_port = host.sin_port};
+    struct sockaddr_in *to[3] = {&away, &host, &nobody};
+    for (int i = 0; i < 3; i++)
+        many[i].msg_hdr = (struct msghdr){to[i], sizeof host, &sent[i], 1, NULL, 0, 0};
+    done("sendmmsg", sendmmsg(client, many, 3, 0), 3);
+    come(tunnel, host.sin_port);
+    come(tunnel, host.sin_port);
+    for (int i = 0; i < 4; i++)
+        many[i].msg_hdr = (struct msghdr){&names[i], sizeof names[i], &whole, 1, NULL, 0, 0};
+    done("recvmmsg", recvmmsg(server, many, 4, 0, NULL), 4);
 }
 
 /* One byte to the server and back, 200 times; then what this end knows of the connection is put
@@ -263,8 +452,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } parts[] = {
-    {"tcp", tcp}, {"tcp6", tcp6}, {"udp", udp}, {"local", local}, {"far", far},
-    {"ending", ending}, {"cut", cut}, {"reset", reset},
+    {"tcp", tcp}, {"tcp6", tcp6}, {"udp", udp}, {"each4", each4}, {"each6", each6},
+    {"mapped", mapped}, {"own", own}, {"elsewhere", elsewhere}, {"apart", apart},
+    {"local", local}, {"far", far}, {"ending", ending}, {"cut", cut}, {"reset", reset},
 };
 
 int main(int argc, char **argv) {

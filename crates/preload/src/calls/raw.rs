@@ -6,11 +6,12 @@ use super::exec::{execve, execveat};
 use super::name::{cut, one, removed, renamed, two};
 use super::open::{O_WRONLY_CREAT_TRUNC, ask, ask_how};
 use super::other::{before_filter, before_unshare, chroot, map, ring, seek};
-use super::socket::{messages, receive, room_of};
+use super::socket::{messages, name_of, named, receive, room_of, send_to};
 use super::transfer::copy;
 use super::{Opaque, wrap};
 use crate::arch::*;
 use crate::count::{Way, submitted, transfer};
+use crate::datagram::Name;
 use crate::layout::name::{FOLDER_REMOVED, REMOVED, RENAMED, TRUNCATED};
 use crate::socket::shutting_down;
 use crate::state;
@@ -32,7 +33,7 @@ wrap! {
 /// Counts a call by its number: one that moves bytes here, the others where they are named.
 #[inline(always)]
 fn by_number(number: usize, words: [usize; 6], next: impl FnOnce() -> isize + Copy) -> isize {
-    let [first, second, third, fourth, fifth, _] = words;
+    let [first, second, third, fourth, fifth, sixth] = words;
     let (fd, list) = (first as i32, second as Opaque);
     let short = || next() as i32;
     match number {
@@ -40,9 +41,23 @@ fn by_number(number: usize, words: [usize; 6], next: impl FnOnce() -> isize + Co
         NR_WRITE | NR_PWRITE64 | NR_WRITEV | NR_PWRITEV | NR_PWRITEV2 => {
             transfer(fd, Way::Out, next)
         }
-        NR_SENDTO | NR_SENDMSG => transfer(fd, Way::Sent, next),
-        NR_RECVFROM => receive(fd, fourth as i32, || third, next),
-        NR_RECVMSG => receive(fd, third as i32, || room_of(list), next),
+        NR_SENDTO => {
+            let bytes = sixth as u32 as usize;
+            send_to(
+                fd,
+                || Name {
+                    at: fifth as _,
+                    bytes,
+                },
+                next,
+            )
+        }
+        NR_SENDMSG => send_to(fd, || name_of(list), next),
+        NR_RECVFROM => {
+            let name = || named(fifth as _, sixth as _);
+            receive(fd, fourth as i32, || third, name, next)
+        }
+        NR_RECVMSG => receive(fd, third as i32, || room_of(list), || name_of(list), next),
         NR_SENDMMSG => messages(fd, list, (Way::Sent, 0), short) as isize,
         NR_RECVMMSG => messages(fd, list, (Way::Received, fourth as i32), short) as isize,
         NR_SENDFILE => copy(second as i32, fd, next),

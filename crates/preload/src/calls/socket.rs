@@ -5,6 +5,7 @@ use crate::arch::{
     NR_RECVFROM, NR_RECVMMSG, NR_RECVMSG, NR_SENDMMSG, NR_SENDMSG, NR_SENDTO, NR_SHUTDOWN,
 };
 use crate::count::{Way, begun, transfer, transferred};
+use crate::datagram::{self, Name};
 use crate::socket::{leave_all, shutting_down};
 use crate::system;
 
@@ -17,7 +18,9 @@ const MSG_ERRQUEUE: i32 = 0x2000;
 /// `struct mmsghdr`, and where in there what was moved is.
 const MESSAGE_BYTES: usize = 64;
 const MOVED_AT: usize = 56;
-/// Where a `struct msghdr` has its parts and their number, and how many there can be.
+/// Where a `struct msghdr` has the length of its name, its parts and their number, and how many
+/// there can be.
+const NAME_BYTES_AT: usize = 8;
 const PARTS_AT: usize = 16;
 const PARTS_COUNT_AT: usize = 24;
 const PARTS_MAX: usize = 1024;
@@ -26,11 +29,14 @@ const MESSAGES_MAX: usize = 1024;
 
 wrap! {
     fn recv(fd: i32, to: *mut u8, bytes: usize, how: i32) -> isize,
-        raw NR_RECVFROM, [fd, to, bytes, how] => |next| receive(fd, how, || bytes, next);
+        raw NR_RECVFROM, [fd, to, bytes, how]
+        => |next| receive(fd, how, || bytes, || Name::NONE, next);
     fn __recv_chk(fd: i32, to: *mut u8, bytes: usize, room: usize, how: i32) -> isize,
-        raw NR_RECVFROM, [fd, to, bytes, how] => |next| receive(fd, how, || bytes, next);
+        raw NR_RECVFROM, [fd, to, bytes, how]
+        => |next| receive(fd, how, || bytes, || Name::NONE, next);
     fn recvfrom(fd: i32, to: *mut u8, bytes: usize, how: i32, who: Opaque, room: Opaque) -> isize,
-        raw NR_RECVFROM, [fd, to, bytes, how, who, room] => |next| receive(fd, how, || bytes, next);
+        raw NR_RECVFROM, [fd, to, bytes, how, who, room]
+        => |next| receive(fd, how, || bytes, || named(who, room), next);
     fn __recvfrom_chk(
         fd: i32,
         to: *mut u8,
@@ -40,18 +46,21 @@ wrap! {
         who: Opaque,
         who_room: Opaque,
     ) -> isize, raw NR_RECVFROM, [fd, to, bytes, how, who, who_room]
-        => |next| receive(fd, how, || bytes, next);
+        => |next| receive(fd, how, || bytes, || named(who, who_room), next);
     fn recvmsg(fd: i32, message: Opaque, how: i32) -> isize,
-        raw NR_RECVMSG, [fd, message, how] => |next| receive(fd, how, || room_of(message), next);
+        raw NR_RECVMSG, [fd, message, how]
+        => |next| receive(fd, how, || room_of(message), || name_of(message), next);
     fn recvmmsg(fd: i32, list: Opaque, count: u32, how: i32, time: Opaque) -> i32,
         raw NR_RECVMMSG, [fd, list, count, how, time]
         => |next| messages(fd, list, (Way::Received, how), next);
     fn send(fd: i32, from: *const u8, bytes: usize, how: i32) -> isize,
         raw NR_SENDTO, [fd, from, bytes, how] => |next| transfer(fd, Way::Sent, next);
     fn sendto(fd: i32, from: *const u8, bytes: usize, how: i32, who: Opaque, room: u32) -> isize,
-        raw NR_SENDTO, [fd, from, bytes, how, who, room] => |next| transfer(fd, Way::Sent, next);
+        raw NR_SENDTO, [fd, from, bytes, how, who, room] => |next| {
+            send_to(fd, || Name { at: who, bytes: room as usize }, next)
+        };
     fn sendmsg(fd: i32, message: Opaque, how: i32) -> isize,
-        raw NR_SENDMSG, [fd, message, how] => |next| transfer(fd, Way::Sent, next);
+        raw NR_SENDMSG, [fd, message, how] => |next| send_to(fd, || name_of(message), next);
     fn sendmmsg(fd: i32, list: Opaque, count: u32, how: i32) -> i32,
         raw NR_SENDMMSG, [fd, list, count, how]
         => |next| messages(fd, list, (Way::Sent, how), next);
@@ -91,12 +100,24 @@ fn only_looks(how: i32) -> bool {
     how & (MSG_PEEK | MSG_ERRQUEUE) != 0
 }
 
-/// Counts what came into the program, which has `room` for it.
+/// Counts what went out of the program, to the name that the call has for the other end.
+#[inline(always)]
+pub(super) fn send_to(fd: i32, name: impl FnOnce() -> Name, call: impl FnOnce() -> isize) -> isize {
+    let result = transfer(fd, Way::Sent, call);
+    if result > 0 {
+        datagram::moved(fd, Way::Sent, name(), result);
+    }
+    result
+}
+
+/// Counts what came into the program, which has `room` for it, from the name that the call has for
+/// the other end.
 #[inline(always)]
 pub(super) fn receive(
     fd: i32,
     how: i32,
     room: impl FnOnce() -> usize,
+    name: impl FnOnce() -> Name,
     call: impl FnOnce() -> isize,
 ) -> isize {
     if only_looks(how) {
@@ -104,7 +125,11 @@ pub(super) fn receive(
     }
     let begun = begun();
     let result = call();
-    transferred(fd, Way::Received, moved(result, how, room), begun);
+    let bytes = moved(result, how, room);
+    transferred(fd, Way::Received, bytes, begun);
+    if bytes > 0 {
+        datagram::moved(fd, Way::Received, name(), bytes);
+    }
     result
 }
 
@@ -114,6 +139,29 @@ fn moved(result: isize, how: i32, room: impl FnOnce() -> usize) -> isize {
         return result;
     }
     result.min(isize::try_from(room()).unwrap_or(isize::MAX))
+}
+
+/// The name that the kernel just wrote to `at`, and how long it is to `bytes`.
+pub(super) fn named(at: Opaque, bytes: Opaque) -> Name {
+    if at.is_null() || bytes.is_null() {
+        return Name::NONE;
+    }
+    // SAFETY: the kernel just wrote there.
+    let bytes = unsafe { bytes.cast::<u32>().read_unaligned() };
+    Name {
+        at,
+        bytes: bytes as usize,
+    }
+}
+
+/// The name in a `struct msghdr` that the kernel just took.
+pub(super) fn name_of(message: Opaque) -> Name {
+    // SAFETY: the kernel just read this structure, whose first member is the address of the name.
+    let at = unsafe { message.cast::<Opaque>().read_unaligned() };
+    let bytes = message.wrapping_add(NAME_BYTES_AT).cast::<u32>();
+    // SAFETY: likewise.
+    let bytes = unsafe { bytes.read_unaligned() } as usize;
+    Name { at, bytes }
 }
 
 /// How much there is room for in the parts of a `struct msghdr` that the kernel just took.
@@ -154,6 +202,7 @@ pub(super) fn messages(
             _ => told as isize,
         };
         transferred(fd, way, bytes, if i == 0 { begun } else { 0 });
+        datagram::moved(fd, way, name_of(message), bytes);
     }
     result
 }

@@ -5,7 +5,8 @@
 //! Only `argv[0]` counts (or the script, where an interpreter was started for one): a wrapper such
 //! as `sudo`, `env` or `timeout` executes the program later, which is an exec of its own. Programs
 //! that stay are left out on purpose: **podman**, whose `conmon` forks twice but comes back to the
-//! nearest subreaper and so stays a descendant, unless it is told to talk to a service;
+//! nearest subreaper and so stays a descendant, unless its words or its environment tell it to talk
+//! to a service;
 //! **apptainer** and **singularity**, which run the container as their child.
 
 mod programs;
@@ -13,6 +14,7 @@ mod words;
 
 use programs::{Leaves, PROGRAMS};
 use std::borrow::Cow;
+use std::path::Path;
 use words::Words;
 
 /// A program whose work leaves the tree.
@@ -33,6 +35,24 @@ pub struct Here<'a> {
     pub nodes: Option<u64>,
     /// The name of this host; empty if unknown.
     pub host: &'a str,
+    /// The file of the program's environment (`/proc/PID/environ`), read where it decides.
+    pub environment: Option<&'a Path>,
+}
+
+impl Here<'_> {
+    /// Whether the program has one of these variables, not empty. Not where its environment cannot
+    /// be read: it is another user's, or gone.
+    fn has_variable(&self, names: &[&str]) -> bool {
+        let text = self.environment.and_then(|path| std::fs::read(path).ok());
+        let text = text.unwrap_or_default();
+        let has = |word: &[u8]| {
+            names.iter().any(|name| {
+                let value = word.strip_prefix(name.as_bytes());
+                value.is_some_and(|value| value.len() > 1 && value.starts_with(b"="))
+            })
+        };
+        text.split(|byte| *byte == 0).any(has)
+    }
 }
 
 /// Interpreters that a script's first line starts; the script is then the first argument, with its
@@ -85,7 +105,12 @@ mod tests {
     fn found(line: &str, nodes: Option<u64>) -> Option<bool> {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         let host = "node1.cluster";
-        leaves_tree(&words, &Here { nodes, host }).map(|departure| departure.certain)
+        let here = Here {
+            nodes,
+            host,
+            environment: None,
+        };
+        leaves_tree(&words, &here).map(|departure| departure.certain)
     }
 
     #[test]
@@ -202,6 +227,40 @@ mod tests {
         assert_eq!(found(with_file, Some(2)), Some(true));
         assert_eq!(found("tmux new-session x", None), Some(false));
         assert_eq!(found("/bin/sh ./gradlew build", None), Some(false));
+    }
+
+    #[test]
+    fn podman_goes_by_its_environment_too() {
+        let path = std::env::temp_dir().join(format!("plimsoll-environ-{}", std::process::id()));
+        let leaves = |variables: &str, line: &str| {
+            std::fs::write(&path, variables.replace(' ', "\0")).unwrap();
+            let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+            let here = Here {
+                environment: Some(&path),
+                ..Here::default()
+            };
+            leaves_tree(&words, &here).is_some()
+        };
+        assert!(leaves(
+            "A=b CONTAINER_HOST=unix:///x",
+            "podman run img true"
+        ));
+        assert!(leaves("CONTAINER_CONNECTION=c A=b", "podman run img true"));
+        for variables in [
+            "CONTAINER_HOST=",
+            "CONTAINER_HOSTS=x",
+            "A=CONTAINER_HOST=x",
+            "",
+        ] {
+            assert!(!leaves(variables, "podman run img true"), "{variables}");
+        }
+        assert!(!leaves("CONTAINER_HOST=unix:///x", "podman ps"));
+        std::fs::remove_file(&path).unwrap();
+        let here = Here {
+            environment: Some(&path),
+            ..Here::default()
+        };
+        assert_eq!(leaves_tree(&[b"podman", b"run", b"img"], &here), None);
     }
 
     #[test]

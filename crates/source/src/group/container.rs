@@ -3,7 +3,8 @@
 //!
 //! The daemon is not asked. A container that a client started began after the client, and its first
 //! process runs the words that the client was given behind the image's name: `docker run IMAGE sort
-//! big` runs `sort big`. One that runs what its image names cannot be told from another's.
+//! big` runs `sort big`. Or the client names it by its id: `docker start ID`. One that runs what
+//! its image names cannot be told from another's.
 
 use crate::context::container::container_id;
 use crate::follow::procfs;
@@ -18,6 +19,8 @@ use sys::cgroup::{ControlDir, Controller, Places};
 const DEPTH_MAX: usize = 4;
 /// Most folders that one search looks into.
 const FOLDERS_MAX: usize = 4096;
+/// Fewest digits by which a client names a container: what docker prints.
+const SHORT_ID: usize = 12;
 /// `/proc` tells starts in steps of a tick.
 const TICK: Nanos = Nanos::from_millis(10);
 
@@ -101,12 +104,25 @@ impl ContainerGroup {
         let start = first.start;
         (!command.is_empty()).then_some(FirstProcess { start, command })
     }
+
+    /// Whether a client with these words names it by its id, or by the first digits of it.
+    pub fn is_named(&self, client: &[&[u8]]) -> bool {
+        let id = self.id.as_bytes();
+        client
+            .iter()
+            .any(|word| word.len() >= SHORT_ID && id.starts_with(word))
+    }
 }
 
 impl FirstProcess {
-    /// Whether a client that was executed at `at` with the words `client` started it.
-    pub fn is_of(&self, client: &[&[u8]], at: Nanos) -> bool {
-        self.start.plus(TICK) >= at && runs_words_of(&words(&self.command), client)
+    /// Whether it began no sooner than `at`.
+    pub fn is_since(&self, at: Nanos) -> bool {
+        self.start.plus(TICK) >= at
+    }
+
+    /// Whether it runs what a client with these words was told to run.
+    pub fn runs_words_of(&self, client: &[&[u8]]) -> bool {
+        runs_words_of(&words(&self.command), client)
     }
 }
 
@@ -117,14 +133,29 @@ pub fn words(command: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Whether `container` ends with the words that `client` ends with: all of its own, or, behind an
-/// entry point of the image (`/sbin/docker-init --`, `/entry.sh`), at least two.
+/// entry point of the image (`/sbin/docker-init --`, `/entry.sh`), at least two. An entry point
+/// that the client names is one of its words.
 fn runs_words_of(container: &[&[u8]], client: &[&[u8]]) -> bool {
     let pairs = container.iter().rev().zip(client.iter().rev());
     let shared = pairs.take_while(|(one, other)| one == other).count();
     // Before the words of the container stand at least the client, its verb and the image.
     let given = client.len().saturating_sub(3);
-    let whole = shared == container.len();
+    let named = || {
+        let before = client.get(..client.len() - shared);
+        before.and_then(entry_point) == container.first().copied()
+    };
+    let whole = shared == container.len() || shared + 1 == container.len() && named();
     shared > 0 && shared <= given && (whole || shared >= 2)
+}
+
+/// The program that a client names with `--entrypoint`.
+fn entry_point<'a>(client: &[&'a [u8]]) -> Option<&'a [u8]> {
+    const OPTION: &[u8] = b"--entrypoint";
+    let at = client.iter().position(|word| word.starts_with(OPTION))?;
+    match client.get(at)?.strip_prefix(OPTION)? {
+        b"" => client.get(at + 1).copied(),
+        attached => attached.strip_prefix(b"="),
+    }
 }
 
 #[cfg(test)]
@@ -146,10 +177,14 @@ mod tests {
             "docker run --init img a b"
         ));
         assert!(runs("/bin/sh /entry.sh a b c", "ctr run img name a b c"));
+        assert!(runs("sort a", "docker run --entrypoint sort debian a"));
+        assert!(runs("sort a", "docker run --entrypoint=sort -i debian a"));
         for (container, client) in [
             ("sort small", "docker run --rm debian sort big"),
             ("sleep 5 x", "docker run debian sleep 5"),
             ("/entry.sh a", "docker run img a"),
+            ("sort a", "docker run --entrypoint cat debian a"),
+            ("sort", "docker run --entrypoint sort debian"),
             ("nginx -g daemon", "docker run nginx"),
             ("debian", "docker run debian"),
             ("run debian", "docker run debian"),
@@ -157,6 +192,18 @@ mod tests {
         ] {
             assert!(!runs(container, client), "{container} of {client}");
         }
+    }
+
+    #[test]
+    fn a_client_may_name_a_container_by_its_first_digits() {
+        let id = "0123456789abcdef".repeat(4);
+        let group = ContainerGroup {
+            id,
+            dirs: Vec::new(),
+        };
+        let named = |word: &str| group.is_named(&[b"docker", b"start", word.as_bytes()]);
+        assert!(named(&group.id) && named(&group.id[..12]));
+        assert!(!named(&group.id[..11]) && !named("abcdabcdabcd") && !named(""));
     }
 
     #[test]

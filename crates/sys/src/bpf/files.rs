@@ -6,11 +6,12 @@
 
 mod layout;
 mod load;
+mod own;
 mod share;
 mod socket;
 mod told;
 
-pub use layout::{ExactSize, FileId, FileRow, PageCounts, SizeClasses};
+pub use layout::{Datagrams, ExactSize, FileId, FileRow, PageCounts, SizeClasses};
 pub use socket::SocketInfo;
 pub use told::{Folder, Name, NameChange, NamePath, Told};
 
@@ -23,6 +24,7 @@ use super::ring::Ring;
 use super::run::create_ring;
 use crate::clock::{self, Offsets};
 use crate::error::Error;
+use crate::network::Network;
 use layout::{
     DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped,
     decode_folder_run, decode_key, decode_row, has_classes,
@@ -114,6 +116,8 @@ pub struct Files {
     ring_map: MapHandle,
     tick_ns: u64,
     clock: Offsets,
+    /// The network that the programs know the addresses of, as long as it has these.
+    network: Option<Network>,
     used: Use,
 }
 
@@ -130,6 +134,9 @@ impl Files {
         } else {
             Use::private(members, options.times)?
         };
+        // Without it nothing is missing but where some datagrams went, which is told so.
+        let network = Network::of_self().ok();
+        let network = network.filter(|it| own::tell(&used.maps.own, it).is_ok());
         let bytes = usize::try_from(RUN_SLOTS).unwrap_or(0) * RUN_BYTES;
         let ring_map = create_ring(RING_BYTES)?;
         let files = Self {
@@ -142,6 +149,7 @@ impl Files {
             ring_map,
             tick_ns: clock::tick_ns(),
             clock: Offsets::of_self(),
+            network,
             programs,
             used,
         };
@@ -244,6 +252,7 @@ impl Files {
         if alive {
             wait_for_calls();
         }
+        self.look_at_network();
         let ticks = self.ticks();
         let (mut mine, mut orphans) = (Vec::new(), Vec::new());
         let read = batch::every(
@@ -264,7 +273,7 @@ impl Files {
     }
 
     fn row(&self, key: &Key, bytes: &[u8], row: &[u8], ticks: Ticks) -> Option<FileRow> {
-        let mut decoded = decode_row(key.file, key.tgid, row, ticks)?;
+        let mut decoded = self.decode(key.file, key.tgid, row, ticks)?;
         if has_classes(row)
             && let Ok(Some(classes)) = super::load::lookup(&self.used.maps.classes, bytes)
         {
@@ -288,7 +297,7 @@ impl Files {
             let (head, row) = record.split_at(DUMPED_BYTES);
             if let Some((runs, file, pid)) = decode_dumped(head)
                 && runs.contains(&self.id)
-                && let Some(mut decoded) = decode_row(file, pid, row, ticks)
+                && let Some(mut decoded) = self.decode(file, pid, row, ticks)
             {
                 if has_classes(row) {
                     decoded.classes = classes.remove(&(pid, file)).map(Box::new);
@@ -297,6 +306,21 @@ impl Files {
             }
         }
         Ok(())
+    }
+
+    /// An address that came or went meanwhile makes it uncertain where datagrams went.
+    fn look_at_network(&mut self) {
+        if self.network.is_some() && Network::of_self().ok() != self.network {
+            self.network = None;
+        }
+    }
+
+    fn decode(&self, file: FileId, pid: u32, row: &[u8], ticks: Ticks) -> Option<FileRow> {
+        let mut decoded = decode_row(file, pid, row, ticks)?;
+        if self.network.is_none() {
+            decoded.datagrams = Datagrams::default();
+        }
+        Some(decoded)
     }
 
     /// By process and file, what belongs to no row of the table: to those of living threads.
@@ -404,7 +428,7 @@ fn wait_for_calls() {
     }
 }
 
-const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 336);
+const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 368);
 
 #[cfg(test)]
 mod tests;

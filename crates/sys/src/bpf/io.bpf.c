@@ -35,10 +35,12 @@ enum action {
 	MAP,
 	CUT,  /* ftruncate */
 	NAME, /* of a file, changed or removed */
+	SEND_TO, /* an address is the fifth argument */
+	SEND_MESSAGE,
 	SEND, /* from the second descriptor to the first */
 	COPY, /* from the first to the third */
 	TEE,  /* from the first to the second */
-	RECEIVE, /* flags are the fourth argument */
+	RECEIVE, /* flags are the fourth argument, an address the fifth */
 	RECEIVE_MESSAGE, /* flags are the third */
 	RECEIVE_MESSAGES, /* flags are the fourth */
 	SEND_MESSAGES,
@@ -58,7 +60,7 @@ static const __u8 actions[NR_LIMIT] = {
 	[NR_PWRITEV] = WRITE, [NR_PWRITEV2] = WRITE,
 	[NR_RECVFROM] = RECEIVE, [NR_RECVMSG] = RECEIVE_MESSAGE,
 	[NR_RECVMMSG] = RECEIVE_MESSAGES, [NR_SENDMMSG] = SEND_MESSAGES,
-	[NR_SENDTO] = WRITE, [NR_SENDMSG] = WRITE,
+	[NR_SENDTO] = SEND_TO, [NR_SENDMSG] = SEND_MESSAGE,
 	[NR_LSEEK] = SEEK, [NR_MMAP] = MAP, [NR_FTRUNCATE] = CUT,
 	[NR_UNLINKAT] = NAME, [NR_RENAMEAT] = NAME, [NR_RENAMEAT2] = NAME, [NR_TRUNCATE] = NAME,
 	[NR_SENDFILE] = SEND, [NR_COPY_FILE_RANGE] = COPY, [NR_SPLICE] = COPY, [NR_TEE] = TEE,
@@ -137,6 +139,7 @@ static __always_inline struct io_slot *take_up(struct io_thread *thread, __u32 f
 
 /* In front of the other programs: the one that some kernels refuse is loaded first. */
 #include "io_exec.h"
+#include "io_datagram.h"
 
 static __always_inline void count_transfer(struct io_thread *thread, struct io_slot *slot,
 					   bool is_read, __s64 result)
@@ -173,10 +176,12 @@ static __always_inline void count_transfer(struct io_thread *thread, struct io_s
 		leave_size(thread, slot, &left);
 }
 
-/* Global: the verifier checks it once. */
-__attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32 is_read,
-				       __s64 result)
+/* `peer` leads to the address of the other end, if the call has one. Global: the verifier checks it
+ * once. */
+__attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32 how, __s64 result,
+				       __u64 peer)
 {
+	bool is_read = how & TRANSFER_READS;
 	struct io_slot *slot;
 
 	if (!thread)
@@ -187,6 +192,8 @@ __attribute__((noinline)) int transfer(struct io_thread *thread, __u32 fd, __u32
 	if (thread->times)
 		slot->row.time_ns += bpf_ktime_get_ns() - thread->entered_ns;
 	count_transfer(thread, slot, is_read, result);
+	if (peer && slot->row.flags & ROW_ENDS_UNKNOWN && result > 0)
+		count_datagram(slot, how, result, peer);
 	if (thread->pages.inode)
 		take_pages(thread, slot, is_read);
 	return 0;
@@ -308,14 +315,6 @@ static __always_inline int count_compat(struct task_struct *task)
 	return thread ? count_unseen(thread, true) : 0;
 }
 
-/* What recvfrom moved: asked for it, it tells the length of a datagram that had no room. */
-static __always_inline __s64 received(struct pt_regs *regs, __s64 result)
-{
-	__s64 room = CALL_ARG2(regs);
-
-	return CALL_ARG3(regs) & MSG_TRUNC && result > room ? room : result;
-}
-
 /* (regs, result) */
 SEC("tp_btf/sys_exit")
 int on_sys_exit(__u64 *ctx)
@@ -340,32 +339,28 @@ int on_sys_exit(__u64 *ctx)
 		return 0;
 	switch (action) {
 	case READ:
-		return transfer(thread, CALL_ARG0(regs), true, result);
+		return transfer(thread, CALL_ARG0(regs), TRANSFER_READS, result, 0);
 	case WRITE:
-		return transfer(thread, CALL_ARG0(regs), false, result);
+		return transfer(thread, CALL_ARG0(regs), 0, result, 0);
 	case SEND:
-		transfer(thread, CALL_ARG1(regs), true, result);
-		return transfer(thread, CALL_ARG0(regs), false, result);
+		transfer(thread, CALL_ARG1(regs), TRANSFER_READS, result, 0);
+		return transfer(thread, CALL_ARG0(regs), 0, result, 0);
 	case COPY:
-		transfer(thread, CALL_ARG0(regs), true, result);
-		return transfer(thread, CALL_ARG2(regs), false, result);
+		transfer(thread, CALL_ARG0(regs), TRANSFER_READS, result, 0);
+		return transfer(thread, CALL_ARG2(regs), 0, result, 0);
 	case TEE:
-		transfer(thread, CALL_ARG0(regs), true, result);
-		return transfer(thread, CALL_ARG1(regs), false, result);
-	case RECEIVE:
-		if (CALL_ARG3(regs) & (MSG_PEEK | MSG_ERRQUEUE))
-			return 0;
-		return transfer(thread, CALL_ARG0(regs), true, received(regs, result));
-	case RECEIVE_MESSAGE:
-		if (CALL_ARG2(regs) & (MSG_PEEK | MSG_ERRQUEUE))
-			return 0;
-		return transfer(thread, CALL_ARG0(regs), true, result);
-	case RECEIVE_MESSAGES:
-		if (CALL_ARG3(regs) & (MSG_PEEK | MSG_ERRQUEUE))
-			return 0;
-		return count_messages(thread, CALL_ARG0(regs), CALL_ARG1(regs), true, result);
+		transfer(thread, CALL_ARG0(regs), TRANSFER_READS, result, 0);
+		return transfer(thread, CALL_ARG1(regs), 0, result, 0);
+	case SEND_TO:
+		return transfer(thread, CALL_ARG0(regs), 0, result, CALL_ARG4(regs));
+	case SEND_MESSAGE:
+		return transfer(thread, CALL_ARG0(regs), TRANSFER_BY_HEADER, result, CALL_ARG1(regs));
 	case SEND_MESSAGES:
-		return count_messages(thread, CALL_ARG0(regs), CALL_ARG1(regs), false, result);
+		return count_messages(thread, CALL_ARG0(regs), CALL_ARG1(regs), 0, result);
+	case RECEIVE:
+	case RECEIVE_MESSAGE:
+	case RECEIVE_MESSAGES:
+		return receive(thread, regs, action, result);
 	case SEEK:
 		return touch(thread, CALL_ARG0(regs), SEEK);
 	case OPEN:
@@ -407,7 +402,8 @@ int on_sys_enter(__u64 *ctx)
 	if (nr >= NR_LIMIT)
 		return 0;
 	action = actions[nr];
-	if (action != CLOSE && action != WRITE && action != SEND && action != COPY && action != CUT)
+	if (action != CLOSE && action != WRITE && action != SEND_TO && action != SEND_MESSAGE &&
+	    action != SEND && action != COPY && action != CUT)
 		return 0;
 	thread = thread_of(bpf_get_current_task_btf());
 	if (!thread || IS_COMPAT(bpf_get_current_task_btf()))

@@ -9,6 +9,7 @@
 #define FOLDERS_MAX (1 << 14)
 #define SOCKETS_MAX (1 << 13)
 #define SOCKET_PATH_BYTES_MAX 108
+#define OWN_ADDRESSES_MAX (1 << 12)
 /* Scripts that one exec can go through: each names the next one as its interpreter. */
 #define SCRIPTS_MAX 5
 /* Powers of two of a transfer's size: 0, 1, 2..3, 4..7, ... 1 GiB and more. */
@@ -96,6 +97,11 @@ struct row {
 	__u64 below_inode;
 	__u32 below_device;
 	__u32 below_generation;
+	/* Of a socket: what is known of single datagrams, bytes; see ROW_ENDS_UNKNOWN. */
+	__u64 local_sent;
+	__u64 local_received;
+	__u64 remote_sent;
+	__u64 remote_received;
 	char leaf[LEAF_BYTES_MAX]; /* last component, or the start of it; NUL if shorter */
 };
 
@@ -121,7 +127,7 @@ struct dumped {
 #define ROW_UNLINKED 512u /* it had no name left when it was last written or closed */
 #define ROW_INET 1024u /* a socket of IPv4 or IPv6 */
 #define ROW_LOOPBACK 2048u /* whose packets do not leave the machine */
-#define ROW_ENDS_UNKNOWN 4096u /* it is connected to nobody: they may leave it or not */
+#define ROW_ENDS_UNKNOWN 4096u /* it is connected to nobody: each may leave it or not */
 #define ROW_FOLDER_LOST 8192u /* its folder could not be told when it was met */
 #define ROW_WHOLE_NAME 256u /* the name is that of `folder`, whole */
 
@@ -146,6 +152,12 @@ struct socket_info {
 	__u8 unused;
 	__u8 path_bytes;
 	char path[SOCKET_PATH_BYTES_MAX]; /* of AF_UNIX, as in `sun_path` */
+};
+
+/* An address of this machine. */
+struct own_address {
+	__u32 network; /* inode number of the namespace */
+	__u32 address[4]; /* of IPv6, or of IPv4 in its form (::ffff:a.b.c.d); network order */
 };
 
 /* What is shared by all. */

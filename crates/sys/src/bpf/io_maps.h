@@ -97,6 +97,15 @@ struct {
 	__type(value, struct size_classes);
 } io_classes SEC(".maps");
 
+/* The addresses that a network namespace has; the address of zeros is in it if all of them are. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, OWN_ADDRESSES_MAX);
+	__type(key, struct own_address);
+	__type(value, __u8);
+} io_own SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

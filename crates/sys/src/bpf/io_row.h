@@ -175,6 +175,12 @@ static __always_inline void add_counts(struct row *sum, struct row *row)
 		sum->pages_mapped_in += row->pages_mapped_in;
 		sum->pages_mapped_dirtied += row->pages_mapped_dirtied;
 	}
+	if (row->flags & ROW_INET) {
+		sum->local_sent += row->local_sent;
+		sum->local_received += row->local_received;
+		sum->remote_sent += row->remote_sent;
+		sum->remote_received += row->remote_received;
+	}
 	sum->flags |= row->flags & ~ROW_UNLINKED;
 }
 

@@ -174,37 +174,4 @@ int on_connection(__u64 *ctx)
 	return 0;
 }
 
-struct messages {
-	struct io_thread *thread;
-	__u64 vector;
-	__u32 fd;
-	__u32 is_read;
-};
-
-int transfer(struct io_thread *thread, __u32 fd, __u32 is_read, __s64 result);
-
-/* struct mmsghdr: a struct msghdr of 56 bytes, and what was moved. */
-static long count_message(__u32 index, struct messages *messages)
-{
-	__u32 bytes = 0;
-
-	bpf_probe_read_user(&bytes, sizeof(bytes), (void *)(messages->vector + index * 64ull + 56));
-	transfer(messages->thread, messages->fd, messages->is_read, bytes);
-	return 0;
-}
-
-/* Each message is a transfer of its own. */
-static __always_inline int count_messages(struct io_thread *thread, __u32 fd, __u64 vector,
-					  __u32 is_read, __s64 result)
-{
-	struct messages messages = {
-		.thread = thread, .vector = vector, .fd = fd, .is_read = is_read,
-	};
-
-	if (result < 0)
-		return transfer(thread, fd, is_read, result);
-	bpf_loop(result > 1024 ? 1024 : result, count_message, &messages, 0);
-	return 0;
-}
-
 #endif

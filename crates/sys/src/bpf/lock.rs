@@ -26,7 +26,7 @@ const TIMES_BYTE: i64 = FILES_BYTE + 1;
 /// Most times that a file is opened anew because a sweeper removed it in the same moment.
 const OPENINGS_MAX: usize = 100;
 /// Longer than a load takes on a busy machine; then the other one hangs or is stopped.
-const CHANGE_PATIENCE: Duration = Duration::from_secs(3);
+const CHANGE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whoever uses a set of programs.
 #[derive(Debug, Clone, Copy)]

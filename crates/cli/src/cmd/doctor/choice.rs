@@ -21,6 +21,8 @@ pub struct Choice {
     pub io: Option<&'static str>,
     /// Whether totals of CPU, I/O and faults are exact.
     pub exact_totals: bool,
+    /// How peaks of memory are known.
+    pub memory_peaks: &'static str,
     /// What holds a memory limit.
     pub memory_limit: &'static str,
 }
@@ -56,7 +58,19 @@ fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
             works("preload").then_some("preload")
         },
         exact_totals: bpf || chain,
+        memory_peaks: memory_peaks(events),
         memory_limit: memory_limit(works),
+    }
+}
+
+fn memory_peaks(events: Option<&str>) -> &'static str {
+    match events {
+        Some("bpf" | "taskstats") => "exact, or within narrow bounds",
+        Some(_) => {
+            "exact, or within bounds: wide ones where several processes end before they are read \
+             (--mechanism ptrace reads each at its end)"
+        }
+        None => "sampled",
     }
 }
 
@@ -90,6 +104,7 @@ mod tests {
         ];
         let user = choose_by(|name| !name.starts_with("BPF") && !roots.contains(&name));
         assert_eq!((user.level, user.mechanism), ("events", Some("connector")));
+        assert!(user.memory_peaks.contains("ptrace") && !all.memory_peaks.contains("ptrace"));
         assert!(user.exact_totals && user.memory_limit.contains("proportional"));
         let poor = choose_by(|name| WAIT_CHAIN.contains(&name));
         assert_eq!(

@@ -37,6 +37,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "hold",
     "hugetlb",
     "hungfs",
+    "init",
     "jail",
     "joined",
     "leak",

@@ -94,11 +94,12 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         names: &["podman"],
         what: "runs its containers under a service",
-        rule: |all, _| {
+        rule: |all, here| {
+            let variables = &["CONTAINER_HOST", "CONTAINER_CONNECTION"];
             let remote = ["--remote", "-r", "--url", "--connection", "-c"];
             let mut options = all.options(CONTAINER_OPTIONS);
-            let is_remote = options.any(|option| remote.contains(&key(option)));
-            yes_if(is_remote && starts_containers(all))
+            let told = options.any(|option| remote.contains(&key(option)));
+            yes_if(starts_containers(all) && (told || here.has_variable(variables)))
         },
     },
     Program {

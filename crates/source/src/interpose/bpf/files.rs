@@ -10,7 +10,7 @@ use record::file::{
     PageUse, Place, SizeClasses, SizeCount,
 };
 use record::name::{Name, NameChange, NamePath};
-use record::socket::{Ends, SocketInfo};
+use record::socket::{Datagrams, Ends, SocketInfo};
 use record::unit::{Bytes, Nanos};
 use std::os::fd::BorrowedFd;
 use sys::bpf::{FileRow, PageCounts, Told};
@@ -191,10 +191,17 @@ fn page_cache(pages: PageCounts, page_bytes: u64) -> PageCache {
 }
 
 fn ends(row: &FileRow) -> Option<Ends> {
+    let of = row.datagrams;
     match (row.inet, row.loopback, row.ends_unknown) {
         (false, ..) => None,
+        // One that was connected in between has been met in both ways.
+        (_, _, true) => Some(Ends::Each(Datagrams {
+            local_sent: Bytes(of.local_sent),
+            local_received: Bytes(of.local_received),
+            remote_sent: Bytes(of.remote_sent),
+            remote_received: Bytes(of.remote_received),
+        })),
         (_, true, _) => Some(Ends::Loopback),
-        (_, _, true) => Some(Ends::Unknown),
         _ => Some(Ends::Network),
     }
 }

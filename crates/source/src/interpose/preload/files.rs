@@ -282,7 +282,7 @@ impl Files {
             flags: row.flags,
             unlinked: row.unlinked,
             mounted: self.paths.mounted(row.mount.into()),
-            ends: row.socket.as_ref().and_then(|it| socket::ends(&it.info)),
+            ends: row.socket.as_ref().and_then(socket::ends),
             sizes: row.sizes,
             classes: row.classes,
             page_cache: None,
@@ -294,7 +294,9 @@ impl Files {
 
     /// Of several processes that have it the one that looked last is told last.
     fn tell_socket(&mut self, socket: socket::Raw, take: &mut dyn FnMut(FileEvent)) {
-        let socket::Raw { info, looked_ns } = socket;
+        let socket::Raw {
+            info, looked_ns, ..
+        } = socket;
         if self
             .looked
             .get(&info.inode)

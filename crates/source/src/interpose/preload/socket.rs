@@ -2,8 +2,8 @@
 
 use super::table::{half, quarter, word};
 use preload::layout::{ADDRESS_BYTES, Socket, socket};
-use record::socket::{Ends, SocketInfo};
-use record::unit::Nanos;
+use record::socket::{Datagrams, Ends, SocketInfo};
+use record::unit::{Bytes, Nanos};
 use std::mem::offset_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -19,6 +19,8 @@ pub(super) struct Raw {
     pub(super) info: SocketInfo,
     /// When its connection was last looked at, on `CLOCK_MONOTONIC`.
     pub(super) looked_ns: u64,
+    /// Of one that may be connected to nobody: what stayed on the machine.
+    pub(super) datagrams: Datagrams,
 }
 
 /// The socket in the place of a row's path; none if nothing is told of it.
@@ -41,8 +43,10 @@ pub(super) fn socket(inode: u64, bytes: &[u8]) -> Option<Raw> {
             .and_then(self::name)
     };
     let connected = state & socket::CONNECTION != 0;
-    let retransmits = half(bytes, offset_of!(Socket, retransmits));
-    let rtt_us = half(bytes, offset_of!(Socket, rtt_us));
+    let datagrams = state & socket::DATAGRAMS != 0 && !connected;
+    let told = offset_of!(Socket, told);
+    let (first, second) = (word(bytes, told), word(bytes, told + 8));
+    let rtt_us = second & 0xffff_ffff;
     Some(Raw {
         info: SocketInfo {
             inode,
@@ -52,17 +56,23 @@ pub(super) fn socket(inode: u64, bytes: &[u8]) -> Option<Raw> {
             local: internet(family, local),
             peer: internet(family, peer),
             path: name.or_else(other),
-            retransmits: connected.then_some(retransmits.into()),
-            round_trip: (connected && rtt_us > 0).then(|| Nanos(u64::from(rtt_us) * 1000)),
+            retransmits: connected.then_some(second >> 32),
+            round_trip: (connected && rtt_us > 0).then(|| Nanos(rtt_us * 1000)),
         },
-        looked_ns: word(bytes, offset_of!(Socket, looked)),
+        looked_ns: if connected { first } else { 0 },
+        datagrams: Datagrams {
+            local_sent: Bytes(if datagrams { first } else { 0 }),
+            local_received: Bytes(if datagrams { second } else { 0 }),
+            ..Datagrams::default()
+        },
     })
 }
 
 /// Where the packets of a socket go; nothing if it is not of IPv4 or IPv6. The device that its
 /// route leads to is not known: an address of this machine that is not its own looks like another
 /// machine's.
-pub(super) fn ends(info: &SocketInfo) -> Option<Ends> {
+pub(super) fn ends(socket: &Raw) -> Option<Ends> {
+    let info = &socket.info;
     if !matches!(info.family, AF_INET | AF_INET6) {
         return None;
     }
@@ -72,7 +82,7 @@ pub(super) fn ends(info: &SocketInfo) -> Option<Ends> {
         (Some(local), Some(peer)) if local.ip() == peer.ip() => Ends::Loopback,
         (_, Some(_)) => Ends::Network,
         (Some(local), None) if is_local(local) => Ends::Loopback,
-        (_, None) => Ends::Unknown,
+        (_, None) => Ends::Each(socket.datagrams),
     })
 }
 
@@ -123,14 +133,16 @@ mod tests {
     fn told(family: u16, local: &[u8], peer: &[u8]) -> Raw {
         let mut bytes = vec![0; size_of::<Socket>()];
         let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
-        put(offset_of!(Socket, looked), &7u64.to_ne_bytes());
+        put(offset_of!(Socket, told), &7u64.to_ne_bytes());
+        put(
+            offset_of!(Socket, told) + 8,
+            &(3u64 << 32 | 250).to_ne_bytes(),
+        );
         let state = socket::ENDS | socket::CONNECTION;
         put(offset_of!(Socket, state), &state.to_ne_bytes());
         put(offset_of!(Socket, protocol), &TCP.to_ne_bytes());
         put(offset_of!(Socket, family), &family.to_ne_bytes());
         put(offset_of!(Socket, kind), &1u16.to_ne_bytes());
-        put(offset_of!(Socket, retransmits), &3u32.to_ne_bytes());
-        put(offset_of!(Socket, rtt_us), &250u32.to_ne_bytes());
         put(offset_of!(Socket, local), local);
         put(offset_of!(Socket, peer), peer);
         let length = |part: &[u8]| (part.len() as u16).to_ne_bytes();
@@ -145,7 +157,9 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_connection_are_told() {
-        let Raw { info, looked_ns } = told(AF_INET, &v4(1), &v4(2));
+        let Raw {
+            info, looked_ns, ..
+        } = told(AF_INET, &v4(1), &v4(2));
         assert_eq!(looked_ns, 7);
         assert_eq!((info.inode, info.kind, info.protocol), (9, 1, 6));
         assert_eq!(info.local.unwrap().to_string(), "192.0.2.1:80");
@@ -161,7 +175,7 @@ mod tests {
 
     #[test]
     fn packets_stay_on_the_machine_or_leave_it() {
-        let of = |local: &[u8], peer: &[u8]| ends(&told(AF_INET, local, peer).info);
+        let of = |local: &[u8], peer: &[u8]| ends(&told(AF_INET, local, peer));
         let (own, other) = (v4(1), v4(2));
         let host = address(AF_INET, 0, &[127, 9, 9, 9]);
         let nobody = address(AF_INET, 0, &[0; 4]);
@@ -170,12 +184,32 @@ mod tests {
         assert_eq!(of(&own, &host), Some(Ends::Loopback));
         assert_eq!(of(&host, &other), Some(Ends::Network));
         assert_eq!(of(&host, &[]), Some(Ends::Loopback));
-        assert_eq!(of(&own, &[]), Some(Ends::Unknown));
-        assert_eq!(of(&nobody, &[]), Some(Ends::Unknown));
+        assert_eq!(of(&own, &[]), Some(Ends::Each(Datagrams::default())));
+        assert_eq!(of(&nobody, &[]), Some(Ends::Each(Datagrams::default())));
         let six = address(AF_INET6, 1, &Ipv6Addr::LOCALHOST.octets());
         let told6 = told(AF_INET6, &[], &six);
-        assert_eq!(ends(&told6.info), Some(Ends::Loopback));
-        assert_eq!(ends(&told(AF_UNIX, &unix(b"x"), &[]).info), None);
+        assert_eq!(ends(&told6), Some(Ends::Loopback));
+        assert_eq!(ends(&told(AF_UNIX, &unix(b"x"), &[])), None);
+    }
+
+    #[test]
+    fn datagrams_within_the_machine_are_of_no_connection() {
+        let mut bytes = vec![0; size_of::<Socket>()];
+        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+        put(offset_of!(Socket, told), &70u64.to_ne_bytes());
+        put(offset_of!(Socket, told) + 8, &(9u64 << 32).to_ne_bytes());
+        put(offset_of!(Socket, family), &AF_INET.to_ne_bytes());
+        let state = socket::ENDS | socket::DATAGRAMS;
+        put(offset_of!(Socket, state), &state.to_ne_bytes());
+        let raw = socket(9, &bytes).unwrap();
+        assert_eq!((raw.looked_ns, raw.info.retransmits), (0, None));
+        let Some(Ends::Each(of)) = ends(&raw) else {
+            panic!("{raw:?}");
+        };
+        assert_eq!(
+            (of.local_sent, of.local_received),
+            (Bytes(70), Bytes(9 << 32))
+        );
     }
 
     #[test]

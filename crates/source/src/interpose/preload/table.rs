@@ -2,13 +2,14 @@
 //! nonsense, can do no harm.
 
 use preload::layout::{
-    CHUNK_BYTES, CHUNKS, Chunk, FILE_BYTES, HEADER_BYTES, Header, MAGIC, Others, SLOT_BYTES, SLOTS,
-    TABLE_AT, TIMES,
+    CHUNK_BYTES, CHUNKS, Chunk, FILE_BYTES, HEADER_BYTES, Header, MAGIC, OWN_ADDRESSES, Others,
+    SLOT_BYTES, SLOTS, TABLE_AT, TIMES, halves,
 };
 use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
+use sys::network::Network;
 
 /// A number of eight bytes.
 pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
@@ -72,7 +73,24 @@ impl Table {
         let asked = if times { TIMES } else { 0 };
         self.put(offset_of!(Header, run), &run.to_ne_bytes())?;
         self.put(offset_of!(Header, asked), &asked.to_ne_bytes())?;
+        // Without them what goes to an address of this machine is taken to leave it.
+        if let Ok(network) = Network::of_self() {
+            self.put_network(&network)?;
+        }
         self.put(offset_of!(Header, magic), &MAGIC.to_ne_bytes())
+    }
+
+    fn put_network(&self, network: &Network) -> io::Result<()> {
+        let own = network.addresses.iter().take(OWN_ADDRESSES);
+        let words: Vec<u8> = own
+            .flat_map(|it| <[u64; 2]>::from(halves(*it)))
+            .flat_map(u64::to_ne_bytes)
+            .collect();
+        let count = words.len() as u64 / 16;
+        self.put(offset_of!(Header, own), &words)?;
+        self.put(offset_of!(Header, own_count), &count.to_ne_bytes())?;
+        let cookie = network.cookie.unwrap_or(0);
+        self.put(offset_of!(Header, network), &cookie.to_ne_bytes())
     }
 
     fn put(&self, at: usize, bytes: &[u8]) -> io::Result<()> {

@@ -5,7 +5,7 @@ use crate::bpf::layout::{RUNS_PER_PROCESS, Reader};
 /// `sizeof(struct row_key)`.
 pub(super) const KEY_BYTES: usize = 56;
 /// `sizeof(struct row)`.
-pub(super) const ROW_BYTES: usize = 336;
+pub(super) const ROW_BYTES: usize = 368;
 /// Of a file that its first open truncated.
 const SIZE_UNKNOWN: u64 = u64::MAX;
 /// `sizeof(struct dumped)`.
@@ -152,8 +152,10 @@ pub struct FileRow {
     pub inet: bool,
     /// Of that: its packets stay on the machine.
     pub loopback: bool,
-    /// It is connected to nobody.
+    /// It was connected to nobody when it was met.
     pub ends_unknown: bool,
+    /// Of a socket: what is known of single datagrams.
+    pub datagrams: Datagrams,
     /// A descriptor of it may read.
     pub opened_to_read: bool,
     /// A descriptor of it may write.
@@ -163,6 +165,19 @@ pub struct FileRow {
     pub sizes: Vec<ExactSize>,
     /// The other transfers, if there were so many sizes.
     pub classes: Option<Box<SizeClasses>>,
+}
+
+/// Bytes of datagrams, as far as it is known where each went or came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Datagrams {
+    /// Sent within the machine.
+    pub local_sent: u64,
+    /// Received from within.
+    pub local_received: u64,
+    /// Sent elsewhere.
+    pub remote_sent: u64,
+    /// Received from elsewhere.
+    pub remote_received: u64,
 }
 
 /// Pages of the page cache.
@@ -268,6 +283,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         device: reader.u32()?,
         generation: reader.u32()?,
     };
+    let [local_sent, local_received, remote_sent, remote_received] = words(&mut reader)?;
     let has = |flag| flags & flag != 0;
     Some(FileRow {
         file,
@@ -304,6 +320,12 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         inet: has(INET),
         loopback: has(LOOPBACK),
         ends_unknown: has(ENDS_UNKNOWN),
+        datagrams: Datagrams {
+            local_sent,
+            local_received,
+            remote_sent,
+            remote_received,
+        },
         opened_to_read: has(OPENED_TO_READ),
         opened_to_write: has(OPENED_TO_WRITE),
         sizes,

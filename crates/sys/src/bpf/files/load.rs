@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/io.bpf.o")));
 
 /// The maps that the reader needs, by the names of `io_maps.h`.
-pub(super) const MAP_NAMES: [&str; 8] = [
+pub(super) const MAP_NAMES: [&str; 9] = [
     "io_rows",
     "io_classes",
     "io_runs",
@@ -22,6 +22,7 @@ pub(super) const MAP_NAMES: [&str; 8] = [
     "io_folders",
     "io_kept",
     "io_sockets",
+    "io_own",
 ];
 
 /// Words of `struct io_config`, in its order.
@@ -51,6 +52,8 @@ pub(super) struct FileMaps {
     pub(super) kept: MapHandle,
     /// Inode -> `struct socket_info`.
     pub(super) sockets: MapHandle,
+    /// `struct own_address` -> nothing.
+    pub(super) own: MapHandle,
 }
 
 impl FileMaps {
@@ -58,7 +61,17 @@ impl FileMaps {
     pub(super) fn find(
         mut find: impl FnMut(&str) -> Result<MapHandle, Error>,
     ) -> Result<Self, Error> {
-        let [rows, classes, runs, config, rings, folders, kept, sockets] = MAP_NAMES;
+        let [
+            rows,
+            classes,
+            runs,
+            config,
+            rings,
+            folders,
+            kept,
+            sockets,
+            own,
+        ] = MAP_NAMES;
         Ok(Self {
             rows: find(rows)?,
             classes: find(classes)?,
@@ -68,6 +81,7 @@ impl FileMaps {
             folders: find(folders)?,
             kept: find(kept)?,
             sockets: find(sockets)?,
+            own: find(own)?,
         })
     }
 
@@ -89,7 +103,13 @@ impl FileMaps {
             return Ok(());
         }
         let classes = (word(&config, HAS_CLASSES) != 0).then_some(&self.classes);
-        let others = [&self.rows, &self.folders, &self.kept, &self.sockets];
+        let others = [
+            &self.rows,
+            &self.folders,
+            &self.kept,
+            &self.sockets,
+            &self.own,
+        ];
         for map in others.into_iter().chain(classes) {
             // Collected first: behind a deleted key the kernel begins anew.
             let keys: Vec<_> = map.keys().collect();
@@ -104,7 +124,7 @@ impl FileMaps {
     }
 
     /// The maps in the order of [`MAP_NAMES`].
-    pub(super) fn all(&self) -> [&MapHandle; 8] {
+    pub(super) fn all(&self) -> [&MapHandle; 9] {
         [
             &self.rows,
             &self.classes,
@@ -114,6 +134,7 @@ impl FileMaps {
             &self.folders,
             &self.kept,
             &self.sockets,
+            &self.own,
         ]
     }
 }
