@@ -106,6 +106,9 @@ const fn unit(unit: Unit) -> &'static str {
         Unit::Count => "count",
         Unit::Ratio => "ratio",
         Unit::Cores => "cores",
+        Unit::Millionths => "millionths",
+        Unit::Millicelsius => "millicelsius",
+        Unit::Microjoules => "microjoules",
     }
 }
 
