@@ -2,8 +2,11 @@
 //! of them as rows of the dataset's table `node`.
 
 pub mod ambient;
+pub mod dev_kmsg;
 pub mod fields;
 pub mod kept;
+pub mod lustre_job_stats;
+pub mod lustre_llite;
 pub mod proc_diskstats;
 pub mod proc_loadavg;
 pub mod proc_meminfo;
@@ -13,10 +16,12 @@ pub mod proc_net_snmp;
 pub mod proc_net_snmp6;
 pub mod proc_net_sockstat;
 pub mod proc_pressure;
+pub mod proc_self_mountstats;
 pub mod proc_stat;
 pub mod proc_vmstat;
 pub mod rows;
 pub mod source;
+pub mod statfs;
 pub mod sys_drm;
 pub mod sys_edac;
 pub mod sys_hwmon;
@@ -45,10 +50,15 @@ pub const SOURCES: &[Source] = &[
     proc_net_netstat::SOURCE,
     proc_net_snmp6::SOURCE,
     proc_net_sockstat::SOURCE,
+    statfs::SOURCE,
+    proc_self_mountstats::SOURCE,
+    lustre_llite::SOURCE,
+    lustre_job_stats::SOURCE,
     sys_infiniband::SOURCE,
     sys_edac::SOURCE,
     sys_thermal_throttle::SOURCE,
     sys_hwmon::SOURCE,
     sys_powercap::SOURCE,
     sys_drm::SOURCE,
+    dev_kmsg::SOURCE,
 ];
