@@ -116,11 +116,18 @@ impl Field {
     }
 }
 
+/// Keys of a file whose places are remembered.
+const SEEN_MAX: usize = 1024;
+
 /// Finds the field of a key.
 #[derive(Debug)]
 pub(crate) struct Fields {
     sorted: Vec<Field>,
     page_bytes: Option<u64>,
+    /// The keys of the last reading in their order, with their fields: the next reading has the
+    /// same ones mostly.
+    seen: Vec<(Vec<u8>, Option<Field>)>,
+    place: usize,
 }
 
 impl Fields {
@@ -128,22 +135,46 @@ impl Fields {
     pub(crate) fn new(table: &[Field], page_bytes: Option<u64>) -> Self {
         let mut sorted = table.to_vec();
         sorted.sort_by_key(|field| field.key);
-        Self { sorted, page_bytes }
+        Self {
+            sorted,
+            page_bytes,
+            seen: Vec::new(),
+            place: 0,
+        }
+    }
+
+    /// A file begins.
+    pub(crate) fn begin(&mut self) {
+        self.place = 0;
     }
 
     /// The field that the kernel calls `key`.
-    pub(crate) fn find(&self, key: &[u8]) -> Option<&Field> {
+    pub(crate) fn find(&self, key: &[u8]) -> Option<Field> {
         let found = self
             .sorted
             .binary_search_by(|field| field.key.as_bytes().cmp(key));
-        self.sorted.get(found.ok()?)
+        self.sorted.get(found.ok()?).copied()
     }
 
-    /// Appends the row of `key` if it is a field.
-    pub(crate) fn put(&self, rows: &mut Rows, instance: &[u8], key: &[u8], number: u64) {
-        if let Some(field) = self.find(key) {
+    /// Appends the row of `key`, the next one of the file, if it is a field.
+    pub(crate) fn put(&mut self, rows: &mut Rows, instance: &[u8], key: &[u8], number: u64) {
+        if let Some(field) = self.next(key) {
             field.put_scaled(rows, instance, number, self.page_bytes);
         }
+    }
+
+    fn next(&mut self, key: &[u8]) -> Option<Field> {
+        let place = self.place;
+        self.place += 1;
+        if let Some((_, field)) = self.seen.get(place).filter(|(seen, _)| seen == key) {
+            return *field;
+        }
+        let field = self.find(key);
+        if place < SEEN_MAX {
+            self.seen.truncate(place);
+            self.seen.push((key.to_vec(), field));
+        }
+        field
     }
 }
 

@@ -381,6 +381,7 @@ fn open(opener: &mut Opener) -> Result<Box<dyn Reading>, Absent> {
 
 impl Reading for Meminfo {
     fn read(&mut self, rows: &mut Rows) -> Result<(), Absent> {
+        self.fields.begin();
         for (key, value) in values(self.file.read(&mut self.buffer)?) {
             self.fields.put(rows, b"", key, value);
         }

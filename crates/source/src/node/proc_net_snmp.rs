@@ -238,9 +238,7 @@ impl Titles {
         let protocol = words.next().unwrap_or_default();
         let protocol = protocol.strip_suffix(b":").unwrap_or_default();
         let key = |title: &[u8]| [protocol, b" ", title].concat();
-        self.fields = words
-            .map(|title| fields.find(&key(title)).copied())
-            .collect();
+        self.fields = words.map(|title| fields.find(&key(title))).collect();
     }
 
     /// `values` is the line behind, if it begins as its titles do.

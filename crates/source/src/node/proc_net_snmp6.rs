@@ -130,6 +130,7 @@ fn open(opener: &mut Opener) -> Result<Box<dyn Reading>, Absent> {
 
 impl Reading for Snmp6 {
     fn read(&mut self, rows: &mut Rows) -> Result<(), Absent> {
+        self.fields.begin();
         // Lines of a name and a number, as in /proc/vmstat.
         for (key, value) in values(self.file.read(&mut self.buffer)?) {
             self.fields.put(rows, b"", key, value);

@@ -142,6 +142,7 @@ fn open(opener: &mut Opener) -> Result<Box<dyn Reading>, Absent> {
 
 impl Reading for Sockstat {
     fn read(&mut self, rows: &mut Rows) -> Result<(), Absent> {
+        self.fields.begin();
         for file in &self.files {
             for (kind, values) in pairs(file.read(&mut self.buffer)?) {
                 let mut words = words(values);

@@ -120,6 +120,7 @@ fn open(opener: &mut Opener) -> Result<Box<dyn Reading>, Absent> {
 
 impl Reading for Stat {
     fn read(&mut self, rows: &mut Rows) -> Result<(), Absent> {
+        self.counts.begin();
         for line in parts(self.file.read(&mut self.buffer)?) {
             match line {
                 Line::Times(cpu, times) => put_columns(rows, cpu.unwrap_or_default(), times, TIMES),

@@ -377,6 +377,7 @@ fn open(opener: &mut Opener) -> Result<Box<dyn Reading>, Absent> {
 
 impl Reading for Vmstat {
     fn read(&mut self, rows: &mut Rows) -> Result<(), Absent> {
+        self.fields.begin();
         for (key, value) in values(self.file.read(&mut self.buffer)?) {
             match key.strip_prefix(STALL.as_bytes()) {
                 Some(zone) => STALLS.put(rows, zone.strip_prefix(b"_").unwrap_or(zone), value),

@@ -257,6 +257,8 @@ impl Reading for Nodes {
         rows.leave_out(self.left_out);
         for node in &self.nodes {
             let instance = node.name.as_bytes();
+            self.memory.begin();
+            self.events.begin();
             // A node may go while its files are open; the others stay.
             if let Some(Ok(text)) = node
                 .meminfo
