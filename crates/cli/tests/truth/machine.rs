@@ -274,7 +274,13 @@ fn memory_is_what_the_nodes_have() {
 fn file_systems_are_as_large_as_df_says() {
     let told = Told::now();
     let sizes = told.instances("file_system_size");
-    assert!(!sizes.is_empty(), "none, not even the root");
+    if sizes.is_empty() {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        // A device that is mounted is asked, unless it lies behind another machine.
+        let devices = mounts.lines().filter(|line| line.contains(" - ext4 /dev/"));
+        assert_eq!(devices.count(), 0, "{mounts}");
+        skip!("no local file system");
+    }
     for (point, size) in sizes {
         let output = Command::new("df")
             .args(["-B1", "--output=size", point])

@@ -84,6 +84,11 @@ impl Ambient {
         &self.rows
     }
 
+    /// The rows of the last reading.
+    pub const fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     fn reopen(&mut self) {
         // Those that stay open have their files; what is opened again gives its own back first.
         let mut opener = Opener::new(self.root.clone(), KEPT_MAX / 2);

@@ -1,5 +1,6 @@
-//! `/proc/fs/lustre/llite/MOUNT/stats`, since Lustre 2.12 `/sys/kernel/debug/lustre/llite/MOUNT/stats`
-//! (root alone): what the clients of Lustre did, by mount and by operation.
+//! `/proc/fs/lustre/llite/MOUNT/stats`, since Lustre 2.12
+//! `/sys/kernel/debug/lustre/llite/MOUNT/stats` (root alone): what the clients of Lustre did, by
+//! mount and by operation.
 
 use super::fields::{Field, MICROS, Scale, count, counter};
 use super::kept::{KeptFile, Opener, list};

@@ -12,7 +12,7 @@ use record::unit::{Nanos, Unit};
 use record::value::Absent;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Duration;
 use sys::statfs::Space;
@@ -135,7 +135,11 @@ fn is_local(mount: &Mount) -> bool {
     let kind = mount.kind.as_str();
     // Major number 0 is no device.
     let has_device = !mount.device.starts_with("0:");
-    !mount.is_network() && !SHOWN.contains(&kind) && (has_device || LOCAL.contains(&kind))
+    !may_hang(mount) && !SHOWN.contains(&kind) && (has_device || LOCAL.contains(&kind))
+}
+
+fn may_hang(mount: &Mount) -> bool {
+    mount.is_network() || mount.kind.starts_with("fuse")
 }
 
 /// Whether the path leads to this mount, over nothing that may hang.
@@ -145,7 +149,9 @@ fn is_reached(mounts: &[Mount], mount: &Mount) -> bool {
     }
     mount.point.ancestors().all(|path| {
         let over = mount_of(mounts, path);
-        over.is_some_and(|over| !over.is_network() && !over.kind.starts_with("fuse"))
+        // Where the root hangs, so does every file below /proc.
+        let is_safe = |over: &Mount| over.point == Path::new("/") || !may_hang(over);
+        over.is_some_and(is_safe)
     })
 }
 
@@ -168,7 +174,7 @@ fn ask(points: Vec<PathBuf>) -> Option<Receiver<Vec<(PathBuf, Space)>>> {
     thread.is_ok().then_some(told)
 }
 
-fn put(rows: &mut Rows, point: &std::path::Path, space: &Space) {
+fn put(rows: &mut Rows, point: &Path, space: &Space) {
     if space.size_bytes == 0 {
         return;
     }
@@ -208,5 +214,11 @@ mod tests {
         let points = local(&parse(table));
         let expected = ["/", "/dev/shm", "/pool"].map(PathBuf::from);
         assert_eq!(points, expected, "none behind nfs, none hidden, none twice");
+        let diskless = b"\
+            1 0 0:30 / / rw - nfs srv:/root rw\n\
+            2 1 0:5 / /dev/shm rw - tmpfs tmpfs rw\n\
+            3 1 0:31 / /home rw - nfs srv:/home rw\n\
+            4 3 8:2 / /home/scratch rw - xfs /dev/sdb rw\n";
+        assert_eq!(local(&parse(diskless)), [PathBuf::from("/dev/shm")]);
     }
 }

@@ -1,4 +1,5 @@
-//! `/sys/devices/system/cpu/cpuN/thermal_throttle`: how often a core or a package was too hot (x86).
+//! `/sys/devices/system/cpu/cpuN/thermal_throttle`: how often a core or a package was too hot
+//! (x86).
 //!
 //! A core's numbers are those of its first CPU, a package's those of its first.
 
