@@ -20,7 +20,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 
 /// The head of the table.
 pub(super) const HEAD: &str = "\
-     | user | who | processes | busy | us a process and reading | quartiles | bytes a process | largest MiB | runs |\n\
+     | user | who | processes | busy | us a process and reading | quartiles | bytes a process | \
+     largest MiB | runs |\n\
      |---|---|---|---|---|---|---|---|---|";
 
 /// A command of so many readings, into this folder if it writes.

@@ -38,6 +38,11 @@ pub(crate) const FOLDERS: &[Folder] = &[
         ],
     },
     Folder {
+        path: "crates/source/src/node",
+        table: "SOURCES",
+        parts: &["ambient", "fields", "kept", "numbers", "rows", "source"],
+    },
+    Folder {
         path: "crates/source/src/notify",
         table: "MECHANISMS",
         parts: &[],

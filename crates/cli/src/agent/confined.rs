@@ -6,12 +6,17 @@ use super::reader::Reader;
 use super::say;
 use sys::confine::{self, Capability, Forbidden, Held, Rules};
 
-/// To read what `/proc` has of every process.
-const THROUGH_PROC: &[Capability] = &[Capability::DacReadSearch, Capability::SysPtrace];
+/// To read what `/proc` has of every process, and the kernel's log.
+const THROUGH_PROC: &[Capability] = &[
+    Capability::DacReadSearch,
+    Capability::SysPtrace,
+    Capability::Syslog,
+];
 /// To use programs in the kernel, and to read what they do not tell.
 const BY_PROGRAMS: &[Capability] = &[
     Capability::DacReadSearch,
     Capability::SysPtrace,
+    Capability::Syslog,
     Capability::Bpf,
     Capability::Perfmon,
 ];

@@ -23,6 +23,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use identity::Identities;
 use keeper::{Kept, Life};
 use listener::Listener;
+use node::Node;
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
@@ -99,7 +100,7 @@ struct Agent {
     writer: Segments,
     keeper: Life,
     samples: Sheet,
-    node: Sheet,
+    node: Node,
     rows: u64,
     passes: u64,
     /// Instants at which nothing was read, as the reading before them took too long.
@@ -247,7 +248,7 @@ impl Agent {
             writer,
             keeper,
             samples: Sheet::new(&table::sample::TABLE),
-            node: Sheet::new(&table::node::TABLE),
+            node: Node::open(&root),
             root,
             rows: 0,
             passes: 0,
@@ -277,7 +278,7 @@ impl Agent {
             Ok(samples) => samples,
             Err(error) => return warn(&mut self.warned, &error),
         };
-        let node = node::read(&self.root);
+        self.node.read(when.at);
         let span = Nanos(clock::boot()).since(when.at);
         let kept = samples.get(..PROCESSES_MAX).unwrap_or(samples);
         let writer = &mut self.writer;
@@ -296,9 +297,7 @@ impl Agent {
         self.samples.begin(when, is_new);
         let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
-        self.node.begin(when, is_new);
-        node::write(&node, &mut self.node, writer);
-        let node = self.node.end(writer, span);
+        let node = self.node.write((when, is_new), writer, span);
         let heard = self.listener.flush(when, writer);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;
@@ -323,6 +322,9 @@ impl Agent {
             bytes(ROW_BYTES.0),
             bytes(ROW_BYTES.1)
         ));
+        if let Some(absent) = self.node.absent() {
+            say(&format!("this machine does not tell: {absent}"));
+        }
         let hidden = self.reader.hidden();
         if hidden.io + hidden.all > 0 {
             say(&format!(

@@ -1,50 +1,65 @@
-//! What the machine as a whole did: rows of `node`, of the kernel files that `source` reads.
+//! What the machine as a whole did: rows of `node`, of all sources of `source::node`.
 
 use super::Segments;
 use record::codec::series::Row;
 use record::table::node;
-use record::unit::{Bytes, Nanos};
-use source::query::{proc_loadavg, proc_meminfo, proc_stat};
+use record::unit::Nanos;
+use source::node::Ambient;
 use source::root::Root;
-use store::segment::Sheet;
+use store::Error;
+use store::segment::{Instant, Sheet};
 
-/// A metric by its name in METRICS.md, as it was read.
-type Reading = (&'static str, Option<u64>);
-
-/// All of them, now; what this kernel does not tell is absent.
-pub(super) fn read(root: &Root) -> Vec<Reading> {
-    let stat = proc_stat::read(root).unwrap_or_default();
-    let memory = proc_meminfo::read(root).unwrap_or_default();
-    let threads = proc_loadavg::read(root).map(|load| load.threads);
-    let time = |time: Option<Nanos>| time.map(|time| time.0);
-    let bytes = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0);
-    vec![
-        ("node_cpu_user", time(stat.user)),
-        ("node_cpu_system", time(stat.system)),
-        ("node_cpu_idle", time(stat.idle)),
-        ("node_cpu_stolen", time(stat.stolen)),
-        ("node_forks", stat.forks),
-        ("node_memory", bytes(memory.total)),
-        ("node_memory_available", bytes(memory.available)),
-        ("node_swap_free", bytes(memory.swap_free)),
-        ("node_threads", threads.ok()),
-    ]
+/// The machine, on its way into the dataset.
+pub(super) struct Node {
+    ambient: Ambient,
+    sheet: Sheet,
+    key: Vec<u8>,
 }
 
-/// Writes a row for each that is there.
-pub(super) fn write(readings: &[Reading], sheet: &mut Sheet, writer: &mut Segments) {
-    let mut key = Vec::new();
-    for (metric, value) in readings {
-        let Some(value) = value.and_then(|value| i64::try_from(value).ok()) else {
-            continue;
+impl Node {
+    pub(super) fn open(root: &Root) -> Self {
+        Self {
+            ambient: Ambient::open(root),
+            sheet: Sheet::new(&node::TABLE),
+            key: Vec::new(),
+        }
+    }
+
+    /// Reads what is due at `at`.
+    pub(super) fn read(&mut self, at: Nanos) {
+        self.ambient.read(at);
+    }
+
+    /// Writes what was read last; `span` is how long the whole reading took.
+    ///
+    /// # Errors
+    /// Some of it could not be written: the next reading is tried all the same.
+    pub(super) fn write(
+        &mut self,
+        (when, is_new): (Instant, bool),
+        writer: &mut Segments,
+        span: Nanos,
+    ) -> Result<(), Error> {
+        self.sheet.begin(when, is_new);
+        for row in self.ambient.rows().iter() {
+            node::key(row.metric, row.instance, &mut self.key);
+            let row = Row {
+                key: &self.key,
+                present: 1,
+                values: &[row.value],
+            };
+            self.sheet.row(writer, row);
+        }
+        self.sheet.end(writer, span)
+    }
+
+    /// What this machine does not tell, with the reasons; `None` if it tells everything.
+    pub(super) fn absent(&self) -> Option<String> {
+        let one = |(source, absent): (&source::node::Source, record::value::Absent)| {
+            format!("{} ({})", source.file, absent.words())
         };
-        node::key(metric, b"", &mut key);
-        let row = Row {
-            key: &key,
-            present: 1,
-            values: &[value],
-        };
-        sheet.row(writer, row);
+        let all: Vec<String> = self.ambient.absent().map(one).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 }
 
@@ -54,14 +69,20 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_metric_is_there_and_declared() {
-        let declared: HashSet<_> = crate::cmd::metrics::tables()
-            .iter()
-            .flat_map(|(_, metrics)| metrics.iter().map(|metric| metric.name))
-            .collect();
-        for (name, value) in read(&Root::default()) {
-            assert!(declared.contains(name), "{name}");
-            assert!(value.is_some(), "{name}");
+    fn what_every_machine_tells_is_there_and_declared() {
+        let tables = crate::cmd::metrics::tables();
+        let metrics = tables.iter().flat_map(|(_, metrics)| metrics);
+        let declared: HashSet<_> = metrics.map(|metric| metric.name).collect();
+        let mut node = Node::open(&Root::default());
+        node.read(Nanos(1));
+        let told: HashSet<_> = node.ambient.rows().iter().map(|row| row.metric).collect();
+        assert!(
+            told.is_subset(&declared),
+            "{:?}",
+            told.difference(&declared)
+        );
+        for metric in ["node_cpu_user", "node_forks", "node_memory", "node_load_1m"] {
+            assert!(told.contains(metric), "{metric}");
         }
     }
 }

@@ -275,12 +275,13 @@ fn keeper(agent: u32) -> u32 {
 fn what_is_given_up(mechanism: Mechanism) {
     const DAC_READ_SEARCH: u64 = 1 << 2;
     const SYS_PTRACE: u64 = 1 << 19;
+    const SYSLOG: u64 = 1 << 34;
     const PERFMON_AND_BPF: u64 = 3 << 38;
     let options = quick(mechanism, &["all"]);
     let mut agent = agent(&texts(&options)).start();
     let dataset = agent.folder().join("d");
     wait_for_reading(&mut agent, &dataset);
-    let mut left = DAC_READ_SEARCH | SYS_PTRACE;
+    let mut left = DAC_READ_SEARCH | SYS_PTRACE | SYSLOG;
     if mechanism == Mechanism::Bpf {
         left |= PERFMON_AND_BPF;
     }

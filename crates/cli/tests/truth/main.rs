@@ -36,6 +36,7 @@ mod harness;
 mod io;
 mod left;
 mod limits;
+mod machine;
 mod memory;
 mod named;
 mod names;

@@ -31,7 +31,7 @@ pub mod source;
 pub mod walk;
 
 mod counters;
-mod field;
+pub(crate) mod field;
 mod main_thread;
 
 pub use source::Source;
