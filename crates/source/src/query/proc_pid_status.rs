@@ -5,7 +5,7 @@
 //! switches are of the thread that the file belongs to, the main one for `/proc/PID/status`. Kernel
 //! threads and zombies have no Vm lines.
 
-use super::field::{first_number, kib, pairs};
+use super::field::{first_number, kib, pairs, words};
 use super::source::{Source, of_process};
 use crate::root::Root;
 use record::metric::{Kind, Metric};
@@ -93,6 +93,8 @@ pub struct Status {
     pub is_init: bool,
     /// Parent.
     pub ppid: Option<u32>,
+    /// Real user.
+    pub uid_real: Option<u32>,
     /// Effective user.
     pub uid_effective: Option<u32>,
     /// Live threads.
@@ -131,7 +133,9 @@ pub fn parse(text: &[u8]) -> Status {
             b"PPid" => status.ppid = id(value),
             b"TracerPid" => status.tracer = id(value),
             b"Uid" => {
-                status.uid_effective = value.split(u8::is_ascii_whitespace).nth(1).and_then(id)
+                let mut ids = value.split(u8::is_ascii_whitespace).map(id);
+                status.uid_real = ids.next().flatten();
+                status.uid_effective = ids.next().flatten();
             }
             b"SigIgn" => status.signals_ignored = mask(value),
             b"Threads" => status.threads = first_number(value),
@@ -158,6 +162,13 @@ fn memory_line(memory: &mut Memory, key: &[u8], value: &[u8]) {
         _ => return,
     };
     *field = kib(value);
+}
+
+/// Only the supplementary groups.
+pub fn parse_groups(text: &[u8]) -> Vec<u32> {
+    let line = pairs(text).find(|(key, _)| *key == b"Groups");
+    let ids = line.map(|(_, value)| value).unwrap_or_default();
+    words(ids).filter_map(id).collect()
 }
 
 /// Only the two counts of switches, without the rest: (voluntary, involuntary).
@@ -207,6 +218,13 @@ mod tests {
         assert_eq!(lazy.memory.rss_peak, Some(Bytes(300 << 10)));
         let past = parse(b"VmHWM:\t 500 kB\nVmRSS:\t 300 kB\n");
         assert_eq!(past.memory.rss_peak, Some(Bytes(500 << 10)));
+    }
+
+    #[test]
+    fn groups_are_read_alone() {
+        assert_eq!(parse_groups(b"Groups:\t4 20007 x \nNgid:\t0\n"), [4, 20007]);
+        assert!(parse_groups(b"Groups:\t \n").is_empty());
+        assert!(parse_groups(b"").is_empty());
     }
 
     #[test]
