@@ -5,6 +5,7 @@
 
 pub mod call;
 pub mod codec;
+pub mod context;
 pub mod event;
 pub mod file;
 pub mod gpu;

@@ -50,7 +50,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/context",
         table: "SCHEDULERS",
-        parts: &["remote", "surroundings"],
+        parts: &["daemon", "group_path", "remote", "surroundings"],
     },
     Folder {
         path: "crates/store/src/export",

@@ -2,9 +2,12 @@
 //! control groups.
 
 pub mod container;
+pub mod daemon;
 pub mod gridengine;
+pub mod group_path;
 pub mod htcondor;
 pub mod kubernetes;
+pub mod login;
 pub mod lsf;
 pub mod pbs;
 pub mod remote;
@@ -12,7 +15,7 @@ pub mod slurm;
 pub mod surroundings;
 pub mod systemd;
 
-pub use surroundings::{Context, Scheduler, Surroundings, identify};
+pub use surroundings::{Context, Scheduler, Surroundings, Tier, identify};
 
 /// Every scheduler that is recognised. The first that names a job gives job and request; the later
 /// ones add only what is still unknown, such as the container.
@@ -25,4 +28,5 @@ pub const SCHEDULERS: &[Scheduler] = &[
     kubernetes::SCHEDULER,
     container::SCHEDULER,
     systemd::SCHEDULER,
+    login::SCHEDULER,
 ];
