@@ -10,6 +10,7 @@ pub mod event;
 pub mod file;
 pub mod gpu;
 pub mod identity;
+pub mod job;
 pub mod limit;
 pub mod metric;
 pub mod name;

@@ -50,7 +50,18 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/context",
         table: "SCHEDULERS",
-        parts: &["daemon", "group_path", "remote", "surroundings"],
+        parts: &[
+            "chain",
+            "daemon",
+            "group_path",
+            "job",
+            "job_group",
+            "read",
+            "remote",
+            "sacct",
+            "surroundings",
+            "unfamiliar",
+        ],
     },
     Folder {
         path: "crates/store/src/export",

@@ -4,7 +4,7 @@
 
 use super::daemon::Daemon;
 use super::group_path::{Found, GroupPath, digits};
-use super::surroundings::{Context, Scheduler, Surroundings, Tier};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier};
 use record::unit::Unit;
 use std::ops::RangeInclusive;
 
@@ -13,6 +13,12 @@ pub const SCHEDULER: Scheduler = Scheduler {
     name: "gridengine",
     tier: Tier::Batch,
     words: &["sge", "uge", "gridengine"],
+    labels: Labels {
+        user: "SGE_O_LOGNAME",
+        account: "SGE_ACCOUNT",
+        partition: "QUEUE",
+        name: "JOB_NAME",
+    },
     detect,
     group,
     daemon,

@@ -3,7 +3,7 @@
 
 use super::daemon::Daemon;
 use super::group_path::{self, Found, GroupPath};
-use super::surroundings::{Context, Scheduler, Surroundings, Tier, mib, secs};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier, mib, secs};
 use record::unit::Unit;
 
 /// Its row of the table of schedulers.
@@ -11,6 +11,7 @@ pub const SCHEDULER: Scheduler = Scheduler {
     name: "htcondor",
     tier: Tier::Batch,
     words: &["condor", "htcondor"],
+    labels: Labels::NONE,
     detect,
     group,
     daemon,

@@ -5,13 +5,14 @@
 use super::container;
 use super::daemon::Daemon;
 use super::group_path::{Found, GroupPath};
-use super::surroundings::{Context, Scheduler, Surroundings, Tier};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier};
 
 /// Its row of the table of schedulers.
 pub const SCHEDULER: Scheduler = Scheduler {
     name: "kubernetes",
     tier: Tier::Container,
     words: &["kube"],
+    labels: Labels::NONE,
     detect,
     group,
     daemon,

@@ -3,13 +3,14 @@
 
 use super::daemon::Daemon;
 use super::group_path::{self, Found, GroupPath, digits};
-use super::surroundings::{Context, Scheduler, Surroundings, Tier};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier};
 
 /// Its row of the table of schedulers.
 pub const SCHEDULER: Scheduler = Scheduler {
     name: "login",
     tier: Tier::Unit,
     words: &[],
+    labels: Labels::NONE,
     detect,
     group,
     daemon,

@@ -4,7 +4,7 @@
 
 use super::daemon::Daemon;
 use super::group_path::{Found, GroupPath, digits};
-use super::surroundings::{Context, Scheduler, Surroundings, Tier};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier};
 use record::unit::Unit;
 
 /// Its row of the table of schedulers.
@@ -12,6 +12,12 @@ pub const SCHEDULER: Scheduler = Scheduler {
     name: "lsf",
     tier: Tier::Batch,
     words: &["lsf"],
+    labels: Labels {
+        user: "LSFUSER",
+        account: "LSB_PROJECT_NAME",
+        partition: "LSB_QUEUE",
+        name: "LSB_JOBNAME",
+    },
     detect,
     group,
     daemon,

@@ -3,7 +3,7 @@
 
 use super::daemon::Daemon;
 use super::group_path::{self, Found, GroupPath};
-use super::surroundings::{Context, Scheduler, Surroundings, Tier, secs};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier, secs};
 use record::unit::Unit;
 
 /// Its row of the table of schedulers.
@@ -11,6 +11,12 @@ pub const SCHEDULER: Scheduler = Scheduler {
     name: "pbs",
     tier: Tier::Batch,
     words: &["pbs", "torque"],
+    labels: Labels {
+        user: "PBS_O_LOGNAME",
+        account: "PBS_ACCOUNT",
+        partition: "PBS_QUEUE",
+        name: "PBS_JOBNAME",
+    },
     detect,
     group,
     daemon,

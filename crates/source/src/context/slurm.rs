@@ -3,7 +3,7 @@
 
 use super::daemon::Daemon;
 use super::group_path::{self, Found, GroupPath, digits};
-use super::surroundings::{Context, Scheduler, Surroundings, Tier, mib, secs};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier, mib, secs};
 use record::unit::Unit;
 
 /// Its row of the table of schedulers.
@@ -11,6 +11,12 @@ pub const SCHEDULER: Scheduler = Scheduler {
     name: "slurm",
     tier: Tier::Batch,
     words: &["slurm"],
+    labels: Labels {
+        user: "SLURM_JOB_USER",
+        account: "SLURM_JOB_ACCOUNT",
+        partition: "SLURM_JOB_PARTITION",
+        name: "SLURM_JOB_NAME",
+    },
     detect,
     group,
     daemon,

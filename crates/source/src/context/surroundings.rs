@@ -47,6 +47,29 @@ pub enum Tier {
     Unit,
 }
 
+/// The variables that hold a job's names; empty where there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct Labels {
+    /// Whose it is.
+    pub user: &'static str,
+    /// Who is charged.
+    pub account: &'static str,
+    /// Its partition or queue.
+    pub partition: &'static str,
+    /// What its user calls it.
+    pub name: &'static str,
+}
+
+impl Labels {
+    /// No variable at all.
+    pub const NONE: Labels = Labels {
+        user: "",
+        account: "",
+        partition: "",
+        name: "",
+    };
+}
+
 /// One scheduler, a row of [`SCHEDULERS`].
 #[derive(Debug, Clone, Copy)]
 pub struct Scheduler {
@@ -56,6 +79,8 @@ pub struct Scheduler {
     pub tier: Tier,
     /// How words begin that are in the names of its control groups, whatever their layout.
     pub words: &'static [&'static str],
+    /// Variables with the names of its jobs.
+    pub labels: Labels,
     /// Recognises it; `None` if this is not one of its jobs.
     pub detect: fn(&Surroundings<'_>) -> Option<Context>,
     /// The job of a control group, made by root, of its layouts; `None` if it is in none of them.
