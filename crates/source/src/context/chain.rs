@@ -343,6 +343,8 @@ fn conflicts(chain: &Chain, all: &[Ranked]) -> Vec<Conflict> {
         } else if differ(&lead?.evidence, evidence) {
             ("identifier", identifier.clone(), told?.clone())
         } else {
+            // The sessions of a login have several names.
+            (scheduler.tier != Tier::Unit).then_some(())?;
             let believed = chain.subidentifier.as_ref()?;
             let denied = step.filter(|step| *step != believed)?;
             ("subidentifier", believed.clone(), denied.clone())

@@ -52,11 +52,13 @@ pub fn all(
         Vec::new()
     });
     let parent = proc_pid_status::parse(&status).ppid;
+    let (ancestors, hidden) = ancestors(root, parent);
+    unread.extend(hidden);
     let input = Input {
         pid,
         holders: job_group::holders(root, &groups),
         groups,
-        ancestors: ancestors(root, parent),
+        ancestors,
         gids: proc_pid_status::parse_groups(&status),
         gid_range,
         login_uid,
@@ -83,18 +85,23 @@ pub fn enough(root: &Root, pid: u32, gid_range: Option<RangeInclusive<u32>>) -> 
     all(root, pid, gid_range).map_or_else(|_| Input::default(), |(input, _)| input)
 }
 
-fn ancestors(root: &Root, parent: Option<u32>) -> Vec<Daemon> {
+/// Those up to the first process, or to one that ended meanwhile or is hidden from us.
+fn ancestors(root: &Root, parent: Option<u32>) -> (Vec<Daemon>, Option<Unread>) {
     let mut all = Vec::new();
     let mut next = parent;
     while let Some(pid) = next.filter(|pid| *pid > 0 && all.len() < ANCESTORS_MAX) {
-        // One that ended meanwhile: who are above it cannot be told.
-        let Ok((ancestor, parent)) = daemon(root, pid) else {
-            break;
-        };
-        all.push(ancestor);
-        next = parent;
+        match daemon(root, pid) {
+            Ok((ancestor, parent)) => {
+                all.push(ancestor);
+                next = parent;
+            }
+            Err(absent) => {
+                let source = format!("/proc/{pid}/status");
+                return (all, Some(Unread { source, absent }));
+            }
+        }
     }
-    all
+    (all, None)
 }
 
 /// A process with its parent.
@@ -155,7 +162,7 @@ mod tests {
             (8, Some(0))
         );
         let sources: Vec<_> = unread.iter().map(|one| one.source.as_str()).collect();
-        assert_eq!(sources, ["/proc/9/environ"]);
+        assert_eq!(sources, ["/proc/9/environ", "/proc/1/status"]);
         assert_eq!(all(&root, 7, None).map(|_| ()), Err(Absent::Gone));
         // Not in a job's group: all is needed.
         assert_eq!(enough(&root, 9, None).ancestors.len(), 1);
