@@ -80,6 +80,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
         table: "VERBS",
         parts: &[
             "cctools_limits",
+            "explain",
             "formats",
             "run_args",
             "run_values",

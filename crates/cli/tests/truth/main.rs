@@ -20,6 +20,7 @@ mod bounds;
 mod cache;
 mod clocks;
 mod compat;
+mod context;
 mod cpu;
 mod deaths;
 mod delegated;

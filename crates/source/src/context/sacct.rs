@@ -6,11 +6,6 @@ use record::context::Trust;
 use record::job::JobRecord;
 use std::collections::HashMap;
 
-/// The call whose output is understood in full.
-pub const CALL: &str = "SLURM_TIME_FORMAT=%s sacct --allusers --parsable2 --format=\
-                        JobID,JobIDRaw,User,UID,Account,Partition,ReqCPUS,AllocCPUS,ReqTRES,\
-                        AllocTRES,NNodes,TimelimitRaw,State,ExitCode,Submit,Start,End,JobName";
-
 /// The name of the column whose values may hold the separator.
 const FREE: &str = "JobName";
 const SOURCE: &str = "sacct";
