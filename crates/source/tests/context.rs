@@ -1,8 +1,8 @@
 //! The chain of every recorded process is as its golden says, and hostile ones cost nothing.
 //!
 //! `tests/fixtures/context/NAME.input` has a line a fact (`cgroup`, `ancestor PID UID COMMAND`,
-//! `holder`, `gid`, `gid_range`, `loginuid`, `sessionid`, `env`); those marked `# recorded` are of a
-//! real system, the others follow what their first line names. `BLESS=1` rewrites the goldens.
+//! `holder`, `gid`, `gid_range`, `loginuid`, `sessionid`, `env`); those marked `# recorded` are of
+//! a real system, the others follow what their first line names. `BLESS=1` rewrites the goldens.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
@@ -47,8 +47,8 @@ fn input(text: &[u8]) -> Input {
             b"holder" => input.holders.push(daemon(rest)),
             b"gid" => input.gids.push(number(rest)),
             b"gid_range" => {
-                let (first, last) = rest.split_at(rest.iter().position(|b| *b == b'-').unwrap());
-                input.gid_range = Some(number(first)..=number(&last[1..]));
+                let mut ends = rest.split(|byte| *byte == b'-').map(number);
+                input.gid_range = Some(ends.next().unwrap()..=ends.next().unwrap());
             }
             b"loginuid" => input.login_uid = proc_pid_loginuid::parse(rest),
             b"sessionid" => input.session = proc_pid_sessionid::parse(rest),

@@ -59,7 +59,8 @@ pub(super) fn command() -> Command {
         .about("Say which job a process belongs to, and what says so")
         .after_help(
             "The control group is believed first, then the job's daemon and the login; the \
-             environment, which its user may write, last. docs/context.md has the call of sacct.\n\n\
+             environment, which its user may write, last. docs/context.md has the call of \
+             sacct.\n\n\
              Examples:\n  plimsoll agent explain 4711\n  \
              plimsoll agent explain 4711 --format json --sacct jobs",
         )

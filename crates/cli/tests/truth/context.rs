@@ -1,5 +1,5 @@
-//! Which job a process belongs to: `plimsoll agent explain` of processes of a real Slurm, where there
-//! is one (`SLURM_CONF` as for `sbatch`), against what Slurm itself says.
+//! Which job a process belongs to: `plimsoll agent explain` of processes of a real Slurm, where
+//! there is one (`SLURM_CONF` as for `sbatch`), against what Slurm itself says.
 
 use crate::harness::process::{Cleanup, is_root, wait_until};
 use crate::harness::run::plimsoll;
@@ -249,14 +249,16 @@ fn root_sees_the_job_of_a_second_user_of_slurm() {
 
 #[test]
 fn without_a_group_the_environment_is_only_a_claim() {
-    let child = Command::new("sleep")
+    let mut child = Command::new("sleep")
         .arg("300")
         .env("SLURM_JOB_ID", "999999")
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
-    let _cleanup = Cleanup(vec![child.id()]);
+    let cleanup = Cleanup(vec![child.id()]);
     let answer = explain(&child.id().to_string());
+    drop(cleanup);
+    child.wait().unwrap();
     let evidence = answer["evidence"].as_array().unwrap();
     let claim = evidence.iter().find(|one| one["job"] == "999999").unwrap();
     assert_eq!(

@@ -58,7 +58,8 @@ const UNITS: &[&str] = &[
     "gridengine-exec.service",
 ];
 
-/// `/sge/ID.TASK`, with the names of its descendants for `sge`; also `/sge.slice/sge-ID.TASK.slice`.
+/// `/sge/ID.TASK`, with the names of its descendants for `sge`, and
+/// `/sge.slice/sge-ID.TASK.slice`.
 fn group(path: &GroupPath<'_>) -> Option<Found> {
     if path.is_in_unit(UNITS) {
         return Found::unnamed();

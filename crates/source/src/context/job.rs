@@ -1,5 +1,5 @@
-//! What is known of a process's job here: from the scheduler's environment, as far as that is of the
-//! same job, and from the limits of the job's control group.
+//! What is known of a process's job here: from the scheduler's environment, as far as that is of
+//! the same job, and from the limits of the job's control group.
 
 use super::SCHEDULERS;
 use super::chain::Input;

@@ -1,5 +1,5 @@
-//! Slurm's accounting, as `sacct --parsable2` writes it: a line of column names, then a line a job or
-//! step, fields separated by `|`. Times must be seconds since 1970 (`SLURM_TIME_FORMAT=%s`): as
+//! Slurm's accounting, as `sacct --parsable2` writes it: a line of column names, then a line a job
+//! or step, fields separated by `|`. Times must be seconds since 1970 (`SLURM_TIME_FORMAT=%s`): as
 //! local times they are left out. A name may hold a `|`: `JobName` belongs last.
 
 use record::context::Trust;

@@ -124,8 +124,8 @@ const SLUID_BYTES: usize = 14;
 
 /// Version 1: `/slurm/uid_U/job_J/step_S/task_T`, with `slurm_NODE` where a machine may run several
 /// slurmd. Version 2: `/system.slice/slurmstepd.scope/job_J/step_S/user/task_T`, with
-/// `NODE_slurmstepd.scope`, in another slice (`CgroupSlice`), and from Slurm 26.05 on with the SLUID
-/// for `job_J` (unless `CgroupJobIdPaths=yes`).
+/// `NODE_slurmstepd.scope`, in another slice (`CgroupSlice`), and from Slurm 26.05 on with the
+/// SLUID for `job_J` (unless `CgroupJobIdPaths=yes`).
 fn group(path: &GroupPath<'_>) -> Option<Found> {
     let (at, is_v1) = scope(path)?;
     let Some(name) = path.part(at) else {

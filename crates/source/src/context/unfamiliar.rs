@@ -1,5 +1,5 @@
-//! Control groups that look like a scheduler's and are in no layout that is known: a new version, or
-//! a site's own. Silence would lose its jobs.
+//! Control groups that look like a scheduler's and are in no layout that is known: a new version,
+//! or a site's own. Silence would lose its jobs.
 
 use super::SCHEDULERS;
 use super::group_path::GroupPath;
