@@ -1,48 +1,74 @@
-//! Who the processes are: read once of each, and again when its name is another.
+//! Who the processes are: read once of each, once more a pass later, when its name is another, and
+//! now and then; written where something differs. And who is wanted of them.
 
-use record::codec::cells::{Cell, put_row};
+use super::cells::Cells;
+use super::who::{self, Owner, Program, Users};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table;
-use reduce::redact::redact;
-use source::query::{proc_pid_cgroup, proc_pid_cmdline, proc_pid_status};
+use source::follow::procfs;
+use source::follow::select::Selection;
 use source::root::Root;
 use std::collections::HashMap;
-use std::os::unix::ffi::OsStrExt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use store::Error;
 use store::disk::RealDisk;
 use store::segment::{Instant, Writer};
 
-/// A frame of rows that is this large is written.
-const FRAME_BYTES: usize = 256 << 10;
-/// Of a command line so much is kept.
-const COMMAND_BYTES_MAX: usize = 128 << 10;
+/// A process is looked at again after so many passes: its folder, its user or its group may have
+/// changed.
+const PASSES_BETWEEN: u64 = 64;
 
 /// Who was told already.
 pub(super) struct Identities {
     root: Root,
+    selection: Selection,
     known: HashMap<ProcessId, Known>,
+    users: Users,
     pass: u64,
     told: u64,
-    payload: Vec<u8>,
-    rows: u32,
+    cells: Cells,
 }
 
 struct Known {
     comm: Vec<u8>,
+    exe: Option<Vec<u8>>,
     execs: i64,
+    /// Of its last row; none was written yet.
+    row: Option<u64>,
+    /// It is wanted for who owns it.
+    is_owner: bool,
+    /// The last pass that met it.
     pass: u64,
+    /// When to look at it again.
+    due: u64,
+}
+
+impl Known {
+    /// Somebody to be looked at in this pass.
+    fn new(comm: &[u8], pass: u64) -> Self {
+        Self {
+            comm: comm.to_vec(),
+            exe: None,
+            execs: 0,
+            row: None,
+            is_owner: false,
+            pass,
+            due: pass,
+        }
+    }
 }
 
 impl Identities {
-    pub(super) fn new(root: Root) -> Self {
+    pub(super) fn new(root: Root, selection: Selection) -> Self {
         Self {
             root,
+            selection,
             known: HashMap::new(),
+            users: Users::default(),
             pass: 0,
             told: 0,
-            payload: Vec::new(),
-            rows: 0,
+            cells: Cells::new(&table::process::TABLE),
         }
     }
 
@@ -51,110 +77,88 @@ impl Identities {
         self.told
     }
 
-    /// Writes who is new or has another name; with a new segment everyone.
+    /// Who of these is wanted, in their order; writes who is new or has changed, with a new segment
+    /// everyone.
     ///
     /// # Errors
-    /// Some could not be written: the rest is tried all the same.
+    /// Some could not be written: they are written again with the next segment.
     pub(super) fn tell(
         &mut self,
         samples: &[ProcessSample],
         is_new: bool,
         when: Instant,
         writer: &mut Writer<RealDisk>,
-    ) -> Result<(), Error> {
+    ) -> (Vec<bool>, Result<(), Error>) {
         self.pass += 1;
-        let pass = self.pass;
+        let mut wanted = self.selection.places(samples);
         let mut result = Ok(());
-        for sample in samples {
-            let known = self.known.get_mut(&sample.id);
-            let execs = match known {
-                Some(known) if known.comm == sample.comm => {
-                    known.pass = pass;
-                    if !is_new {
-                        continue;
-                    }
-                    known.execs
-                }
-                Some(known) => known.execs + 1,
-                None => {
-                    self.told += 1;
-                    0
-                }
-            };
-            let comm = sample.comm.clone();
-            self.known.insert(sample.id, Known { comm, execs, pass });
-            put(&self.root, sample, execs, &mut self.payload);
-            self.rows += 1;
-            if self.payload.len() >= FRAME_BYTES {
-                result = result.and(self.flush(when, writer));
+        for (sample, wanted) in samples.iter().zip(&mut wanted) {
+            *wanted = self.look(sample, *wanted, is_new);
+            if self.cells.is_full() {
+                result = result.and(self.cells.flush(when, writer));
             }
         }
+        let pass = self.pass;
         self.known.retain(|_, known| known.pass == pass);
-        result.and(self.flush(when, writer))
+        (wanted, result.and(self.cells.flush(when, writer)))
     }
 
-    fn flush(&mut self, when: Instant, writer: &mut Writer<RealDisk>) -> Result<(), Error> {
-        let (rows, payload) = (std::mem::take(&mut self.rows), &mut self.payload);
-        if rows == 0 {
-            return Ok(());
+    /// Looks at one process if that is due; whether it is wanted.
+    fn look(&mut self, sample: &ProcessSample, by_place: bool, is_new: bool) -> bool {
+        if !by_place && !self.selection.asks_owner() {
+            return false;
         }
-        let written = writer.frame(
-            (table::process::TABLE.id, false),
-            (0, 0),
-            when,
-            (payload, rows),
+        let (pass, comm) = (self.pass, who::name(sample));
+        let mut is_first = false;
+        let known = self.known.entry(sample.id).or_insert_with(|| {
+            is_first = true;
+            Known::new(comm, pass)
+        });
+        known.pass = pass;
+        let is_renamed = known.comm != comm;
+        if !is_new && !is_renamed && pass < known.due {
+            return by_place || known.is_owner;
+        }
+        // A child is often looked at before it has become another program, and moved elsewhere.
+        known.due = pass + if is_first { 1 } else { PASSES_BETWEEN };
+        let (root, id) = (&self.root, sample.id);
+        let mut owner = Owner::read(root, id.pid);
+        known.is_owner = self.selection.is_owner(&owner.status, &owner.groups);
+        if !by_place && !known.is_owner {
+            return false;
+        }
+        let mut program = Program::read(root, id.pid);
+        let found = procfs::read_process(&root.proc(""), id.pid);
+        if found.is_none_or(|found| ProcessId::new(id.pid, found.start) != id) {
+            // It ended meanwhile: what was read may be of somebody who has its pid now.
+            (owner, program) = (Owner::default(), Program::default());
+        }
+        let is_other = match known.row {
+            None => false,
+            Some(_) if program.exe.is_none() => is_renamed,
+            Some(_) => known.exe != program.exe,
+        };
+        known.execs += i64::from(is_other);
+        known.comm = comm.to_vec();
+        let (who, users) = ((&owner, &program), &mut self.users);
+        let before = known.row;
+        self.cells.push(
+            |out| who::put(out, sample, known.execs, who, users),
+            |row| {
+                let row = Some(hash(row));
+                let is_other = before != row;
+                known.row = row;
+                is_other || is_new
+            },
         );
-        payload.clear();
-        written
+        known.exe = program.exe;
+        self.told += u64::from(before.is_none());
+        true
     }
 }
 
-/// Appends the row of a process.
-fn put(root: &Root, sample: &ProcessSample, execs: i64, out: &mut Vec<u8>) {
-    let pid = sample.id.pid;
-    let mut command = proc_pid_cmdline::read(root, pid).unwrap_or_default();
-    command.truncate(COMMAND_BYTES_MAX);
-    let arguments = redact(&proc_pid_cmdline::parse(&command));
-    let link = |name: &str| std::fs::read_link(root.process(pid, name)).ok();
-    let (exe, cwd) = (link("exe"), link("cwd"));
-    let groups = proc_pid_cgroup::read(root, Some(pid)).unwrap_or_default();
-    let is_memory = |names: &[String]| names.iter().any(|name| name == "memory");
-    let of_memory = groups.iter().find(|group| is_memory(&group.controllers));
-    let unified = groups.iter().find(|group| group.is_v2());
-    let group = of_memory
-        .or(unified)
-        .map(|group| group.path.as_os_str().as_bytes());
-    let status = proc_pid_status::read(root, Some(pid)).ok();
-    let uid = status.and_then(|status| status.uid_effective);
-    let start = i64::try_from(sample.id.start_ns.0).unwrap_or(i64::MAX);
-    let columns = &table::process::TABLE;
-    let place = |name: &str| {
-        let mut all = columns.key.iter().chain(columns.columns);
-        all.position(|column| column.name == name)
-            .and_then(|place| u8::try_from(place).ok())
-    };
-    let path = |path: &Option<std::path::PathBuf>| {
-        path.as_ref()
-            .map(|path| path.as_os_str().as_bytes().to_vec())
-    };
-    let (exe, cwd) = (path(&exe), path(&cwd));
-    let cells = [
-        ("pid", Some(Cell::Int(pid.into()))),
-        ("start_ns", Some(Cell::Int(start))),
-        ("exec", Some(Cell::Int(execs))),
-        ("ppid", Some(Cell::Int(sample.ppid.into()))),
-        ("comm", Some(Cell::Text(&sample.comm))),
-        (
-            "command",
-            Some(Cell::List(arguments.iter().map(Vec::as_slice).collect())),
-        ),
-        ("exe", exe.as_deref().map(Cell::Text)),
-        ("cwd", cwd.as_deref().map(Cell::Text)),
-        ("cgroup", group.map(Cell::Text)),
-        ("euid", uid.map(|uid| Cell::Int(uid.into()))),
-    ];
-    let known = cells
-        .into_iter()
-        .filter_map(|(name, cell)| Some((place(name)?, cell?)));
-    put_row(out, known);
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
 }

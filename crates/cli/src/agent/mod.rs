@@ -1,20 +1,32 @@
 //! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
 //! dataset.
 
+//! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
+//! dataset.
+
+mod cells;
+#[cfg(feature = "bpf")]
+mod events;
 mod identity;
+mod listener;
+mod node;
 mod reader;
+pub(crate) mod select;
 mod tick;
+mod who;
 
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow};
 use identity::Identities;
+use listener::Listener;
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
 use record::sample::ProcessSample;
 use record::table;
 use record::unit::Nanos;
-use source::query::sys_kernel;
+use source::follow::select::{Selection, Wanted};
+use source::query::{proc_pid_status, sys_kernel};
 use source::root::Root;
 use std::path::PathBuf;
 use store::disk::RealDisk;
@@ -30,6 +42,15 @@ const SIGTERM: i32 = 15;
 
 /// Warnings told, at most.
 const WARNINGS_MAX: usize = 32;
+
+/// Processes of one reading that are kept, at most; those of the highest ids are lost.
+const PROCESSES_MAX: usize = 1 << 16;
+
+/// What a row takes in Parquet, at rest and where more than half of the processes are busy, bytes
+/// (docs/segment.md).
+const ROW_BYTES: (u64, u64) = (4, 31);
+
+const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// How the processes are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -51,17 +72,25 @@ pub(crate) struct Options {
     pub(crate) duration: Option<Nanos>,
     /// How to read; the better of what works here by default.
     pub(crate) mechanism: Option<Mechanism>,
+    /// Which processes: whoever is of one of these kinds.
+    pub(crate) wanted: Vec<Wanted>,
 }
 
 /// The agent at work.
 struct Agent {
+    root: Root,
+    interval: Nanos,
     reader: Reader,
     identities: Identities,
+    listener: Listener,
+    /// A segment was begun since the last reading.
+    is_new: bool,
     writer: Writer<RealDisk>,
     samples: Sheet,
+    node: Sheet,
     rows: u64,
     passes: u64,
-    /// Passes that came so late that others were left out.
+    /// Instants at which nothing was read, as the reading before them took too long.
     late: u64,
     /// What people were warned of, so that each is told once.
     warned: Vec<String>,
@@ -69,30 +98,11 @@ struct Agent {
 
 /// Samples until the time is over or a signal asks to end.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let root = Root::default();
     let signals = end_signals()?;
-    let origin = origin(&root)?;
-    let reader = Reader::open(&root, options.mechanism)?;
-    let mechanism = reader.name();
-    let writer = Writer::new(
-        RealDisk,
-        &options.dataset,
-        origin,
-        segment::Options::default(),
-    )
-    .with_context(|| format!("dataset {}", options.dataset.display()))?;
-    let mut agent = Agent {
-        reader,
-        identities: Identities::new(root),
-        writer,
-        samples: Sheet::new(&table::sample::TABLE),
-        rows: 0,
-        passes: 0,
-        late: 0,
-        warned: Vec::new(),
-    };
+    let mut agent = Agent::new(options)?;
     say(&format!(
-        "reading every process by {mechanism} every {} into {}",
+        "reading processes by {} every {} into {}",
+        agent.reader.name(),
         show_time(options.interval.0),
         options.dataset.display()
     ));
@@ -105,13 +115,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             break "the time is over";
         }
         let due = ticks.next(now, real_offset());
-        let until = end.map_or(due, |end| due.min(end));
-        if wait(&signals, until.since(now))? {
+        let listening = agent.listener.due(now);
+        let until = [Some(due), end, listening].into_iter().flatten().min();
+        if wait(&signals, until.unwrap_or(due).since(now))? {
             break "asked to end";
         }
-        if Nanos(clock::boot()) >= due {
-            agent.late += ticks.passed(Nanos(clock::boot()));
+        let now = Nanos(clock::boot());
+        if now >= due {
+            agent.late += ticks.passed(now);
             agent.pass();
+        } else {
+            agent.listen(false);
         }
     };
     agent.finish(why, Nanos(clock::boot()).since(begun))
@@ -133,12 +147,8 @@ fn origin(root: &Root) -> Result<Origin> {
     };
     let (host, boot_id) = (read("hostname")?, read("random/boot_id")?);
     let version = env!("CARGO_PKG_VERSION");
-    Ok(Origin::of_writer(
-        &host,
-        &boot_id,
-        std::process::id(),
-        version,
-    ))
+    let stream = std::process::id();
+    Ok(Origin::of_writer(&host, &boot_id, stream, version))
 }
 
 /// Sleeps so long; whether a signal asked to end.
@@ -152,6 +162,20 @@ fn wait(signals: &Signals, pause: Nanos) -> Result<bool> {
     Ok(signals.next().is_some())
 }
 
+/// The present, by both clocks.
+fn now() -> Instant {
+    Instant {
+        at: Nanos(clock::boot()),
+        real_offset_ns: real_offset(),
+        span: Nanos(0),
+    }
+}
+
+/// So many rows are not kept.
+fn lose(writer: &mut Writer<RealDisk>, rows: usize) {
+    writer.lose(u32::try_from(rows).unwrap_or(u32::MAX));
+}
+
 /// What to add to `CLOCK_BOOTTIME` for the time of day, nanoseconds.
 fn real_offset() -> i64 {
     let real = i64::try_from(clock::now(Clock::Real)).unwrap_or(i64::MAX);
@@ -159,63 +183,139 @@ fn real_offset() -> i64 {
 }
 
 impl Agent {
-    fn pass(&mut self) {
-        self.passes += 1;
-        let at = Nanos(clock::boot());
-        let when = Instant {
-            at,
-            real_offset_ns: real_offset(),
-            span: Nanos(0),
-        };
-        let samples = self.reader.read();
-        let span = Nanos(clock::boot()).since(at);
-        self.rows += samples.len() as u64;
-        let is_new = match self.writer.begin(at) {
-            Ok(is_new) => is_new,
-            Err(error) => {
-                self.writer
-                    .lose(u32::try_from(samples.len()).unwrap_or(u32::MAX));
-                return self.warn(&error.into());
-            }
-        };
-        self.samples.begin(when, is_new);
-        write_rows(&mut self.samples, &mut self.writer, samples);
-        let written = self.samples.end(&mut self.writer, span);
-        let told = self
-            .identities
-            .tell(samples, is_new, when, &mut self.writer);
-        let synced = self.writer.sync_if_due(Nanos(clock::boot()));
-        for error in [written, told, synced].into_iter().filter_map(Result::err) {
-            self.warn(&error.into());
+    fn new(options: &Options) -> Result<Self> {
+        let root = Root::default();
+        let (origin, dataset) = (origin(&root)?, &options.dataset);
+        let reader = Reader::open(&root, options.mechanism, options.interval)?;
+        let writer = Writer::new(RealDisk, dataset, origin, segment::Options::default());
+        let mut writer = writer.with_context(|| format!("dataset {}", dataset.display()))?;
+        // What happens before the first reading has a segment to go to.
+        let is_new = writer.begin(Nanos(clock::boot()));
+        let is_new = is_new.with_context(|| format!("dataset {}", dataset.display()))?;
+        let (listener, heard) = Listener::open(options);
+        if let Err(why) = heard {
+            say(&format!(
+                "processes that live shorter than the interval are not seen: {why}"
+            ));
+        }
+        let selection = Selection::new(options.wanted.clone());
+        Ok(Self {
+            interval: options.interval,
+            reader,
+            identities: Identities::new(root.clone(), selection),
+            listener,
+            is_new,
+            writer,
+            samples: Sheet::new(&table::sample::TABLE),
+            node: Sheet::new(&table::node::TABLE),
+            root,
+            rows: 0,
+            passes: 0,
+            late: 0,
+            warned: Vec::new(),
+        })
+    }
+
+    /// Takes what happened since the last time; `writes`: into the segment, too.
+    fn listen(&mut self, writes: bool) {
+        let (when, writer) = (now(), &mut self.writer);
+        let mut done = self.listener.read(when, writer);
+        if writes {
+            done = done.and(self.listener.flush(when, writer));
+        }
+        if let Err(error) = done {
+            warn(&mut self.warned, &error.into());
         }
     }
 
-    /// Tells people, once of each.
-    fn warn(&mut self, error: &anyhow::Error) {
-        let text = crate::run::chain(error);
-        if self.warned.len() < WARNINGS_MAX && !self.warned.contains(&text) {
-            say(&format!("warning: {text}"));
-            self.warned.push(text);
+    /// One reading, written.
+    fn pass(&mut self) {
+        self.passes += 1;
+        self.listen(false);
+        let when = now();
+        let samples = match self.reader.read() {
+            Ok(samples) => samples,
+            Err(error) => return warn(&mut self.warned, &error),
+        };
+        let node = node::read(&self.root);
+        let span = Nanos(clock::boot()).since(when.at);
+        let kept = samples.get(..PROCESSES_MAX).unwrap_or(samples);
+        let writer = &mut self.writer;
+        lose(writer, samples.len() - kept.len());
+        match writer.begin(when.at) {
+            Ok(is_new) => self.is_new |= is_new,
+            Err(error) => {
+                lose(writer, kept.len());
+                return warn(&mut self.warned, &error.into());
+            }
+        }
+        let is_new = std::mem::take(&mut self.is_new);
+        let (wanted, told) = self.identities.tell(kept, is_new, when, writer);
+        let wanted = || kept.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
+        self.listener.want(wanted().map(|(one, _)| one.id.pid));
+        self.samples.begin(when, is_new);
+        let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
+        let sampled = self.samples.end(writer, span);
+        self.node.begin(when, is_new);
+        node::write(&node, &mut self.node, writer);
+        let node = self.node.end(writer, span);
+        let heard = self.listener.flush(when, writer);
+        let synced = writer.sync_if_due(Nanos(clock::boot()));
+        self.rows += rows;
+        let all = [told, sampled, node, heard, synced].into_iter();
+        for error in all.filter_map(Result::err) {
+            warn(&mut self.warned, &error.into());
+        }
+        if self.passes == 1 {
+            self.foretell(rows);
+        }
+    }
+
+    /// Says after the first reading what the settings will make, and what may not be read.
+    fn foretell(&self, rows: u64) {
+        let rows_a_day = u128::from(rows) * u128::from(DAY.0 / self.interval.0.max(1));
+        let bytes = |each: u64| {
+            let bytes = u64::try_from(rows_a_day * u128::from(each));
+            show_bytes(bytes.unwrap_or(u64::MAX))
+        };
+        say(&format!(
+            "{rows} processes now: {} to {} a day once compacted",
+            bytes(ROW_BYTES.0),
+            bytes(ROW_BYTES.1)
+        ));
+        let hidden = self.reader.hidden();
+        if hidden.io + hidden.all > 0 {
+            say(&format!(
+                "this user may not read the I/O of {} processes, and nothing of {}",
+                hidden.io, hidden.all
+            ));
         }
     }
 
     fn finish(mut self, why: &str, lasted: Nanos) -> Result<()> {
+        self.listen(true);
         self.writer.close()?;
-        let cost = clock::now(Clock::Process);
+        let (ends, missed) = self.listener.counts();
+        let status = proc_pid_status::read(&self.root, None).unwrap_or_default();
+        let peak = status.memory.rss_peak;
         say(&format!(
-            "ended after {} ({why}): {} rows of {} processes in {} readings, {} written, {} rows \
-             lost; {} of CPU",
+            "ended after {} ({why}): {} rows of {} processes in {} readings, {ends} ends, {} \
+             written, {} rows lost; {} of CPU, {} of memory",
             show_time(lasted.0),
             self.rows,
             self.identities.told(),
             self.passes,
             show_bytes(self.writer.bytes_total()),
             self.writer.lost_total(),
-            show_time(cost),
+            show_time(clock::now(Clock::Process)),
+            peak.map_or_else(|| "?".to_owned(), |peak| show_bytes(peak.0)),
         ));
+        if missed > 0 {
+            say(&format!("{missed} events were missed: they came too fast"));
+        }
         if self.late > 0 {
             say(&format!(
-                "{} readings were left out: they came too late",
+                "{} readings were left out: the ones before them took too long",
                 self.late
             ));
         }
@@ -223,13 +323,27 @@ impl Agent {
     }
 }
 
+/// Tells people, once of each.
+fn warn(warned: &mut Vec<String>, error: &anyhow::Error) {
+    let text = crate::run::chain(error);
+    if warned.len() < WARNINGS_MAX && !warned.contains(&text) {
+        say(&format!("warning: {text}"));
+        warned.push(text);
+    }
+}
+
 fn say(text: &str) {
     stderr::line(&format!("plimsoll agent: {text}"));
 }
 
-fn write_rows(sheet: &mut Sheet, writer: &mut Writer<RealDisk>, samples: &[ProcessSample]) {
+/// Writes a row of each; how many that were.
+fn write_rows<'a>(
+    sheet: &mut Sheet,
+    writer: &mut Writer<RealDisk>,
+    samples: impl Iterator<Item = &'a ProcessSample>,
+) -> u64 {
     let mut values = [0; table::sample::COLUMN_COUNT];
-    let mut key = Vec::new();
+    let (mut key, mut rows) = (Vec::new(), 0);
     for sample in samples {
         let present = table::sample::values(sample, &mut values);
         table::sample::key(sample.id, &mut key);
@@ -239,5 +353,7 @@ fn write_rows(sheet: &mut Sheet, writer: &mut Writer<RealDisk>, samples: &[Proce
             values: &values,
         };
         sheet.row(writer, row);
+        rows += 1;
     }
+    rows
 }

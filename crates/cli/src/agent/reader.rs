@@ -5,17 +5,30 @@ use super::Mechanism;
 use anyhow::Context;
 use anyhow::Result;
 use record::sample::ProcessSample;
+use record::unit::Nanos;
 use source::follow::procfs;
 use source::query::sampler::{Sampler, Settings};
 #[cfg(feature = "bpf")]
 use source::query::walk::Walker;
 use source::root::Root;
-use std::path::Path;
+use sys::rlimit;
+
+/// Files read for details, at most, for each so much time between two readings: some 6 ms of a CPU
+/// a second.
+const DETAIL_FILES: u32 = 192;
+const DETAIL_TIME: Nanos = Nanos::from_millis(100);
+
+/// Files of `/proc` that may be open at once: four times what is kept open between two readings.
+const FILES_MAX: u64 = 65_536;
 
 /// How the processes are read.
 pub(super) struct Reader {
+    root: Root,
     way: Way,
     samples: Vec<ProcessSample>,
+    /// Processes whose I/O this user may not read, and those of which nothing can be read, at the
+    /// last reading.
+    hidden: Hidden,
 }
 
 enum Way {
@@ -24,30 +37,28 @@ enum Way {
     Proc(Box<Sampler>),
 }
 
+/// What a reading could not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Hidden {
+    /// Processes whose I/O may not be read.
+    pub(super) io: u64,
+    /// Processes of which nothing may be read.
+    pub(super) all: u64,
+}
+
 impl Reader {
     /// By what was asked for, else by the better of what works here.
-    pub(super) fn open(root: &Root, asked: Option<Mechanism>) -> Result<Self> {
-        let samples = Vec::new();
-        #[cfg(feature = "bpf")]
-        if asked != Some(Mechanism::Procfs) {
-            match Walker::open(root, 0) {
-                Ok(walker) => {
-                    let way = Way::Walk(Box::new(walker));
-                    return Ok(Self { way, samples });
-                }
-                Err(error) if asked == Some(Mechanism::Bpf) => {
-                    return Err(error).context("--mechanism bpf");
-                }
-                // /proc tells the same.
-                Err(_) => {}
-            }
-        }
-        #[cfg(not(feature = "bpf"))]
-        if asked == Some(Mechanism::Bpf) {
-            anyhow::bail!("--mechanism bpf: this plimsoll was built without it");
-        }
-        let way = Way::Proc(Box::new(Sampler::new(root.clone(), Settings::default())));
-        Ok(Self { way, samples })
+    pub(super) fn open(root: &Root, asked: Option<Mechanism>, interval: Nanos) -> Result<Self> {
+        let way = match walk(root, asked)? {
+            Some(way) => way,
+            None => through_proc(root, interval),
+        };
+        Ok(Self {
+            root: root.clone(),
+            way,
+            samples: Vec::new(),
+            hidden: Hidden::default(),
+        })
     }
 
     /// The name of the mechanism.
@@ -59,30 +70,61 @@ impl Reader {
         }
     }
 
-    /// Everyone who lives now.
-    pub(super) fn read(&mut self) -> &[ProcessSample] {
-        #[cfg(feature = "bpf")]
-        if let Way::Walk(walker) = &mut self.way {
-            if walker.sample(&mut self.samples).is_ok() {
-                return &self.samples;
+    /// Everyone who lives now, in the order of their ids.
+    ///
+    /// # Errors
+    /// The kernel does not tell this time; the next one may go well.
+    pub(super) fn read(&mut self) -> Result<&[ProcessSample]> {
+        match &mut self.way {
+            #[cfg(feature = "bpf")]
+            Way::Walk(walker) => walker.sample(&mut self.samples)?,
+            Way::Proc(sampler) => {
+                let pids = procfs::all(&self.root.proc(""))?;
+                let cost = sampler.sample(&pids, &mut self.samples);
+                self.hidden = Hidden {
+                    io: cost.denied_io,
+                    all: cost.unreadable,
+                };
             }
-            // The kernel has no memory for it now: /proc this time and from now on.
-            let sampler = Sampler::new(Root::default(), Settings::default());
-            self.way = Way::Proc(Box::new(sampler));
         }
-        self.through_proc();
-        &self.samples
+        Ok(&self.samples)
     }
 
-    fn through_proc(&mut self) {
-        // The infinite loop of an irrefutable pattern is what a build without bpf has here.
-        #[cfg_attr(
-            not(feature = "bpf"),
-            allow(irrefutable_let_patterns, reason = "one way")
-        )]
-        if let Way::Proc(sampler) = &mut self.way {
-            let pids = procfs::all(Path::new("/proc")).unwrap_or_default();
-            sampler.sample(&pids, &mut self.samples);
-        }
+    /// What the last reading could not have.
+    pub(super) const fn hidden(&self) -> Hidden {
+        self.hidden
     }
+}
+
+/// The walk, unless `/proc` was asked for or the walk cannot be had; an error if it was asked for.
+#[cfg(feature = "bpf")]
+fn walk(root: &Root, asked: Option<Mechanism>) -> Result<Option<Way>> {
+    if asked == Some(Mechanism::Procfs) {
+        return Ok(None);
+    }
+    match Walker::open(root, 0) {
+        Ok(walker) => Ok(Some(Way::Walk(Box::new(walker)))),
+        Err(error) if asked.is_some() => Err(error).context("--mechanism bpf"),
+        // /proc tells the same.
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(not(feature = "bpf"))]
+fn walk(_: &Root, asked: Option<Mechanism>) -> Result<Option<Way>> {
+    if asked == Some(Mechanism::Bpf) {
+        anyhow::bail!("--mechanism bpf: this plimsoll was built without it");
+    }
+    Ok(None)
+}
+
+fn through_proc(root: &Root, interval: Nanos) -> Way {
+    rlimit::raise_open_files(FILES_MAX);
+    let shares = u32::try_from(interval.0 / DETAIL_TIME.0).unwrap_or(u32::MAX);
+    let settings = Settings {
+        detail_files: DETAIL_FILES.saturating_mul(shares),
+        tells_shared: false,
+        ..Settings::default()
+    };
+    Way::Proc(Box::new(Sampler::new(root.clone(), settings)))
 }

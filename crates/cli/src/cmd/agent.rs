@@ -1,11 +1,12 @@
 //! `plimsoll agent`: every process of this node into a dataset.
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
-use crate::agent::{self, Mechanism, Options};
+use crate::agent::{self, Mechanism, Options, select};
 use anyhow::{Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity;
 use record::unit::{Nanos, Unit};
+use source::follow::select::Wanted;
 use std::path::PathBuf;
 
 /// The verb.
@@ -27,11 +28,15 @@ struct AgentArgs {
     #[arg(long, value_name = "DIR")]
     dataset: PathBuf,
     /// The time between two readings, 100ms to 1h, at whole intervals of the time of day
-    #[arg(long, value_name = "TIME", default_value = "30s")]
-    interval: String,
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = interval)]
+    interval: Nanos,
     /// End by itself after this time
-    #[arg(long, value_name = "TIME")]
-    duration: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    duration: Option<Nanos>,
+    /// Which processes: all, job (that of this agent), pid:N (and below), session:N, pgrp:N, gid:N,
+    /// cgroup:PATH (and below), user:NAME; several add up
+    #[arg(long, value_name = "KIND", default_value = "all", value_parser = select::parse)]
+    select: Vec<Wanted>,
     /// How to read the processes: bpf where it works, else procfs
     #[arg(long, value_enum, value_name = "NAME")]
     mechanism: Option<Mechanism>,
@@ -57,23 +62,25 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         return explain::call(inner);
     }
     let args = AgentArgs::from_arg_matches(matches)?;
-    let interval = time("interval", &args.interval)?;
-    if !(INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
-        return Err(anyhow!("--interval {}: 100ms to 1h", args.interval));
-    }
-    let duration = args.duration.as_deref().map(|text| time("duration", text));
     agent::run(&Options {
         dataset: args.dataset,
-        interval,
-        duration: duration.transpose()?,
+        interval: args.interval,
+        duration: args.duration,
         mechanism: args.mechanism,
+        wanted: args.select,
     })?;
     Ok(0)
 }
 
-fn time(option: &str, text: &str) -> Result<Nanos> {
+fn interval(text: &str) -> Result<Nanos> {
+    let interval = time(text)?;
+    match (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
+        true => Ok(interval),
+        false => Err(anyhow!("100ms to 1h")),
+    }
+}
+
+fn time(text: &str) -> Result<Nanos> {
     let parsed = quantity::parse(text, Unit::Nanoseconds);
-    parsed
-        .map(Nanos)
-        .map_err(|error| anyhow!("--{option}: {error}"))
+    parsed.map(Nanos).map_err(|error| anyhow!("{error}"))
 }

@@ -14,6 +14,8 @@
 )]
 
 mod again;
+#[cfg(feature = "dataset")]
+mod agent;
 mod aio;
 mod bad_places;
 mod bounds;

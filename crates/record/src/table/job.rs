@@ -4,7 +4,7 @@ use super::{Column, Form, Shape, Table, int, text};
 
 /// The table.
 pub const TABLE: Table = Table {
-    id: 4,
+    id: 5,
     name: "job",
     form: Form::Cells,
     key: KEY,

@@ -45,10 +45,16 @@ const COLUMNS: &[Column] = &[
         "/etc/passwd",
         "name of the real user, where it can be told",
     ),
-    text(
-        "identifier",
-        "the context chain",
-        "the job, or what stands for one",
+    int(
+        "command_cut",
+        "",
+        "/proc/PID/cmdline",
+        "1: the arguments are longer than what is kept of them",
     ),
-    text("subidentifier", "the context chain", "the job's step"),
+    int(
+        "exec_ns",
+        "ns",
+        "sched_process_exec",
+        "of a row that an exec made: when that was, since boot",
+    ),
 ];

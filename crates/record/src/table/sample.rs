@@ -46,6 +46,12 @@ pub const COLUMN_COUNT: usize = FIELDS.len();
 
 const COLUMNS: [Column; COLUMN_COUNT] = columns();
 
+/// How many of them are counters of the process itself.
+pub(super) const OWN_COUNT: usize = 16;
+
+/// These: the same of a process that ended.
+pub(super) const OWN: [Column; OWN_COUNT] = own_columns();
+
 const STATE: Column = Column {
     name: "state",
     shape: Shape::Letter,
@@ -62,7 +68,7 @@ const IO: &str = "/proc/PID/task/TID/io, threads that ended included";
 const IO_ALL: &str = "/proc/PID/io";
 const STATUS: &str = "/proc/PID/status";
 
-const FIELDS: [Field; 42] = [
+const FIELDS: [Field; 43] = [
     whole(
         int("ppid", "", "/proc/PID/stat ppid", "its parent now"),
         |s| Some(s.ppid.into()),
@@ -349,6 +355,15 @@ const FIELDS: [Field; 42] = [
         ),
         |s| s.io_uring.then_some(1),
     ),
+    memory(
+        int(
+            "hugetlb",
+            "bytes",
+            STATUS,
+            "pages of the pool of huge pages, in no other number",
+        ),
+        |m| bytes(m.hugetlb),
+    ),
 ];
 
 #[allow(
@@ -363,6 +378,31 @@ const fn columns() -> [Column; COLUMN_COUNT] {
         index += 1;
     }
     columns
+}
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "of a constant: the compiler checks the bounds"
+)]
+const fn own_columns() -> [Column; OWN_COUNT] {
+    let mut columns = [STATE; OWN_COUNT];
+    let (mut index, mut count) = (0, 0);
+    while index < COLUMN_COUNT {
+        if matches!(FIELDS[index].get, Get::Own(_)) {
+            columns[count] = FIELDS[index].column;
+            count += 1;
+        }
+        index += 1;
+    }
+    columns
+}
+
+/// The values of [`OWN`], in their order.
+pub(super) fn own_values(counters: &Counters) -> impl Iterator<Item = Option<i64>> {
+    FIELDS.iter().filter_map(|field| match field.get {
+        Get::Own(get) => Some(get(counters)),
+        _ => None,
+    })
 }
 
 const fn whole(column: Column, get: fn(&ProcessSample) -> Option<i64>) -> Field {

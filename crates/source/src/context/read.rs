@@ -4,6 +4,7 @@ use super::chain::{Input, of_path};
 use super::daemon::Daemon;
 use super::job_group;
 use super::surroundings::Tier;
+use crate::query::proc_pid_cgroup::Membership;
 use crate::query::{
     proc_pid_cgroup, proc_pid_cmdline, proc_pid_environ, proc_pid_loginuid, proc_pid_sessionid,
     proc_pid_status,
@@ -51,15 +52,15 @@ pub fn all(
         note("environ", absent);
         Vec::new()
     });
-    let parent = proc_pid_status::parse(&status).ppid;
-    let (ancestors, hidden) = ancestors(root, parent);
+    let status = proc_pid_status::parse(&status);
+    let (ancestors, hidden) = ancestors(root, status.ppid);
     unread.extend(hidden);
     let input = Input {
         pid,
         holders: job_group::holders(root, &groups),
         groups,
         ancestors,
-        gids: proc_pid_status::parse_groups(&status),
+        gids: status.groups,
         gid_range,
         login_uid,
         session,
@@ -68,21 +69,20 @@ pub fn all(
     Ok((input, unread))
 }
 
-/// The same without what cannot change who it is: of a process in a job's control group nothing
-/// else is read. What cannot be read is left out.
-pub fn enough(root: &Root, pid: u32, gid_range: Option<RangeInclusive<u32>>) -> Input {
-    let groups = proc_pid_cgroup::read(root, Some(pid)).unwrap_or_default();
+/// The same of a process whose groups are known, without what cannot change who it is: of one in a
+/// job's control group nothing else is read. What cannot be read is left out.
+pub fn enough(root: &Root, pid: u32, groups: &[Membership]) -> Input {
     let is_job = |path| {
         of_path(path).is_some_and(|(of, found)| of.tier == Tier::Batch && found.job.is_some())
     };
     if groups.iter().any(|group| is_job(&group.path)) {
         return Input {
             pid,
-            groups,
+            groups: groups.to_vec(),
             ..Input::default()
         };
     }
-    all(root, pid, gid_range).map_or_else(|_| Input::default(), |(input, _)| input)
+    all(root, pid, None).map_or_else(|_| Input::default(), |(input, _)| input)
 }
 
 /// Those up to the first process, or to one that ended meanwhile or is hidden from us.
@@ -111,7 +111,7 @@ pub(super) fn daemon(root: &Root, pid: u32) -> Result<(Daemon, Option<u32>), Abs
     command.truncate(COMMAND_BYTES_MAX);
     let daemon = Daemon {
         pid,
-        uid: status.uid_real,
+        uid: status.uid,
         command,
     };
     Ok((daemon, status.ppid))
@@ -165,9 +165,9 @@ mod tests {
         assert_eq!(sources, ["/proc/9/environ", "/proc/1/status"]);
         assert_eq!(all(&root, 7, None).map(|_| ()), Err(Absent::Gone));
         // Not in a job's group: all is needed.
-        assert_eq!(enough(&root, 9, None).ancestors.len(), 1);
-        let group = "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n";
-        process(folder.path(), 9, &[("cgroup", group)]);
-        assert!(enough(&root, 9, None).ancestors.is_empty());
+        assert_eq!(enough(&root, 9, &input.groups).ancestors.len(), 1);
+        let group = b"0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n";
+        let groups = proc_pid_cgroup::parse(group);
+        assert!(enough(&root, 9, &groups).ancestors.is_empty());
     }
 }

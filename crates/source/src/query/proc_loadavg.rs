@@ -8,13 +8,22 @@ use record::unit::Unit;
 use record::value::Absent;
 
 /// What this file yields.
-pub const METRICS: &[Metric] = &[of_node(
-    "node_load_1m",
-    Kind::Gauge,
-    Unit::Ratio,
-    "/proc/loadavg, field 1",
-    "threads running, runnable or in uninterruptible sleep, mean of a minute",
-)];
+pub const METRICS: &[Metric] = &[
+    of_node(
+        "node_load_1m",
+        Kind::Gauge,
+        Unit::Ratio,
+        "/proc/loadavg, field 1",
+        "threads running, runnable or in uninterruptible sleep, mean of a minute",
+    ),
+    of_node(
+        "node_threads",
+        Kind::Gauge,
+        Unit::Count,
+        "/proc/loadavg, field 4",
+        "threads that there are",
+    ),
+];
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {

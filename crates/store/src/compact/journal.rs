@@ -75,7 +75,7 @@ impl Journal {
         let folder = dataset
             .join(format!("kind={}", bucket.table.name))
             .join(format!("date={date}"))
-            .join(format!("hour={hour:02}"));
+            .join(format!("hour={hour}"));
         // Another compaction of the same hour has given names already.
         let place = loop {
             let place = folder.join(format!("part-{:06}.parquet", self.number));

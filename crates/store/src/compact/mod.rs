@@ -1,5 +1,5 @@
 //! Compaction: live segments to sorted Parquet files in hive folders
-//! `kind=TABLE/date=YYYY-MM-DD/hour=HH`.
+//! `kind=TABLE/date=YYYY-MM-DD/hour=H`.
 //!
 //! The rows of a segment are told apart by table and hour and kept by series in little memory
 //! (`bucket`); each bucket becomes one file, sorted by host, boot, series and time (`columns`,

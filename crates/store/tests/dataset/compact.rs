@@ -14,13 +14,17 @@ use store::disk::RealDisk;
 use store::segment::{self, Sheet, Writer};
 
 /// Small segments.
-const SMALL: segment::Options = segment::Options {
+pub(crate) const SMALL: segment::Options = segment::Options {
     segment_bytes_max: 4500,
     segment_age_max: Nanos::from_secs(36_000),
     sync_period: Nanos::from_secs(36_000),
 };
 
-fn write_passes(dataset: &Path, options: segment::Options, passes: std::ops::Range<u32>) {
+pub(crate) fn write_passes(
+    dataset: &Path,
+    options: segment::Options,
+    passes: std::ops::Range<u32>,
+) {
     let mut writer = Writer::new(RealDisk, dataset, origin(), options).unwrap();
     let mut sheet = Sheet::new(&table::sample::TABLE);
     for pass in passes {
@@ -72,7 +76,7 @@ fn samples(dataset: &Path) -> Vec<(u32, u8, i64)> {
     rows.iter().map(of).collect()
 }
 
-fn run(dataset: &Path) -> Summary {
+pub(crate) fn run(dataset: &Path) -> Summary {
     compact(&RealDisk, dataset, Options::default(), &mut |_, _| {}).unwrap()
 }
 
@@ -93,8 +97,8 @@ fn rows_are_sorted_by_process_and_time_in_the_folder_of_their_hour() {
     assert_eq!(
         names,
         [
-            Path::new("kind=sample/date=1970-01-01/hour=00/part-000000.parquet"),
-            Path::new("kind=sample/date=1970-01-01/hour=01/part-000001.parquet"),
+            Path::new("kind=sample/date=1970-01-01/hour=0/part-000000.parquet"),
+            Path::new("kind=sample/date=1970-01-01/hour=1/part-000001.parquet"),
         ]
     );
     let rows = samples(folder.path());

@@ -3,11 +3,15 @@
     missing_docs,
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stdout,
     clippy::indexing_slicing,
     reason = "a test that meets what it did not expect fails by panicking"
 )]
 
 mod compact;
 mod disks;
+mod duckdb;
+#[path = "../readers/environment.rs"]
+mod environment;
 mod passes;
 mod segment;
