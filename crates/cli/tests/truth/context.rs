@@ -247,6 +247,21 @@ fn root_sees_the_job_of_a_second_user_of_slurm() {
     );
 }
 
+#[cfg(feature = "dataset")]
+#[test]
+fn the_dataset_has_the_job_of_each_process_of_slurm() {
+    use crate::harness::dataset::{compact, read_once, rows_of};
+    need_slurm!();
+    let job = Job::submit(&[], &[], "sleep 300 & say pid $!; wait");
+    let pid = job.said("pid");
+    let done = read_once(&["--interval", "100ms", "--select", &format!("pid:{pid}")]);
+    compact(&done.path("d"));
+    let rows = rows_of(&done.path("d"), "process", pid.parse().unwrap());
+    let told = rows.first().unwrap();
+    assert_eq!(told.text("identifier").as_ref(), Some(&job.id), "{told:?}");
+    assert_eq!(told.text("subidentifier").as_deref(), Some("batch"));
+}
+
 #[test]
 fn without_a_group_the_environment_is_only_a_claim() {
     let mut child = Command::new("sleep")

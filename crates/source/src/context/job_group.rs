@@ -2,6 +2,7 @@
 
 use super::chain::of_path;
 use super::daemon::Daemon;
+use super::group_path::Found;
 use super::read::daemon;
 use super::surroundings::Tier;
 use crate::group::{NearestLimits, nearest_limits};
@@ -24,9 +25,7 @@ pub fn limits(groups: &[Membership]) -> NearestLimits {
 
 /// Slurm's daemons of the job's steps: of a job that its group calls by a SLUID they know the id.
 pub(super) fn holders(root: &Root, groups: &[Membership]) -> Vec<Daemon> {
-    let is_unnamed = |group: &&Membership| {
-        of_path(&group.path).is_some_and(|(_, found)| found.job.is_none() && found.depth > 0)
-    };
+    let is_unnamed = |group: &&Membership| job_of(group).is_some_and(|found| found.job.is_none());
     let unnamed: Vec<_> = groups.iter().filter(is_unnamed).cloned().collect();
     let place = places(&unnamed).and_then(|places| places.v2);
     place.map_or_else(Vec::new, |place| of_steps(root, &place))
@@ -53,17 +52,22 @@ fn of_steps(root: &Root, job: &Place) -> Vec<Daemon> {
 }
 
 fn places(groups: &[Membership]) -> Option<Places> {
+    groups.iter().find_map(job_of)?;
     let mounts = mountinfo::read().ok()?;
     places_in(groups, &mounts)
+}
+
+/// What a group that is a job's, or below that, says of it.
+fn job_of(group: &Membership) -> Option<Found> {
+    let (scheduler, found) = of_path(&group.path)?;
+    (scheduler.tier != Tier::Unit && found.depth > 0).then_some(found)
 }
 
 /// Where the job's groups are mounted.
 fn places_in(groups: &[Membership], mounts: &[Mount]) -> Option<Places> {
     let mut lines = String::new();
     for group in groups {
-        let Some((_, found)) = of_path(&group.path)
-            .filter(|(scheduler, found)| scheduler.tier != Tier::Unit && found.depth > 0)
-        else {
+        let Some(found) = job_of(group) else {
             continue;
         };
         let path = up_to(&group.path, found.depth);

@@ -69,11 +69,15 @@ pub fn all(
     Ok((input, unread))
 }
 
-/// The same of a process whose groups are known, without what cannot change who it is: of one in a
-/// job's control group nothing else is read. What cannot be read is left out.
+/// The same of a process whose groups are known, without what cannot change who it is: of one in
+/// the control group of a job or a container nothing else is read. What cannot be read is left out.
 pub fn enough(root: &Root, pid: u32, groups: &[Membership]) -> Input {
     let is_job = |path| {
-        of_path(path).is_some_and(|(of, found)| of.tier == Tier::Batch && found.job.is_some())
+        of_path(path).is_some_and(|(of, found)| match of.tier {
+            Tier::Batch => found.job.is_some(),
+            Tier::Container => true,
+            Tier::Unit => false,
+        })
     };
     if groups.iter().any(|group| is_job(&group.path)) {
         return Input {

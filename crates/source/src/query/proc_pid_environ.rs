@@ -22,12 +22,22 @@ const VALUE_BYTES_MAX: usize = 4096;
 /// The value of the variable `name`, the first if there are several, as `getenv` takes it. Bytes
 /// that are no UTF-8 are replaced.
 pub fn value(text: &[u8], name: &str) -> Option<String> {
-    let value = text.split(|byte| *byte == 0).find_map(|variable| {
+    let value = variables(text).find_map(|variable| {
         let rest = variable.strip_prefix(name.as_bytes())?;
         rest.strip_prefix(b"=")
     })?;
     let cut = value.get(..VALUE_BYTES_MAX).unwrap_or(value);
     Some(String::from_utf8_lossy(cut).into_owned())
+}
+
+fn variables(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = memchr::memchr(0, rest).unwrap_or(rest.len());
+        let (variable, tail) = rest.split_at_checked(end).filter(|_| !rest.is_empty())?;
+        rest = tail.get(1..).unwrap_or_default();
+        Some(variable)
+    })
 }
 
 /// Reads the file of `pid`, raw.
