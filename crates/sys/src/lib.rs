@@ -8,6 +8,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod descriptor;
 pub mod error;
+pub mod heap;
 pub mod kcmp;
 pub mod launcher;
 pub mod memfd;

@@ -33,6 +33,7 @@ use store::disk::RealDisk;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
+use sys::heap;
 use sys::signal::{self, Signals};
 use tick::Ticks;
 
@@ -193,6 +194,8 @@ impl Agent {
         let is_new = writer.begin(Nanos(clock::boot()));
         let is_new = is_new.with_context(|| format!("dataset {}", dataset.display()))?;
         let (listener, heard) = Listener::open(options);
+        // To load programs into the kernel takes some ten MiB, for a moment.
+        heap::trim();
         if let Err(why) = heard {
             say(&format!(
                 "processes that live shorter than the interval are not seen: {why}"

@@ -4,7 +4,7 @@ use super::layout::{self, RUN_SLOTS};
 use super::load::{Loaded, bpf_error, load, update};
 use super::lock::Lock;
 use super::pinned::attach;
-use super::run::{RING_BYTES_MAX, Run, ring_bytes};
+use super::run::Run;
 use super::share::Share;
 use super::state::State;
 use super::unavailable::check_beforehand;
@@ -82,7 +82,7 @@ impl TaskPrograms {
         let loaded = load(true)?;
         let origin = MapHandle::try_from(&loaded.origin);
         let origin = origin.map_err(|error| bpf_error("copy of a map's descriptor", &error))?;
-        let run = Self::private(loaded)?.start_run_with(RING_BYTES_MAX)?;
+        let run = Self::private(loaded)?.start_run()?;
         update(&origin, &0u32.to_ne_bytes(), &layout::origin(run.id()))?;
         Ok(run)
     }
@@ -108,12 +108,8 @@ impl TaskPrograms {
     /// # Errors
     /// All 1024 slots are taken, or the kernel has no memory for the ring buffer.
     pub fn start_run(&self) -> Result<Run, Error> {
-        self.start_run_with(ring_bytes())
-    }
-
-    fn start_run_with(&self, ring_bytes: usize) -> Result<Run, Error> {
         let (slot, lock) = self.0.take_slot()?;
-        Run::start(Arc::clone(&self.0), slot, lock, ring_bytes)
+        Run::start(Arc::clone(&self.0), slot, lock)
     }
 }
 

@@ -32,7 +32,7 @@ const THREADS_AT_MOST: usize = 11;
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
 const RING_BYTES_MIN: usize = 1 << 20;
-pub(super) const RING_BYTES_MAX: usize = 4 << 20;
+const RING_BYTES_MAX: usize = 4 << 20;
 
 /// What the kernel counts for one run. Alive means not yet past its exit: zombies are out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,8 +97,8 @@ impl Run {
         programs: Arc<Shared>,
         slot: u32,
         lock: Option<Lock>,
-        bytes: usize,
     ) -> Result<Self, Error> {
+        let bytes = ring_bytes();
         let map = create_ring(bytes)?;
         let ring = Ring::new(map.as_fd(), bytes)?;
         // Never the id of an earlier run in this slot: the clock has moved on.
@@ -256,7 +256,7 @@ pub(super) fn create_ring(bytes: usize) -> Result<MapHandle, Error> {
 }
 
 /// A power of two, larger where more processors write.
-pub(super) fn ring_bytes() -> usize {
+fn ring_bytes() -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     (cpus * RING_BYTES_PER_CPU)
         .next_power_of_two()

@@ -62,6 +62,7 @@ impl Truth {
     }
 
     /// Whether `value` is accepted.
+    #[cfg(feature = "dataset")]
     pub(crate) fn takes(self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

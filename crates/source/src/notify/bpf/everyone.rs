@@ -9,8 +9,8 @@ use record::unit::{Bytes, Nanos};
 use std::collections::HashMap;
 use sys::bpf::{RawEvent, Run, TaskPrograms};
 
-/// How often to read: the ring's 4 MiB hold what some six thousand processes tell from birth to
-/// end. A reading that finds nothing takes no system call.
+/// How often to read: the ring, a MiB for two processors, holds what some fifteen hundred processes
+/// tell from birth to end. A reading that finds nothing takes no system call.
 pub const PERIOD: Nanos = Nanos::from_millis(200);
 /// The final CPU time of a process is waited for no longer than this.
 const FINAL_WITHIN: Nanos = Nanos::from_secs(1);
