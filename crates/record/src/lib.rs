@@ -5,10 +5,12 @@
 
 pub mod call;
 pub mod codec;
+pub mod context;
 pub mod event;
 pub mod file;
 pub mod gpu;
 pub mod identity;
+pub mod job;
 pub mod limit;
 pub mod metric;
 pub mod name;

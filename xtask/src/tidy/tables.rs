@@ -55,7 +55,18 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/context",
         table: "SCHEDULERS",
-        parts: &["remote", "surroundings"],
+        parts: &[
+            "chain",
+            "daemon",
+            "group_path",
+            "job",
+            "job_group",
+            "read",
+            "remote",
+            "sacct",
+            "surroundings",
+            "unfamiliar",
+        ],
     },
     Folder {
         path: "crates/store/src/export",
@@ -74,6 +85,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
         table: "VERBS",
         parts: &[
             "cctools_limits",
+            "explain",
             "formats",
             "run_args",
             "run_values",

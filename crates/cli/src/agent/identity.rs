@@ -7,6 +7,7 @@ use super::who::{self, Owner, Program, Users};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table;
+use source::context::unfamiliar::{self, Layouts};
 use source::follow::procfs;
 use source::follow::select::Selection;
 use source::root::Root;
@@ -25,6 +26,8 @@ pub(super) struct Identities {
     selection: Selection,
     known: HashMap<ProcessId, Known>,
     users: Users,
+    /// Layouts of control groups that people were warned of.
+    layouts: Layouts,
     pass: u64,
     told: u64,
     cells: Cells,
@@ -66,6 +69,7 @@ impl Identities {
             selection,
             known: HashMap::new(),
             users: Users::default(),
+            layouts: Layouts::default(),
             pass: 0,
             told: 0,
             cells: Cells::new(&table::process::TABLE),
@@ -126,6 +130,12 @@ impl Identities {
         known.is_owner = self.selection.is_owner(&owner.status, &owner.groups);
         if !by_place && !known.is_owner {
             return false;
+        }
+        owner.read_job(root, id.pid);
+        for path in &owner.job.unfamiliar {
+            if self.layouts.is_new(path) {
+                super::say(&format!("warning: {}", unfamiliar::warning(path)));
+            }
         }
         let mut program = Program::read(root, id.pid);
         let found = procfs::read_process(&root.proc(""), id.pid);

@@ -2,9 +2,11 @@
 
 use crate::run::person;
 use record::codec::cells::{Cell, put_row};
+use record::context::Chain;
 use record::sample::ProcessSample;
 use record::table::process::TABLE;
 use reduce::redact::redact;
+use source::context::{self, chain};
 #[cfg(feature = "bpf")]
 use source::notify::bpf::Program as Exec;
 use source::query::proc_pid_cgroup::Membership;
@@ -29,6 +31,8 @@ const USERS_MAX: usize = 1024;
 pub(super) struct Owner {
     pub(super) status: Status,
     pub(super) groups: Vec<Membership>,
+    /// Which job it belongs to; read only where that is written.
+    pub(super) job: Chain,
 }
 
 impl Owner {
@@ -37,7 +41,13 @@ impl Owner {
         Self {
             status: proc_pid_status::read(root, Some(pid)).unwrap_or_default(),
             groups: proc_pid_cgroup::read(root, Some(pid)).unwrap_or_default(),
+            job: Chain::default(),
         }
+    }
+
+    /// Reads which job it belongs to.
+    pub(super) fn read_job(&mut self, root: &Root, pid: u32) {
+        self.job = chain::resolve(&context::read::enough(root, pid, &self.groups));
     }
 
     /// The group that its memory is charged to, else that of the unified hierarchy.
@@ -120,7 +130,9 @@ pub(super) fn put(
     let id = |id: Option<u32>| id.map(|id| Cell::Int(id.into()));
     let text = |text: &'_ Option<Vec<u8>>| text.clone();
     let (exe, cwd, group) = (text(&program.exe), text(&program.cwd), owner.group());
-    let status = &owner.status;
+    let (status, job) = (&owner.status, &owner.job);
+    let name_of = |name: &'_ Option<String>| name.clone().map(String::into_bytes);
+    let (job, part) = (name_of(&job.identifier), name_of(&job.subidentifier));
     let start = i64::try_from(sample.id.start_ns.0).unwrap_or(i64::MAX);
     let arguments = program.arguments.iter().map(Vec::as_slice).collect();
     let user = status.uid.and_then(|uid| users.name(uid));
@@ -139,6 +151,8 @@ pub(super) fn put(
         ("gid", id(status.gid)),
         ("egid", id(status.gid_effective)),
         ("user", user.map(Cell::Text)),
+        ("identifier", job.as_deref().map(Cell::Text)),
+        ("subidentifier", part.as_deref().map(Cell::Text)),
         ("command_cut", program.is_cut.then_some(Cell::Int(1))),
     ];
     let known = |(name, cell)| Some((place(name)?, cell?));

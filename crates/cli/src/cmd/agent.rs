@@ -1,7 +1,7 @@
 //! `plimsoll agent`: every process of this node into a dataset.
 
 use super::compact::KeepArgs;
-use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
 use crate::agent::{self, Mechanism, Options, Upkeep, select};
 use anyhow::{Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -53,14 +53,22 @@ struct AgentArgs {
 fn command() -> Command {
     AgentArgs::augment_args(Command::new("agent"))
         .about("Record every process of this node in a dataset")
+        .args_conflicts_with_subcommands(true)
+        .subcommand_negates_reqs(true)
+        .disable_help_subcommand(true)
+        .subcommand(explain::command())
         .after_help(
             "In the foreground, until SIGTERM, SIGINT or the duration end it.\n\nExamples:\n  \
              plimsoll agent --dataset /var/lib/plimsoll --interval 10s\n  \
-             plimsoll agent --dataset d --interval 1s --duration 30s && plimsoll compact d",
+             plimsoll agent --dataset d --interval 1s --duration 30s && plimsoll compact d\n  \
+             plimsoll agent explain 4711",
         )
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {
+    if let Some((explain::NAME, inner)) = matches.subcommand() {
+        return explain::call(inner);
+    }
     let args = AgentArgs::from_arg_matches(matches)?;
     agent::run(&Options {
         dataset: args.dataset,

@@ -7,6 +7,7 @@ pub mod compact;
 pub mod compat;
 pub mod completions;
 pub mod doctor;
+mod explain;
 pub mod formats;
 pub mod limits;
 pub mod man;

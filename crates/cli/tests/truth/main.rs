@@ -23,6 +23,7 @@ mod cache;
 mod clocks;
 mod compat;
 mod containers;
+mod context;
 mod cpu;
 mod deaths;
 mod delegated;

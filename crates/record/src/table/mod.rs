@@ -4,6 +4,7 @@
 //! A column keeps its place in its table: new ones are added at the end.
 
 pub mod exit;
+pub mod job;
 pub mod node;
 pub mod process;
 pub mod sample;
@@ -63,7 +64,13 @@ pub struct Table {
 }
 
 /// All of them.
-pub const TABLES: &[&Table] = &[&sample::TABLE, &process::TABLE, &node::TABLE, &exit::TABLE];
+pub const TABLES: &[&Table] = &[
+    &sample::TABLE,
+    &process::TABLE,
+    &node::TABLE,
+    &exit::TABLE,
+    &job::TABLE,
+];
 
 /// The table of this number.
 pub fn by_id(id: u8) -> Option<&'static Table> {

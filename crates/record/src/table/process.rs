@@ -57,4 +57,14 @@ const COLUMNS: &[Column] = &[
         "sched_process_exec",
         "of a row that an exec made: when that was, since boot",
     ),
+    text(
+        "identifier",
+        "the context chain",
+        "the job, or what stands for one (docs/context.md)",
+    ),
+    text(
+        "subidentifier",
+        "the context chain",
+        "the part of the job: its step",
+    ),
 ];
