@@ -104,6 +104,20 @@ struct Seen {
     sigchld_ignored: bool,
 }
 
+impl Seen {
+    fn new(id: ProcessId) -> Self {
+        Self {
+            id,
+            pass: 0,
+            own: Counters::default(),
+            with_children: Counters::default(),
+            memory: Memory::default(),
+            io_uring: false,
+            sigchld_ignored: false,
+        }
+    }
+}
+
 impl Walker {
     /// Loads the walk over everyone below `ancestor`, that one left out.
     ///
@@ -182,16 +196,10 @@ impl Walker {
 
     fn sample_of(&mut self, pid: u32, leader: &Walked, process: &Process) -> ProcessSample {
         let id = ProcessId::new(pid, tick_of(Nanos(leader.start_ns)));
-        let before = self.seen.remove(&pid).filter(|seen| seen.id == id);
-        let mut seen = before.unwrap_or_else(|| Seen {
-            id,
-            pass: 0,
-            own: Counters::default(),
-            with_children: Counters::default(),
-            memory: Memory::default(),
-            io_uring: false,
-            sigchld_ignored: false,
-        });
+        let seen = self.seen.entry(pid).or_insert_with(|| Seen::new(id));
+        if seen.id != id {
+            *seen = Seen::new(id);
+        }
         let (own, with_children) = counters(leader, process, self.kept);
         seen.pass = self.pass;
         seen.own = larger(seen.own, own);
@@ -204,7 +212,7 @@ impl Walker {
         seen.sigchld_ignored |= leader.flags & Walked::SIGCHLD_IGNORED != 0;
         // Others live, or it would not be here.
         let ended = u64::from(leader.state & ENDED != 0);
-        let sample = ProcessSample {
+        ProcessSample {
             id,
             ppid: leader.parent_tgid,
             pgid: leader.group,
@@ -219,9 +227,7 @@ impl Walker {
             sigchld_ignored: seen.sigchld_ignored,
             memory_of: None,
             pss_denied: false,
-        };
-        self.seen.insert(pid, seen);
-        sample
+        }
     }
 }
 
