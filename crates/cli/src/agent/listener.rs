@@ -1,7 +1,7 @@
 //! Hears what happens between two readings, where a program in the kernel can tell.
 
-#[cfg(feature = "bpf")]
 use super::Segments;
+#[cfg(feature = "bpf")]
 use super::events::Events;
 use super::{Mechanism, Options};
 use record::unit::Nanos;

@@ -15,6 +15,10 @@ mod node;
 mod reader;
 pub(crate) mod select;
 mod tick;
+#[cfg(feature = "dataset")]
+mod upkeep;
+#[cfg(not(feature = "dataset"))]
+#[path = "upkeep_never.rs"]
 mod upkeep;
 mod who;
 

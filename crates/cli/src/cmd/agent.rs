@@ -1,5 +1,6 @@
 //! `plimsoll agent`: every process of this node into a dataset.
 
+#[cfg(feature = "dataset")]
 use super::compact::KeepArgs;
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
 use crate::agent::{self, Mechanism, Options, Upkeep, select};
@@ -23,6 +24,7 @@ pub const VERB: Verb = Verb {
 const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 const INTERVAL_MAX: Nanos = Nanos::from_secs(3600);
 /// The shortest time between two compactions.
+#[cfg(feature = "dataset")]
 const COMPACT_MIN: Nanos = Nanos::from_secs(1);
 
 #[derive(Debug, Args)]
@@ -41,8 +43,10 @@ struct AgentArgs {
     #[arg(long, value_name = "KIND", default_value = "all", value_parser = select::parse)]
     select: Vec<Wanted>,
     /// Turn what was recorded into Parquet this often; `never` leaves that to `plimsoll compact`
+    #[cfg(feature = "dataset")]
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = every)]
     compact: Every,
+    #[cfg(feature = "dataset")]
     #[command(flatten)]
     keep: KeepArgs,
     /// How to read the processes: bpf where it works, else procfs
@@ -77,7 +81,9 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         mechanism: args.mechanism,
         wanted: args.select,
         upkeep: Upkeep {
+            #[cfg(feature = "dataset")]
             every: args.compact.0,
+            #[cfg(feature = "dataset")]
             keep: args.keep.keep(),
         },
     })?;
@@ -93,9 +99,11 @@ fn interval(text: &str) -> Result<Nanos> {
 }
 
 /// How often; nothing for never.
+#[cfg(feature = "dataset")]
 #[derive(Debug, Clone, Copy)]
 struct Every(Option<Nanos>);
 
+#[cfg(feature = "dataset")]
 fn every(text: &str) -> Result<Every> {
     if text == "never" {
         return Ok(Every(None));
