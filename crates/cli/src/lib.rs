@@ -3,6 +3,7 @@
 //! `print!` and `eprint!` panic where nothing can be written, and a panic of the monitor ends the
 //! task: `clippy.toml` forbids them here. `view::stdout` and `view::stderr` write.
 
+mod agent;
 pub mod cmd;
 mod run;
 pub mod view;

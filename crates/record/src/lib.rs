@@ -4,10 +4,13 @@
 //! and how.
 
 pub mod call;
+pub mod codec;
+pub mod context;
 pub mod event;
 pub mod file;
 pub mod gpu;
 pub mod identity;
+pub mod job;
 pub mod limit;
 pub mod metric;
 pub mod name;
@@ -16,6 +19,7 @@ pub mod quantity;
 pub mod report;
 pub mod sample;
 pub mod socket;
+pub mod table;
 pub mod timestamp;
 pub mod unit;
 pub mod value;

@@ -18,16 +18,16 @@ impl fmt::Display for BadQuantity {
         let forms = match self.unit {
             Unit::Bytes => "a size such as 512MiB, 4GiB, 4G (= 4GiB), 4GB (= 10^9) or 1048576",
             Unit::Nanoseconds => "a time such as 200ms, 90s, 15m, 1.5h, 2d or 1h30m (90 = 90s)",
-            Unit::Count => "a whole number above 0 such as 64",
             Unit::Ratio | Unit::Cores => "a number above 0 such as 2 or 1.5",
+            _ => "a whole number above 0 such as 64",
         };
         match read(&self.text, self.unit) {
             Some(0.0) => write!(f, "`{}` must be above 0: {forms}", self.text),
             Some(value) if value > 0.0 && value < 1.0 => {
                 let least = match self.unit {
-                    Unit::Bytes | Unit::Count => "1",
                     Unit::Nanoseconds => "0.000000001s",
                     Unit::Ratio | Unit::Cores => "0.001",
+                    _ => "1",
                 };
                 write!(f, "`{}` is too small: at least {least}", self.text)
             }
@@ -35,8 +35,8 @@ impl fmt::Display for BadQuantity {
                 let largest = match self.unit {
                     Unit::Bytes => "8000000TiB",
                     Unit::Nanoseconds => "100000d",
-                    Unit::Count => "9000000000000000000",
                     Unit::Ratio | Unit::Cores => "9000000000000000",
+                    _ => "9000000000000000000",
                 };
                 write!(f, "`{}` is too large: at most {largest}", self.text)
             }
@@ -98,11 +98,11 @@ fn read(text: &str, unit: Unit) -> Option<f64> {
     match unit {
         Unit::Bytes => one_term(&trimmed, SIZES),
         Unit::Nanoseconds => terms(&trimmed),
-        Unit::Count => {
+        Unit::Ratio | Unit::Cores => one_term(&trimmed, &[("", 1000.0)]),
+        _ => {
             let whole = trimmed.bytes().all(|byte| byte.is_ascii_digit());
             trimmed.parse().ok().filter(|_| whole)
         }
-        Unit::Ratio | Unit::Cores => one_term(&trimmed, &[("", 1000.0)]),
     }
 }
 
@@ -195,9 +195,9 @@ pub fn show(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => show_bytes(value as u64),
         Unit::Nanoseconds => show_time(value as u64),
-        Unit::Count => format!("{value:.0}"),
         Unit::Ratio => format!("{:.1} %", value * 100.0),
         Unit::Cores => show_cores(value),
+        _ => format!("{value:.0}"),
     }
 }
 

@@ -21,6 +21,15 @@ pub enum Unit {
     /// Processors kept busy: CPU time over wall time.
     #[serde(rename = "cores")]
     Cores,
+    /// Millionths, of a fraction (of 1.0) or of a mean, as a whole number.
+    #[serde(rename = "millionths")]
+    Millionths,
+    /// Thousandths of a degree Celsius, below 0 too.
+    #[serde(rename = "millicelsius")]
+    Millicelsius,
+    /// Millionths of a joule.
+    #[serde(rename = "microjoules")]
+    Microjoules,
 }
 
 /// A span of time, or an instant on `CLOCK_BOOTTIME`, in nanoseconds.

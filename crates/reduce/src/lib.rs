@@ -27,6 +27,7 @@ mod names;
 mod pages;
 mod pass;
 mod peak;
+pub mod redact;
 mod resident;
 pub mod series;
 pub mod settings;

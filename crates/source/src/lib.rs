@@ -1,6 +1,7 @@
-//! Kernel state to records: `query/` reads, `notify/` is told, `interpose/` sees files, `follow/`
-//! finds the task's processes, `group/` and `footprint/` read its control group and its folders,
-//! `stat` looks at files that were named, `context/` names its job.
+//! Kernel state to records: `query/` reads, `node/` reads the machine as a whole, `notify/` is
+//! told, `interpose/` sees files, `follow/` finds the task's processes, `group/` and `footprint/`
+//! read its control group and its folders, `stat` looks at files that were named, `context/` names
+//! its job.
 
 pub mod context;
 pub mod error;
@@ -8,6 +9,7 @@ pub mod follow;
 pub mod footprint;
 pub mod group;
 pub mod interpose;
+pub mod node;
 pub mod notify;
 pub mod query;
 pub mod root;

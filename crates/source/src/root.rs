@@ -21,21 +21,23 @@ pub(crate) mod errno {
 pub struct Root {
     proc: PathBuf,
     sys: PathBuf,
+    dev: PathBuf,
 }
 
 impl Default for Root {
-    /// `/proc` and `/sys`.
+    /// `/proc`, `/sys` and `/dev`.
     fn default() -> Self {
         Self::at(Path::new("/"))
     }
 }
 
 impl Root {
-    /// `proc` and `sys` below `directory`: a recorded tree, or a container's root.
+    /// `proc`, `sys` and `dev` below `directory`: a recorded tree, or a container's root.
     pub fn at(directory: &Path) -> Self {
         Self {
             proc: directory.join("proc"),
             sys: directory.join("sys"),
+            dev: directory.join("dev"),
         }
     }
 
@@ -47,6 +49,11 @@ impl Root {
     /// A path below /sys.
     pub fn sys(&self, path: &str) -> PathBuf {
         self.sys.join(path)
+    }
+
+    /// A path below /dev.
+    pub fn dev(&self, path: &str) -> PathBuf {
+        self.dev.join(path)
     }
 
     /// A file of the process `pid`: `/proc/PID/FILE`.

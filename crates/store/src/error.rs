@@ -48,6 +48,14 @@ pub enum Error {
         /// What the kernel said of the rest.
         source: io::Error,
     },
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The path of the file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// The finished file could not be given its name.
     #[error("cannot rename {} to {}", from.display(), to.display())]
     Rename {
@@ -57,6 +65,20 @@ pub enum Error {
         to: PathBuf,
         /// What the kernel said.
         source: io::Error,
+    },
+    /// The file cannot be removed.
+    #[error("cannot remove {}", path.display())]
+    Remove {
+        /// The path of the file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Another compaction of the dataset is under way.
+    #[error("{} is being compacted already", dataset.display())]
+    Busy {
+        /// The dataset.
+        dataset: PathBuf,
     },
     /// A record could not be turned into text.
     #[error("cannot encode the report as {format}")]

@@ -24,6 +24,22 @@ pub fn raise_file_size() -> Option<Raised> {
     set(resource, &raised).then_some(Raised { resource, before })
 }
 
+/// Raises the soft limit on open files to `files`, or as far as the hard one allows; never lowers
+/// it. Not for who starts programs: some take a high limit for a reason to close them all.
+pub fn raise_open_files(files: u64) {
+    let Some(limit) = get(libc::RLIMIT_NOFILE) else {
+        return;
+    };
+    let raised = libc::rlimit {
+        rlim_cur: limit.rlim_max.min(files),
+        ..limit
+    };
+    if raised.rlim_cur > limit.rlim_cur {
+        // Where it may not be raised, what it was is left.
+        set(libc::RLIMIT_NOFILE, &raised);
+    }
+}
+
 /// The most bytes that a file may have, once [`raise_file_size`] did what it can; `None` is no
 /// limit.
 pub fn file_size_max() -> Option<u64> {

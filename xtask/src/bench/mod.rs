@@ -2,7 +2,9 @@
 
 mod account;
 mod accuracy;
+mod agent;
 mod bystander;
+mod crowd;
 mod experiments;
 mod keeper;
 mod meter;
@@ -10,6 +12,7 @@ mod overhead;
 mod pairs;
 mod person;
 mod place;
+mod readings;
 mod reports;
 mod table;
 mod ways;
@@ -40,6 +43,8 @@ enum What {
     Run(RunWords),
     /// What 64 idle runs cost a fork storm that belongs to none of them.
     Bystander(PairWords),
+    /// What a reading of every process costs `plimsoll agent`, and what the machine loses to it.
+    Agent(agent::AgentWords),
     /// The published experiments on monitors of tasks: how far each monitor's numbers are from the
     /// truth, as a table.
     Accuracy(AccuracyWords),
@@ -150,6 +155,7 @@ fn measure(what: What) -> Result<()> {
             let place = place(words.binary.as_deref())?;
             bystander::measure(&place, words.pairs, words.json.as_deref())
         }
+        What::Agent(words) => agent::measure(&place(words.binary.as_deref())?, &words),
         What::Accuracy(words) => accuracy::measure(&disk(&words.seeds)?, &words.seeds, words.sizes),
         What::Overhead(words) => overhead::measure(&disk(&words)?, &words),
     }

@@ -24,6 +24,8 @@ const SOURCES: &[(&str, &str)] = &[
     ("nothing", include_str!("c/nothing.c")),
     ("reads", include_str!("c/reads.c")),
     ("files", include_str!("c/files.c")),
+    ("crowd", include_str!("c/crowd.c")),
+    ("quanta", include_str!("c/quanta.c")),
 ];
 
 /// A temporary folder that everybody can read.

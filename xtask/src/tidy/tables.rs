@@ -38,6 +38,11 @@ pub(crate) const FOLDERS: &[Folder] = &[
         ],
     },
     Folder {
+        path: "crates/source/src/node",
+        table: "SOURCES",
+        parts: &["ambient", "fields", "kept", "numbers", "rows", "source"],
+    },
+    Folder {
         path: "crates/source/src/notify",
         table: "MECHANISMS",
         parts: &[],
@@ -50,7 +55,18 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/source/src/context",
         table: "SCHEDULERS",
-        parts: &["remote", "surroundings"],
+        parts: &[
+            "chain",
+            "daemon",
+            "group_path",
+            "job",
+            "job_group",
+            "read",
+            "remote",
+            "sacct",
+            "surroundings",
+            "unfamiliar",
+        ],
     },
     Folder {
         path: "crates/store/src/export",
@@ -69,6 +85,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
         table: "VERBS",
         parts: &[
             "cctools_limits",
+            "explain",
             "formats",
             "run_args",
             "run_values",

@@ -1,11 +1,13 @@
-//! `plimsoll __metrics`: METRICS.md, from the tables of metrics.
+//! `plimsoll __metrics`: METRICS.md, from the tables of metrics and of the dataset.
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::view::stdout;
 use anyhow::Result;
 use clap::{ArgMatches, Command};
 use record::metric::{Kind, Metric, Scope};
+use record::table::TABLES;
 use record::unit::Unit;
+use source::node::source::Tried;
 use std::fmt::Write;
 
 /// The verb.
@@ -18,15 +20,31 @@ pub const VERB: Verb = Verb {
 };
 
 /// Every table of metrics: what it is of, its rows. The task first, then what it is made from.
-pub fn tables() -> Vec<(&'static str, &'static [Metric])> {
-    let mut tables = vec![("the report of a task", reduce::METRICS)];
+pub fn tables() -> Vec<(String, Vec<Metric>)> {
+    let table = |title: &str, metrics: &[Metric]| (title.to_owned(), metrics.to_vec());
+    let mut tables = vec![table("the report of a task", reduce::METRICS)];
     let of_files = source::query::SOURCES
         .iter()
-        .map(|one| (one.file, one.metrics));
+        .map(|one| table(one.file, one.metrics));
     tables.extend(of_files.filter(|(_, metrics)| !metrics.is_empty()));
-    tables.push(("control groups", source::group::METRICS));
-    tables.push(("folders", source::footprint::METRICS));
+    tables.push(table("control groups", source::group::METRICS));
+    tables.push(table("folders", source::footprint::METRICS));
+    tables.extend(source::node::SOURCES.iter().map(of_machine));
+    tables.push(table(
+        "all sources of the machine",
+        &[source::node::ambient::LEFT_OUT.metric],
+    ));
     tables
+}
+
+/// The metrics of a source of the machine; the title says where nobody could try it.
+fn of_machine(source: &source::node::Source) -> (String, Vec<Metric>) {
+    let file = source.file;
+    let title = match source.tried {
+        Tried::Live => file.to_owned(),
+        Tried::FixtureOnly => format!("{file} (fixture only)"),
+    };
+    (title, source.metrics().collect())
 }
 
 fn command() -> Command {
@@ -36,13 +54,34 @@ fn command() -> Command {
 }
 
 fn call(_: &ArgMatches) -> Result<Status> {
-    stdout::write(metrics_markdown(&tables()).as_bytes())
+    let text = metrics_markdown(&tables()) + &dataset_markdown();
+    stdout::write(text.as_bytes())
+}
+
+/// The tables of a dataset: one section each, one row a column, the key first.
+fn dataset_markdown() -> String {
+    let mut text = String::new();
+    for table in TABLES {
+        let (name, doc) = (table.name, table.doc);
+        text.push_str(&format!(
+            "\n## the dataset: `{name}`\n\n{doc}\n\n| name | unit | what | origin |\n\
+             |---|---|---|---|\n"
+        ));
+        for column in table.key.iter().chain(table.columns) {
+            let name = format!("`{}`", column.name);
+            let row = [&name, column.unit, column.doc, column.origin].map(cell);
+            text.push_str(&format!("| {} |\n", row.join(" | ")));
+        }
+    }
+    text
 }
 
 /// METRICS.md: one section a table, one row a metric.
-pub fn metrics_markdown(tables: &[(&str, &[Metric])]) -> String {
+pub fn metrics_markdown(tables: &[(String, Vec<Metric>)]) -> String {
     let mut text = String::from(
-        "# Metrics\n\nMade by `plimsoll __metrics` from the tables beside the code; do not edit.\n",
+        "# Metrics\n\nMade by `plimsoll __metrics` from the tables beside the code; do not edit. \
+         What is \"fixture only\" was made after the kernel's documentation and tried on files \
+         alone: no machine with it was at hand.\n",
     );
     for (title, metrics) in tables {
         text.push_str(&section(title, metrics));
@@ -86,6 +125,9 @@ const fn unit(unit: Unit) -> &'static str {
         Unit::Count => "count",
         Unit::Ratio => "ratio",
         Unit::Cores => "cores",
+        Unit::Millionths => "millionths",
+        Unit::Millicelsius => "millicelsius",
+        Unit::Microjoules => "microjoules",
     }
 }
 
@@ -136,7 +178,7 @@ mod tests {
             method: "exact",
             doc: "CPU time",
         };
-        let text = metrics_markdown(&[("task", &[metric])]);
+        let text = metrics_markdown(&[("task".to_owned(), vec![metric])]);
         assert!(
             text.ends_with(
                 "| `cpu_time` | ns | counter | task | CPU time | a\\|b | any | exact |\n"

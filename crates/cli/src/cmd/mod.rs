@@ -1,9 +1,13 @@
 //! The verbs of the one binary: words to options to one call.
 
+pub mod agent;
 pub mod cctools_limits;
+#[cfg(feature = "dataset")]
+pub mod compact;
 pub mod compat;
 pub mod completions;
 pub mod doctor;
+mod explain;
 pub mod formats;
 pub mod limits;
 pub mod man;
@@ -47,6 +51,9 @@ pub struct Verb {
 /// Every verb, in the order of the help.
 pub const VERBS: &[&Verb] = &[
     &run::VERB,
+    &agent::VERB,
+    #[cfg(feature = "dataset")]
+    &compact::VERB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

@@ -211,7 +211,7 @@ fn found_at_the_end(hold: &Hold, summary: &Summary) -> Vec<Exceeded> {
 fn measured(value: f64, unit: Unit) -> Number {
     match unit {
         Unit::Cores | Unit::Ratio => Number::Real(value),
-        Unit::Bytes | Unit::Nanoseconds | Unit::Count => Number::Whole(value as u64),
+        _ => Number::Whole(value as u64),
     }
 }
 

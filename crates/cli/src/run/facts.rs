@@ -307,7 +307,7 @@ pub(crate) fn in_unit(limit: &Limit) -> (Number, Unit) {
 fn number_in(value: u64, unit: Unit) -> Number {
     match unit {
         Unit::Cores | Unit::Ratio => Number::Real(value as f64 / 1000.0),
-        Unit::Bytes | Unit::Nanoseconds | Unit::Count => Number::Whole(value),
+        _ => Number::Whole(value),
     }
 }
 

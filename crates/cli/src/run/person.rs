@@ -25,6 +25,19 @@ pub(crate) fn known(uid: u32) -> Option<String> {
     name_in(&std::fs::read_to_string("/etc/passwd").ok()?, uid)
 }
 
+/// The id of the user called `name`, if there is one.
+pub(crate) fn id(name: &str) -> Option<u32> {
+    id_in(&std::fs::read_to_string("/etc/passwd").ok()?, name)
+}
+
+fn id_in(passwd: &str, wanted: &str) -> Option<u32> {
+    passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+        (name == wanted).then(|| id.parse().ok())?
+    })
+}
+
 /// The name of the group `gid`, if there is one.
 pub(crate) fn group(gid: u32) -> Option<String> {
     name_in(&std::fs::read_to_string("/etc/group").ok()?, gid)
@@ -45,5 +58,7 @@ mod tests {
         assert_eq!(name_in(passwd, 33).as_deref(), Some("web"));
         assert_eq!(name_in(passwd, 7), None);
         assert_eq!(name_in(passwd, 34), None);
+        assert_eq!(id_in(passwd, "web"), Some(33));
+        assert_eq!(id_in(passwd, "broken"), None);
     }
 }

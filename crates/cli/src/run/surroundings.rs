@@ -1,9 +1,10 @@
 //! The machine, the scheduler's word and what is provided, gathered before the task starts.
 
 use super::facts::Surroundings;
-use source::context;
+use source::context::{self, Context};
 use source::group::OomKills;
-use source::query::{host, proc_pid_cgroup};
+use source::query::host;
+use source::query::proc_pid_cgroup::{self, Membership};
 use source::root::Root;
 use std::io::Read;
 use std::path::Path;
@@ -16,13 +17,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub(crate) fn gather() -> Surroundings {
     let root = Root::default();
     let groups = proc_pid_cgroup::read(&root, None).unwrap_or_default();
-    let env = |name: &str| std::env::var(name).ok();
-    let file = |path: &Path| read(path);
-    let context = context::identify(&context::Surroundings {
-        env: &env,
-        file: &file,
-        groups: &groups,
-    });
+    let context = context_in(&groups);
     let mut allocation = host::allocation(&root);
     let mut oom = OomKills::default();
     if let Ok(places) = Places::find() {
@@ -50,6 +45,17 @@ pub(crate) fn gather() -> Surroundings {
         oom,
         host: host::facts(&root).host,
     }
+}
+
+/// Which job this process is in, being in these control groups.
+pub(crate) fn context_in(groups: &[Membership]) -> Context {
+    let env = |name: &str| std::env::var(name).ok();
+    let file = |path: &Path| read(path);
+    context::identify(&context::Surroundings {
+        env: &env,
+        file: &file,
+        groups,
+    })
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {

@@ -85,10 +85,10 @@ impl Marks {
 /// A number of `unit` for people.
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Count => count(value),
         Unit::Cores => cores(value),
         Unit::Ratio => percent(value),
         Unit::Bytes | Unit::Nanoseconds => quantity::show(value, unit),
+        _ => count(value),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod amount;
 pub mod bottom_row;
 mod calls;
 mod containers;
+pub mod context;
 pub mod doctor;
 mod files;
 pub mod gpu;

@@ -14,6 +14,8 @@
 )]
 
 mod again;
+#[cfg(feature = "dataset")]
+mod agent;
 mod aio;
 mod bad_places;
 mod bounds;
@@ -21,6 +23,7 @@ mod cache;
 mod clocks;
 mod compat;
 mod containers;
+mod context;
 mod cpu;
 mod deaths;
 mod delegated;
@@ -34,6 +37,7 @@ mod harness;
 mod io;
 mod left;
 mod limits;
+mod machine;
 mod memory;
 mod named;
 mod names;

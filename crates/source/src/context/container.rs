@@ -2,12 +2,19 @@
 //! Singularity and Shifter by their variables. A container is no scheduler: it adds its id and
 //! image to whatever job it is part of.
 
-use super::surroundings::{Context, Scheduler, Surroundings};
+use super::daemon::Daemon;
+use super::group_path::{Found, GroupPath};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier};
 
 /// Its row of the table of schedulers.
 pub const SCHEDULER: Scheduler = Scheduler {
     name: "container",
+    tier: Tier::Container,
+    words: &[],
+    labels: Labels::NONE,
     detect,
+    group,
+    daemon,
 };
 
 /// Variables that hold the image.
@@ -43,15 +50,18 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
 /// 64 hexadecimal digits, alone or after a runtime's prefix: `docker-<id>.scope`, `/docker/<id>`,
 /// `libpod-<id>`.
 pub(crate) fn container_id(path: &str) -> Option<String> {
-    path.split('/').rev().find_map(|part| {
-        let name = part.strip_suffix(".scope").unwrap_or(part);
-        let id = PREFIXES
-            .iter()
-            .find_map(|prefix| name.strip_prefix(prefix))
-            .unwrap_or(name);
-        let plausible = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        plausible.then(|| id.to_owned())
-    })
+    path.split('/').rev().find_map(id)
+}
+
+/// The id in a component of the path.
+pub(super) fn id(part: &str) -> Option<String> {
+    let name = part.strip_suffix(".scope").unwrap_or(part);
+    let id = PREFIXES
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name);
+    let plausible = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    plausible.then(|| id.to_owned())
 }
 
 /// podman writes `image="…"` into /run/.containerenv, for some containers.
@@ -64,8 +74,30 @@ fn podman_image(all: &Surroundings<'_>) -> Option<String> {
     (!image.is_empty()).then(|| image.to_owned())
 }
 
+/// The container's id, of the innermost one, stands for it.
+fn group(path: &GroupPath<'_>) -> Option<Found> {
+    let last = path
+        .parts()
+        .enumerate()
+        .filter_map(|(at, part)| Some((at, id(part)?)))
+        .last();
+    let (at, id) = last?;
+    Some(Found {
+        stand_in: Some(id),
+        depth: at + 1,
+        ..Found::default()
+    })
+}
+
+/// No daemon is an ancestor for sure.
+fn daemon(_: &Daemon) -> Option<Found> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::daemon::of_root;
+    use super::super::group_path::recorded::{found, told};
     use super::super::surroundings::recorded::detect as recorded;
     use super::*;
 
@@ -97,5 +129,14 @@ mod tests {
             context.image.as_deref(),
             Some("docker.io/library/debian:12")
         );
+    }
+
+    #[test]
+    fn the_innermost_container_stands_for_its_processes() {
+        let (outer, inner) = ("a".repeat(64), "b".repeat(64));
+        let path = format!("/docker/{outer}/system.slice/docker-{inner}.scope/x");
+        assert_eq!(found(group, &path), told("-", &inner, "-", 4));
+        assert_eq!(found(group, "/docker/short"), None);
+        assert_eq!(daemon(&of_root(b"conmon\0")), None);
     }
 }

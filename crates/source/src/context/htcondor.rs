@@ -1,13 +1,20 @@
 //! HTCondor: the job's and the slot's description in files that `_CONDOR_JOB_AD` and
 //! `_CONDOR_MACHINE_AD` name, lines of `Attribute = value`. Memory is in MiB there.
 
-use super::surroundings::{Context, Scheduler, Surroundings, mib, secs};
+use super::daemon::Daemon;
+use super::group_path::{self, Found, GroupPath};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier, mib, secs};
 use record::unit::Unit;
 
 /// Its row of the table of schedulers.
 pub const SCHEDULER: Scheduler = Scheduler {
     name: "htcondor",
+    tier: Tier::Batch,
+    words: &["condor", "htcondor"],
+    labels: Labels::NONE,
     detect,
+    group,
+    daemon,
 };
 
 fn detect(all: &Surroundings<'_>) -> Option<Context> {
@@ -71,8 +78,37 @@ impl Description {
     }
 }
 
+/// `/htcondor/condor_DIRECTORY_slot1_23@HOST` and the same below the unit of the daemon: the slot,
+/// which stands for the job. Without the slot's group it is one of the daemon's processes.
+fn group(path: &GroupPath<'_>) -> Option<Found> {
+    let at = path.below_slices()?;
+    let top = path.part(at)?;
+    let is_unit = top == "condor.service";
+    (is_unit || top == "htcondor").then_some(())?;
+    let slot = path
+        .part(at + 1)
+        .filter(|part| part.starts_with("condor_"))
+        .and_then(|part| part.rsplit_once("_slot"))
+        .filter(|(_, slot)| slot.starts_with(|first: char| first.is_ascii_digit()));
+    match slot {
+        Some((_, slot)) => Some(Found {
+            stand_in: Some(group_path::name(&format!("slot{slot}"))?),
+            depth: at + 2,
+            ..Found::default()
+        }),
+        None => is_unit.then(Found::default),
+    }
+}
+
+/// The daemon does not say which job it started.
+fn daemon(daemon: &Daemon) -> Option<Found> {
+    (daemon.program() == "condor_starter").then(Found::default)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::daemon::of_root;
+    use super::super::group_path::recorded::{found, told};
     use super::super::surroundings::recorded::{asked, detect as recorded};
     use super::*;
 
@@ -123,5 +159,39 @@ mod tests {
         let context = recorded(detect, ENVIRONMENT, &[], "").unwrap();
         assert_eq!(context.job.scheduler.as_deref(), Some("htcondor"));
         assert_eq!(context.job.id, None);
+    }
+
+    #[test]
+    fn groups_are_named_after_the_slot() {
+        for (path, slot, depth) in [
+            (
+                "/htcondor/condor_var_lib_condor_execute_slot1_23@n1.site",
+                "slot1_23@n1.site",
+                2,
+            ),
+            (
+                "/system.slice/htcondor/condor_scratch_slot2@n1",
+                "slot2@n1",
+                3,
+            ),
+            (
+                "/system.slice/condor.service/condor_x_slot1_1@n1/y",
+                "slot1_1@n1",
+                3,
+            ),
+            ("/htcondor/condor_var_lib_condor_execute_slot1", "slot1", 2),
+        ] {
+            assert_eq!(found(group, path), told("-", slot, "-", depth), "{path}");
+        }
+        let own = found(group, "/system.slice/condor.service");
+        assert_eq!(own, told("-", "-", "-", 0));
+        for none in [
+            "/htcondor",
+            "/htcondor/condor_slotless",
+            "/x/htcondor/condor_a_slot1",
+        ] {
+            assert_eq!(found(group, none), None, "{none}");
+        }
+        assert!(daemon(&of_root(b"condor_starter\0-f\0n1\0")).is_some());
     }
 }

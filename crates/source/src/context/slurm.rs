@@ -1,13 +1,25 @@
 //! Slurm: the output variables of `sbatch(1)` and `srun(1)`. Memory is in MiB there; arrays are
 //! written as `squeue` shows them, `ARRAYJOB_TASK`.
 
-use super::surroundings::{Context, Scheduler, Surroundings, mib, secs};
+use super::daemon::Daemon;
+use super::group_path::{self, Found, GroupPath, digits};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier, mib, secs};
 use record::unit::Unit;
 
 /// Its row of the table of schedulers.
 pub const SCHEDULER: Scheduler = Scheduler {
     name: "slurm",
+    tier: Tier::Batch,
+    words: &["slurm"],
+    labels: Labels {
+        user: "SLURM_JOB_USER",
+        account: "SLURM_JOB_ACCOUNT",
+        partition: "SLURM_JOB_PARTITION",
+        name: "SLURM_JOB_NAME",
+    },
     detect,
+    group,
+    daemon,
 };
 
 fn detect(all: &Surroundings<'_>) -> Option<Context> {
@@ -105,8 +117,81 @@ fn gpus(all: &Surroundings<'_>, step: bool) -> Option<(u64, &'static str)> {
         .map(|gpus| (gpus, source))
 }
 
+/// Letters of the base 32 that SLUIDs are written in.
+const BASE_32: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// An `s` and 13 digits.
+const SLUID_BYTES: usize = 14;
+
+/// Version 1: `/slurm/uid_U/job_J/step_S/task_T`, with `slurm_NODE` where a machine may run several
+/// slurmd. Version 2: `/system.slice/slurmstepd.scope/job_J/step_S/user/task_T`, with
+/// `NODE_slurmstepd.scope`, in another slice (`CgroupSlice`), and from Slurm 26.05 on with the
+/// SLUID for `job_J` (unless `CgroupJobIdPaths=yes`).
+fn group(path: &GroupPath<'_>) -> Option<Found> {
+    let (at, is_v1) = scope(path)?;
+    let Some(name) = path.part(at) else {
+        return Found::unnamed();
+    };
+    let step = path
+        .part(at + 1)
+        .and_then(|part| part.strip_prefix("step_"));
+    let job = name.strip_prefix("job_").and_then(digits);
+    let sluid = Some(name).filter(|name| !is_v1 && is_sluid(name));
+    // Of slurmd and slurmstepd themselves.
+    if name == "system" {
+        return Found::unnamed();
+    }
+    job.or(sluid)?;
+    Some(Found {
+        job: job.map(str::to_owned),
+        stand_in: sluid.map(str::to_owned),
+        step: step.and_then(group_path::name),
+        depth: at + 1,
+    })
+}
+
+/// The place of the job's component, and whether the layout is that of version 1.
+fn scope(path: &GroupPath<'_>) -> Option<(usize, bool)> {
+    let first = path.part(0)?;
+    if first == "slurm" || first.starts_with("slurm_") {
+        let Some(user) = path.part(1) else {
+            return Some((1, true));
+        };
+        let is_user = user.strip_prefix("uid_").and_then(digits).is_some();
+        return (is_user || user == "system").then_some((if is_user { 2 } else { 1 }, true));
+    }
+    let at = path.below_slices()?;
+    let scope = path.part(at)?;
+    let is_scope = scope == "slurmstepd.scope" || scope.ends_with("_slurmstepd.scope");
+    is_scope.then_some((at + 1, false))
+}
+
+fn is_sluid(name: &str) -> bool {
+    let digits = name.strip_prefix('s').unwrap_or_default();
+    name.len() == SLUID_BYTES && digits.chars().all(|digit| BASE_32.contains(digit))
+}
+
+/// `slurmstepd: [7.0]`, `[7.batch]`, `[7.extern]`; `[7]` by old versions.
+fn daemon(daemon: &Daemon) -> Option<Found> {
+    (daemon.program() == "slurmstepd").then_some(())?;
+    let first = daemon.first();
+    let told = first
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    let (job, step) = match told {
+        Some((told, _)) => told.rsplit_once('.').unwrap_or((told, "")),
+        None => ("", ""),
+    };
+    Some(Found {
+        job: digits(job).map(str::to_owned),
+        step: group_path::name(step),
+        ..Found::default()
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::daemon::of_root;
+    use super::super::group_path::recorded::{found, told};
     use super::super::surroundings::recorded::{asked, detect as recorded};
     use super::*;
 
@@ -177,5 +262,72 @@ mod tests {
         let context = recorded(detect, &environment, &[], "").unwrap();
         assert_eq!(asked(&context, "memory"), None);
         assert!(recorded(detect, &[("SLURM_CPUS_ON_NODE", "4")], &[], "").is_none());
+    }
+
+    #[test]
+    fn every_layout_of_groups_names_its_job_and_step() {
+        let at = |path| found(group, path);
+        for (path, depth) in [
+            ("/slurm/uid_1000/job_7/step_batch/task_0", 3),
+            ("/slurm_n1.site.example/uid_0/job_7/step_batch", 3),
+            (
+                "/system.slice/slurmstepd.scope/job_7/step_batch/user/task_special",
+                3,
+            ),
+            (
+                "/system.slice/n1.site_slurmstepd.scope/job_7/step_batch/slurm",
+                3,
+            ),
+            (
+                "/site.slice/site-slurm.slice/slurmstepd.scope/job_7/step_batch",
+                4,
+            ),
+        ] {
+            assert_eq!(at(path), told("7", "-", "batch", depth), "{path}");
+        }
+        let sluid = "/system.slice/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user/task_0";
+        assert_eq!(at(sluid), told("-", "s5K1KKYAYG5D00", "0", 3));
+        assert_eq!(at("/slurm/uid_0/job_7"), told("7", "-", "-", 3));
+        for own in [
+            "/slurm_n1",
+            "/slurm_n1/system",
+            "/system.slice/slurmstepd.scope/system",
+        ] {
+            assert_eq!(at(own), told("-", "-", "-", 0), "{own}");
+        }
+    }
+
+    #[test]
+    fn groups_that_only_look_alike_are_none() {
+        for path in [
+            "/",
+            "/job_7/step_0",
+            "/slurm/job_7",
+            "/slurm/uid_x/job_7",
+            "/slurm/uid_0/job_",
+            "/slurm/uid_0/job_7x",
+            "/slurmstepd.scope.d/job_7",
+            "/docker/x/slurmstepd.scope/job_7",
+            "/system.slice/slurmstepd.scope/s5K1KKYAYG5D0",
+            "/system.slice/slurmstepd.scope/s5K1KKYAYG5D0I",
+            "/system.slice/slurmstepd.scope/jobs/7",
+            "/system.slice/slurmd.service",
+        ] {
+            assert_eq!(found(group, path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_step_daemon_says_whose_it_is() {
+        let said = |command: &[u8]| daemon(&of_root(command)).map(|it| (it.job, it.step));
+        let job = |job: &str, step: &str| {
+            let text = |it: &str| (!it.is_empty()).then(|| it.to_owned());
+            Some((text(job), text(step)))
+        };
+        assert_eq!(said(b"slurmstepd: [7.0]     \0"), job("7", "0"));
+        assert_eq!(said(b"slurmstepd: [7.extern]\0"), job("7", "extern"));
+        assert_eq!(said(b"slurmstepd: [7]\0"), job("7", ""));
+        assert_eq!(said(b"/usr/sbin/slurmstepd infinity\0"), job("", ""));
+        assert_eq!(said(b"slurmstepd-wrapper: [7.0]\0"), None);
     }
 }

@@ -1,6 +1,8 @@
 //! What a scheduler is recognised by, and what is then known of the job.
 
 use super::SCHEDULERS;
+use super::daemon::Daemon;
+use super::group_path::{Found, GroupPath};
 use crate::query::proc_pid_cgroup::Membership;
 use record::report::{Claim, Job};
 use record::unit::Unit;
@@ -34,13 +36,57 @@ pub struct Context {
     pub container: Option<String>,
 }
 
+/// What kind of thing gives a job its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// A batch scheduler.
+    Batch,
+    /// A container, or who runs many of them.
+    Container,
+    /// A unit of the system or a login: what stands for a job where there is none.
+    Unit,
+}
+
+/// The variables that hold a job's names; empty where there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct Labels {
+    /// Whose it is.
+    pub user: &'static str,
+    /// Who is charged.
+    pub account: &'static str,
+    /// Its partition or queue.
+    pub partition: &'static str,
+    /// What its user calls it.
+    pub name: &'static str,
+}
+
+impl Labels {
+    /// No variable at all.
+    pub const NONE: Labels = Labels {
+        user: "",
+        account: "",
+        partition: "",
+        name: "",
+    };
+}
+
 /// One scheduler, a row of [`SCHEDULERS`].
 #[derive(Debug, Clone, Copy)]
 pub struct Scheduler {
     /// Its name in reports.
     pub name: &'static str,
+    /// What it is.
+    pub tier: Tier,
+    /// How words begin that are in the names of its control groups, whatever their layout.
+    pub words: &'static [&'static str],
+    /// Variables with the names of its jobs.
+    pub labels: Labels,
     /// Recognises it; `None` if this is not one of its jobs.
     pub detect: fn(&Surroundings<'_>) -> Option<Context>,
+    /// The job of a control group, made by root, of its layouts; `None` if it is in none of them.
+    pub group: fn(&GroupPath<'_>) -> Option<Found>,
+    /// The job that a process serves if it is one of its daemons.
+    pub daemon: fn(&Daemon) -> Option<Found>,
 }
 
 /// Asks every scheduler of the table; the first that names a job wins, the others fill what is

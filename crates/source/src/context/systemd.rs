@@ -1,12 +1,19 @@
 //! systemd: the unit from the path of the control group, and `INVOCATION_ID`. A login session is no
 //! job.
 
-use super::surroundings::{Context, Scheduler, Surroundings};
+use super::daemon::Daemon;
+use super::group_path::{self, Found, GroupPath};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier};
 
 /// Its row of the table of schedulers.
 pub const SCHEDULER: Scheduler = Scheduler {
     name: "systemd",
+    tier: Tier::Unit,
+    words: &[],
+    labels: Labels::NONE,
     detect,
+    group,
+    daemon,
 };
 
 fn detect(all: &Surroundings<'_>) -> Option<Context> {
@@ -36,8 +43,28 @@ fn unit(path: &str, invoked: bool) -> Option<String> {
     (unit.starts_with("run-") || service).then(|| unit.to_owned())
 }
 
+/// The unit of the system that it is in: the first service or scope below slices.
+fn group(path: &GroupPath<'_>) -> Option<Found> {
+    path.is_roots().then_some(())?;
+    let at = path.below_slices()?;
+    let unit = path.part(at)?;
+    let is_unit = unit.ends_with(".service") || unit.ends_with(".scope");
+    Some(Found {
+        stand_in: Some(group_path::name(unit).filter(|_| is_unit)?),
+        depth: at + 1,
+        ..Found::default()
+    })
+}
+
+/// Everybody descends from it.
+fn daemon(_: &Daemon) -> Option<Found> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::daemon::of_root;
+    use super::super::group_path::recorded::{found, told};
     use super::super::surroundings::recorded::detect as recorded;
     use super::*;
 
@@ -60,5 +87,19 @@ mod tests {
         ] {
             assert_eq!(id(&invoked, none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn every_unit_of_the_system_stands_for_its_processes() {
+        let at = |path| found(group, path);
+        let getty = "/system.slice/system-getty.slice/getty@tty1.service";
+        assert_eq!(at(getty), told("-", "getty@tty1.service", "-", 3));
+        assert_eq!(at("/init.scope"), told("-", "init.scope", "-", 1));
+        let inner = "/system.slice/nightly.service/worker.service";
+        assert_eq!(at(inner), told("-", "nightly.service", "-", 2));
+        let users = "/user.slice/user-1000.slice/user@1000.service/app.slice/x.service";
+        assert_eq!(at(users), None);
+        assert_eq!(at("/system.slice"), None);
+        assert_eq!(daemon(&of_root(b"/sbin/init\0")), None);
     }
 }

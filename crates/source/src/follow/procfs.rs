@@ -97,6 +97,23 @@ pub fn descendants(proc: &Path, ancestors: &[u32]) -> Result<Vec<Found>, Error> 
     scan(proc, ancestors)
 }
 
+/// The ids of all processes, in their order.
+///
+/// # Errors
+/// If `proc` cannot be listed.
+pub fn all(proc: &Path) -> Result<Vec<u32>, Error> {
+    let entries = std::fs::read_dir(proc).map_err(|source| Error::List {
+        path: proc.to_owned(),
+        source,
+    })?;
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut pids: Vec<u32> = names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect();
+    pids.sort_unstable();
+    Ok(pids)
+}
+
 /// Whether this kernel keeps `/proc/PID/task/TID/children`: asked of ourselves.
 pub fn has_children_files(proc: &Path) -> bool {
     let me = std::process::id().to_string();

@@ -9,8 +9,12 @@ use record::value::Absent;
 use sys::bpf::Unavailable;
 
 #[cfg(feature = "bpf")]
+mod everyone;
+#[cfg(feature = "bpf")]
 mod task;
 
+#[cfg(feature = "bpf")]
+pub use everyone::{Everyone, Happened, PERIOD, Program};
 #[cfg(feature = "bpf")]
 pub use task::Bpf;
 

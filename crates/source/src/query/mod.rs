@@ -5,11 +5,14 @@ pub mod proc_loadavg;
 pub mod proc_meminfo;
 pub mod proc_pid_cgroup;
 pub mod proc_pid_cmdline;
+pub mod proc_pid_environ;
 pub mod proc_pid_fd;
 pub mod proc_pid_io;
 pub mod proc_pid_limits;
+pub mod proc_pid_loginuid;
 pub mod proc_pid_mountinfo;
 pub mod proc_pid_schedstat;
+pub mod proc_pid_sessionid;
 pub mod proc_pid_smaps_rollup;
 pub mod proc_pid_stat;
 pub mod proc_pid_statm;
@@ -31,7 +34,7 @@ pub mod source;
 pub mod walk;
 
 mod counters;
-mod field;
+pub(crate) mod field;
 mod main_thread;
 
 pub use source::Source;
@@ -49,6 +52,9 @@ pub const SOURCES: &[Source] = &[
     proc_self_auxv::SOURCE,
     proc_pid_cmdline::SOURCE,
     proc_pid_cgroup::SOURCE,
+    proc_pid_environ::SOURCE,
+    proc_pid_loginuid::SOURCE,
+    proc_pid_sessionid::SOURCE,
     proc_pid_mountinfo::SOURCE,
     proc_stat::SOURCE,
     proc_meminfo::SOURCE,

@@ -1,26 +1,15 @@
 //! `/proc/loadavg`: how many threads wanted to run lately.
 
 use super::field::{fraction, number, words};
-use super::source::{Source, of_node};
+use super::source::Source;
 use crate::root::Root;
-use record::metric::{Kind, Metric};
-use record::unit::Unit;
 use record::value::Absent;
-
-/// What this file yields.
-pub const METRICS: &[Metric] = &[of_node(
-    "node_load_1m",
-    Kind::Gauge,
-    Unit::Ratio,
-    "/proc/loadavg, field 1",
-    "threads running, runnable or in uninterruptible sleep, mean of a minute",
-)];
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {
     name: "proc_loadavg",
     file: "/proc/loadavg",
-    metrics: METRICS,
+    metrics: &[],
     digest: |text| format!("{:#?}", parse(text)),
 };
 

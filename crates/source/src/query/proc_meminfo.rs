@@ -1,40 +1,16 @@
 //! `/proc/meminfo`: the memory of the machine.
 
-use super::field::{kib, pairs};
-use super::source::{Source, of_node};
+use super::field::{first_number, kib, pairs};
+use super::source::Source;
 use crate::root::Root;
-use record::metric::{Kind, Metric};
-use record::unit::{Bytes, Unit};
+use record::unit::Bytes;
 use record::value::Absent;
-
-/// What this file yields.
-pub const METRICS: &[Metric] = &[
-    gauge(
-        "node_memory",
-        "/proc/meminfo MemTotal",
-        "physical memory that the kernel manages",
-    ),
-    gauge(
-        "node_memory_available",
-        "/proc/meminfo MemAvailable",
-        "memory that programs could have without swapping",
-    ),
-    gauge(
-        "node_swap_free",
-        "/proc/meminfo SwapFree",
-        "swap space unused",
-    ),
-];
-
-const fn gauge(name: &'static str, origin: &'static str, doc: &'static str) -> Metric {
-    of_node(name, Kind::Gauge, Unit::Bytes, origin, doc)
-}
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {
     name: "proc_meminfo",
     file: "/proc/meminfo",
-    metrics: METRICS,
+    metrics: &[],
     digest: |text| format!("{:#?}", parse(text)),
 };
 
@@ -55,6 +31,15 @@ pub struct Meminfo {
     pub swap_total: Option<Bytes>,
     /// Swap space unused.
     pub swap_free: Option<Bytes>,
+}
+
+/// The lines of the file: name, and bytes; of the pool of huge pages, pages.
+pub(crate) fn values(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
+    pairs(text).filter_map(|(key, value)| {
+        let bytes = || kib(value).map(|bytes| bytes.0);
+        let number = || first_number(value).filter(|_| key.starts_with(b"HugePages_"));
+        Some((key, bytes().or_else(number)?))
+    })
 }
 
 /// Parses the file.

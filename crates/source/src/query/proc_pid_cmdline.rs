@@ -2,8 +2,10 @@
 //! program may have written over it.
 
 use super::source::Source;
-use crate::root::Root;
+use crate::root::{Root, process_absent};
 use record::value::Absent;
+use std::fs::File;
+use std::io::Read;
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {
@@ -33,9 +35,27 @@ pub fn read(root: &Root, pid: u32) -> Result<Vec<u8>, Absent> {
     root.read_process(Some(pid), "cmdline")
 }
 
+/// The same, no more than the first `bytes_max` bytes of it.
+pub fn read_start(root: &Root, pid: u32, bytes_max: u64) -> Result<Vec<u8>, Absent> {
+    let mut text = Vec::new();
+    let file = File::open(root.process(pid, "cmdline"));
+    let read = file.and_then(|file| file.take(bytes_max).read_to_end(&mut text));
+    read.map_err(|error| process_absent(&error))?;
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_start_is_a_part_of_the_whole() {
+        let (root, me) = (Root::default(), std::process::id());
+        let whole = read(&root, me).unwrap();
+        assert_eq!(read_start(&root, me, 3).unwrap(), whole[..3]);
+        assert_eq!(read_start(&root, me, 1 << 20).unwrap(), whole);
+        assert_eq!(read_start(&root, u32::MAX, 3), Err(Absent::Gone));
+    }
 
     #[test]
     fn empty_arguments_count() {

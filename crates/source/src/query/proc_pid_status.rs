@@ -93,8 +93,16 @@ pub struct Status {
     pub is_init: bool,
     /// Parent.
     pub ppid: Option<u32>,
+    /// Real user.
+    pub uid: Option<u32>,
     /// Effective user.
     pub uid_effective: Option<u32>,
+    /// Real group.
+    pub gid: Option<u32>,
+    /// Effective group.
+    pub gid_effective: Option<u32>,
+    /// Supplementary groups.
+    pub groups: Vec<u32>,
     /// Live threads.
     pub threads: Option<u64>,
     /// Who traces it; 0 is nobody.
@@ -130,9 +138,9 @@ pub fn parse(text: &[u8]) -> Status {
             b"NSpid" => status.is_init = is_init(value),
             b"PPid" => status.ppid = id(value),
             b"TracerPid" => status.tracer = id(value),
-            b"Uid" => {
-                status.uid_effective = value.split(u8::is_ascii_whitespace).nth(1).and_then(id)
-            }
+            b"Uid" => (status.uid, status.uid_effective) = two_ids(value),
+            b"Gid" => (status.gid, status.gid_effective) = two_ids(value),
+            b"Groups" => status.groups = ids(value).collect(),
             b"SigIgn" => status.signals_ignored = mask(value),
             b"Threads" => status.threads = first_number(value),
             b"Cpus_allowed_list" => status.cpus_allowed = Some(value.to_vec()),
@@ -187,6 +195,16 @@ fn is_init(value: &[u8]) -> bool {
     ids.next().is_some() && ids.next_back() == Some(b"1")
 }
 
+/// Real and effective, of four.
+fn two_ids(value: &[u8]) -> (Option<u32>, Option<u32>) {
+    let mut ids = ids(value);
+    (ids.next(), ids.next())
+}
+
+fn ids(value: &[u8]) -> impl Iterator<Item = u32> {
+    value.split(u8::is_ascii_whitespace).filter_map(id)
+}
+
 fn id(value: &[u8]) -> Option<u32> {
     u32::try_from(first_number(value)?).ok()
 }
@@ -214,6 +232,14 @@ mod tests {
         let status = parse(b"Name:\tkthreadd\nPPid:\t0\nThreads:\t1\n");
         assert_eq!(status.memory, Memory::default());
         assert_eq!((status.ppid, status.threads), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn users_and_groups_are_told_apart() {
+        let status = parse(b"Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t9 10 \n");
+        assert_eq!((status.uid, status.uid_effective), (Some(1), Some(2)));
+        assert_eq!((status.gid, status.gid_effective), (Some(5), Some(6)));
+        assert_eq!(status.groups, [9, 10]);
     }
 
     #[test]

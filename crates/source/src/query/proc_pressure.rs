@@ -4,35 +4,14 @@
 use super::field::{fraction, lines, number, words};
 use super::source::Source;
 use crate::root::Root;
-use record::metric::{Kind, Metric, Scope};
-use record::unit::{Nanos, Unit};
+use record::unit::Nanos;
 use record::value::Absent;
-
-/// What these files yield.
-pub const METRICS: &[Metric] = &[
-    stall("node_stalled_cpu", "/proc/pressure/cpu some total"),
-    stall("node_stalled_memory", "/proc/pressure/memory some total"),
-    stall("node_stalled_io", "/proc/pressure/io some total"),
-];
-
-const fn stall(name: &'static str, origin: &'static str) -> Metric {
-    Metric {
-        name,
-        kind: Kind::Counter,
-        unit: Unit::Nanoseconds,
-        scope: Scope::Node,
-        origin,
-        since: "4.20",
-        method: "exact when read",
-        doc: "time in which at least one thread waited for it",
-    }
-}
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {
     name: "proc_pressure",
     file: "/proc/pressure/RESOURCE",
-    metrics: METRICS,
+    metrics: &[],
     digest: |text| format!("{:#?}", parse(text)),
 };
 

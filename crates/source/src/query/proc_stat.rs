@@ -1,52 +1,16 @@
 //! `/proc/stat`: CPU time of the machine by state, processes made, boot time.
 
 use super::field::{first_number, lines, number, ticks, words};
-use super::source::{Source, of_node};
+use super::source::Source;
 use crate::root::Root;
-use record::metric::{Kind, Metric};
-use record::unit::{Nanos, Unit};
+use record::unit::Nanos;
 use record::value::Absent;
-
-/// What this file yields.
-pub const METRICS: &[Metric] = &[
-    time(
-        "node_cpu_user",
-        "/proc/stat cpu user + nice",
-        "CPU time in programs",
-    ),
-    time(
-        "node_cpu_system",
-        "/proc/stat cpu system + irq + softirq",
-        "CPU time in the kernel",
-    ),
-    time(
-        "node_cpu_idle",
-        "/proc/stat cpu idle + iowait",
-        "CPU time unused",
-    ),
-    time(
-        "node_cpu_stolen",
-        "/proc/stat cpu steal",
-        "CPU time that the hypervisor gave to others",
-    ),
-    of_node(
-        "node_forks",
-        Kind::Counter,
-        Unit::Count,
-        "/proc/stat processes",
-        "processes and threads made since boot",
-    ),
-];
-
-const fn time(name: &'static str, origin: &'static str, doc: &'static str) -> Metric {
-    of_node(name, Kind::Counter, Unit::Nanoseconds, origin, doc)
-}
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {
     name: "proc_stat",
     file: "/proc/stat",
-    metrics: METRICS,
+    metrics: &[],
     digest: |text| format!("{:#?}", parse(text)),
 };
 
@@ -71,20 +35,43 @@ pub struct NodeStat {
     pub boot_secs: Option<u64>,
 }
 
+/// A line of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line<'t> {
+    /// Times in ticks: of all CPUs (`None`), or of the CPU that is named (`cpu3`).
+    Times(Option<&'t [u8]>, &'t [u8]),
+    /// Softirqs: all, then by kind.
+    Softirqs(&'t [u8]),
+    /// Another one: its name and its first number (of interrupts: all).
+    Number(&'t [u8], Option<u64>),
+}
+
+/// The lines of the file.
+pub(crate) fn parts(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    lines(text).filter_map(|line| {
+        let key = words(line).next()?;
+        let value = line.get(key.len()..).unwrap_or_default();
+        let is_cpu = |key: &[u8]| key.strip_prefix(b"cpu").and_then(number).is_some();
+        Some(match key {
+            b"cpu" => Line::Times(None, value),
+            b"softirq" => Line::Softirqs(value),
+            _ if is_cpu(key) => Line::Times(Some(key), value),
+            _ => Line::Number(key, first_number(value)),
+        })
+    })
+}
+
 /// Parses the file.
 pub fn parse(text: &[u8]) -> NodeStat {
     let mut stat = NodeStat::default();
-    for line in lines(text) {
-        let Some(key) = words(line).next() else {
-            continue;
-        };
-        let value = line.get(key.len()..).unwrap_or_default();
-        match key {
-            b"cpu" => all_cpus(&mut stat, value),
-            b"processes" => stat.forks = first_number(value),
-            b"procs_running" => stat.running = first_number(value),
-            b"btime" => stat.boot_secs = first_number(value),
-            _ => stat.cpus += u64::from(key.strip_prefix(b"cpu").and_then(number).is_some()),
+    for line in parts(text) {
+        match line {
+            Line::Times(None, value) => all_cpus(&mut stat, value),
+            Line::Times(Some(_), _) => stat.cpus += 1,
+            Line::Number(b"processes", number) => stat.forks = number,
+            Line::Number(b"procs_running", number) => stat.running = number,
+            Line::Number(b"btime", number) => stat.boot_secs = number,
+            Line::Number(..) | Line::Softirqs(_) => {}
         }
     }
     stat

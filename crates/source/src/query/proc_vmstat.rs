@@ -35,20 +35,27 @@ impl Vmstat {
     }
 }
 
+/// The lines of the file: name and number.
+pub(crate) fn values(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
+    lines(text).filter_map(|line| {
+        let mut words = words(line);
+        Some((words.next()?, number(words.next()?)?))
+    })
+}
+
 /// Parses the file.
 pub fn parse(text: &[u8]) -> Vmstat {
     let mut vmstat = Vmstat::default();
-    for line in lines(text) {
-        let mut words = words(line);
-        let field = match words.next() {
-            Some(b"thp_fault_alloc") => &mut vmstat.huge_by_faults,
-            Some(b"thp_collapse_alloc") => &mut vmstat.huge_by_collapse,
-            Some(b"thp_file_alloc") => &mut vmstat.huge_shared,
-            Some(b"nr_shmem") => &mut vmstat.shared_pages,
-            Some(b"oom_kill") => &mut vmstat.oom_kills,
+    for (key, value) in values(text) {
+        let field = match key {
+            b"thp_fault_alloc" => &mut vmstat.huge_by_faults,
+            b"thp_collapse_alloc" => &mut vmstat.huge_by_collapse,
+            b"thp_file_alloc" => &mut vmstat.huge_shared,
+            b"nr_shmem" => &mut vmstat.shared_pages,
+            b"oom_kill" => &mut vmstat.oom_kills,
             _ => continue,
         };
-        *field = words.next().and_then(number);
+        *field = Some(value);
     }
     vmstat
 }

@@ -59,6 +59,9 @@ pub struct Settings {
     pub threads_max: u32,
     /// Files kept open; `None` is a quarter of `RLIMIT_NOFILE`, 0 keeps none.
     pub files_kept: Option<u32>,
+    /// Whether processes that share an address space are told apart: of many children of one parent
+    /// it takes the square of their number.
+    pub tells_shared: bool,
 }
 
 impl Default for Settings {
@@ -67,6 +70,7 @@ impl Default for Settings {
             detail_files: 192,
             threads_max: 256,
             files_kept: None,
+            tells_shared: true,
         }
     }
 }
@@ -195,7 +199,9 @@ impl Sampler {
         // Of one that has given it back the file is there, until it is waited for, and all 0.
         let statm = |pid| std::fs::read(self.root.process(pid, "statm"));
         let has_memory = |pid| statm(pid).is_ok_and(|text| !text.starts_with(b"0 "));
-        space::tell_apart(&mut self.watches, out, share, has_memory);
+        if self.settings.tells_shared {
+            space::tell_apart(&mut self.watches, out, share, has_memory);
+        }
         cost
     }
 

@@ -28,17 +28,6 @@ pub(crate) const fn of_process(
     metric(name, kind, unit, Scope::Process, origin, doc)
 }
 
-/// A metric of the machine, exact, that any supported kernel has.
-pub(crate) const fn of_node(
-    name: &'static str,
-    kind: Kind,
-    unit: Unit,
-    origin: &'static str,
-    doc: &'static str,
-) -> Metric {
-    metric(name, kind, unit, Scope::Node, origin, doc)
-}
-
 const fn metric(
     name: &'static str,
     kind: Kind,

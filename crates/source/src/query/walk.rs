@@ -13,7 +13,7 @@ use crate::root::Root;
 use record::identity::ProcessId;
 use record::sample::{Counters, Memory, ProcessSample, Shared};
 use record::unit::{Bytes, Nanos};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use sys::bpf::{Walk, Walked, WalkedIo};
 
 /// What loading the walk takes of a CPU (Linux 6.18), nanoseconds.
@@ -61,8 +61,8 @@ pub struct Walker {
     page_bytes: u64,
     kept: Kept,
     pass: u64,
-    processes: HashMap<u32, Process>,
-    seen: HashMap<u32, Seen>,
+    processes: FxHashMap<u32, Process>,
+    seen: FxHashMap<u32, Seen>,
 }
 
 /// What this kernel counts.
@@ -77,12 +77,19 @@ struct Kept {
 #[derive(Debug, Default)]
 struct Process {
     leader: Option<Walked>,
-    /// Who told its memory.
-    speaker: Option<Walked>,
+    space: Option<Space>,
     /// The leader in.
     sum: Counters,
     alive: bool,
     io_uring: bool,
+}
+
+/// An address space as one of its threads told it.
+#[derive(Debug, Clone, Copy)]
+struct Space {
+    /// Where the kernel has it.
+    at: u64,
+    memory: Memory,
 }
 
 /// The last of a process: counters only grow, but those of ended threads are not all kept.
@@ -95,6 +102,20 @@ struct Seen {
     memory: Memory,
     io_uring: bool,
     sigchld_ignored: bool,
+}
+
+impl Seen {
+    fn new(id: ProcessId) -> Self {
+        Self {
+            id,
+            pass: 0,
+            own: Counters::default(),
+            with_children: Counters::default(),
+            memory: Memory::default(),
+            io_uring: false,
+            sigchld_ignored: false,
+        }
+    }
 }
 
 impl Walker {
@@ -122,8 +143,8 @@ impl Walker {
                 io_wait: delays.is_ok_and(|text| text.trim_ascii() == b"1"),
             },
             pass: 0,
-            processes: HashMap::new(),
-            seen: HashMap::new(),
+            processes: FxHashMap::default(),
+            seen: FxHashMap::default(),
         })
     }
 
@@ -136,12 +157,14 @@ impl Walker {
     pub fn sample(&mut self, out: &mut Vec<ProcessSample>) -> Result<(), Error> {
         out.clear();
         self.pass += 1;
-        let (kept, processes) = (self.kept, &mut self.processes);
+        let (kept, page_bytes) = (self.kept, self.page_bytes);
+        let processes = &mut self.processes;
         processes.clear();
         let mut too_deep = false;
         let taken = self.walk.pass(&mut |one| {
             too_deep |= one.flags & Walked::TOO_DEEP != 0;
-            processes.entry(one.tgid).or_default().take(one, kept);
+            let process = processes.entry(one.tgid).or_default();
+            process.take(one, kept, page_bytes);
         });
         taken.map_err(|source| Error::Kernel {
             mechanism: "walk",
@@ -154,15 +177,18 @@ impl Walker {
             });
         }
         let processes = std::mem::take(&mut self.processes);
-        for (&pid, process) in &processes {
-            if process.alive
-                && let Some(leader) = process.leader
+        let mut pids: Vec<u32> = processes.keys().copied().collect();
+        pids.sort_unstable();
+        for pid in pids {
+            if let Some(process) = processes.get(&pid)
+                && let Some(leader) = process.leader.filter(|_| process.alive)
             {
                 out.push(self.sample_of(pid, &leader, process));
             }
         }
-        tell_apart(out, |pid| Some(processes.get(&pid)?.speaker?.mm));
-        out.sort_unstable_by_key(|sample| sample.id.pid);
+        tell_apart(out, |pid| Some(processes.get(&pid)?.space?.at));
+        // Its room is needed again in the next pass.
+        self.processes = processes;
         let pass = self.pass;
         self.seen.retain(|_, seen| seen.pass == pass);
         Ok(())
@@ -170,26 +196,23 @@ impl Walker {
 
     fn sample_of(&mut self, pid: u32, leader: &Walked, process: &Process) -> ProcessSample {
         let id = ProcessId::new(pid, tick_of(Nanos(leader.start_ns)));
-        let before = self.seen.remove(&pid).filter(|seen| seen.id == id);
-        let mut seen = before.unwrap_or_else(|| Seen {
-            id,
-            pass: 0,
-            own: Counters::default(),
-            with_children: Counters::default(),
-            memory: Memory::default(),
-            io_uring: false,
-            sigchld_ignored: false,
-        });
+        let seen = self.seen.entry(pid).or_insert_with(|| Seen::new(id));
+        if seen.id != id {
+            *seen = Seen::new(id);
+        }
         let (own, with_children) = counters(leader, process, self.kept);
         seen.pass = self.pass;
         seen.own = larger(seen.own, own);
         seen.with_children = larger(seen.with_children, add(without_io(seen.own), with_children));
-        seen.memory = memory(process.speaker.as_ref(), self.page_bytes, seen.memory);
+        seen.memory = match process.space {
+            Some(space) => space.memory,
+            None => peaks_only(seen.memory),
+        };
         seen.io_uring |= process.io_uring;
         seen.sigchld_ignored |= leader.flags & Walked::SIGCHLD_IGNORED != 0;
         // Others live, or it would not be here.
         let ended = u64::from(leader.state & ENDED != 0);
-        let sample = ProcessSample {
+        ProcessSample {
             id,
             ppid: leader.parent_tgid,
             pgid: leader.group,
@@ -204,14 +227,12 @@ impl Walker {
             sigchld_ignored: seen.sigchld_ignored,
             memory_of: None,
             pss_denied: false,
-        };
-        self.seen.insert(pid, seen);
-        sample
+        }
     }
 }
 
 impl Process {
-    fn take(&mut self, one: &Walked, kept: Kept) {
+    fn take(&mut self, one: &Walked, kept: Kept, page_bytes: u64) {
         self.sum = add(self.sum, of_thread(one, kept));
         self.alive |= one.state & ENDED == 0;
         self.io_uring |= one.flags & Walked::IO_URING != 0;
@@ -219,7 +240,10 @@ impl Process {
             self.leader = Some(*one);
         }
         if one.flags & Walked::MEMORY != 0 {
-            self.speaker = Some(*one);
+            self.space = Some(Space {
+                at: one.mm,
+                memory: memory(one, page_bytes),
+            });
         }
     }
 }
@@ -311,25 +335,25 @@ fn only_io(counters: Counters) -> Counters {
 
 /// Notes in each sample whose memory it is, if an older process has the same address space.
 fn tell_apart(samples: &mut [ProcessSample], space: impl Fn(u32) -> Option<u64>) {
-    samples.sort_unstable_by_key(|sample| (sample.id.start_ns, sample.id.pid));
-    let mut first = HashMap::new();
-    for sample in samples {
-        let pid = sample.id.pid;
-        if let Some(space) = space(pid) {
-            let owner = *first.entry(space).or_insert(pid);
-            let shared = Shared {
-                pid: owner,
-                proven: true,
-            };
-            sample.memory_of = Some(shared).filter(|_| owner != pid);
-        }
+    let mut order: Vec<_> = (samples.iter().enumerate())
+        .map(|(place, sample)| (sample.id.start_ns, sample.id.pid, place))
+        .collect();
+    order.sort_unstable();
+    let mut first = FxHashMap::default();
+    for (_, pid, place) in order {
+        let Some((space, sample)) = space(pid).zip(samples.get_mut(place)) else {
+            continue;
+        };
+        let owner = *first.entry(space).or_insert(pid);
+        let shared = Shared {
+            pid: owner,
+            proven: true,
+        };
+        sample.memory_of = Some(shared).filter(|_| owner != pid);
     }
 }
 
-fn memory(speaker: Option<&Walked>, page_bytes: u64, last: Memory) -> Memory {
-    let Some(speaker) = speaker else {
-        return peaks_only(last);
-    };
+fn memory(speaker: &Walked, page_bytes: u64) -> Memory {
     let pages = |pages: u64| Some(Bytes(pages.saturating_mul(page_bytes)));
     let rss = speaker.rss_file_pages + speaker.rss_anon_pages + speaker.rss_shmem_pages;
     Memory {

@@ -177,7 +177,7 @@ fn exceeded(one: &Exceeded) -> Option<Member<'static>> {
         Unit::Nanoseconds => json!(round(limit / 1e9, 6)),
         Unit::Bytes => json!((limit / f64::from(1 << 20)).ceil() as u64),
         Unit::Cores | Unit::Ratio => json!(round(limit, 3)),
-        Unit::Count => json!(limit as u64),
+        _ => json!(limit as u64),
     };
     Some(member(name, &json!([value, unit])))
 }

@@ -75,7 +75,7 @@ impl Families {
             Unit::Nanoseconds => "seconds",
             Unit::Bytes => "bytes",
             Unit::Ratio => "ratio",
-            Unit::Cores | Unit::Count => "",
+            _ => "",
         };
         let name = match suffix {
             "" => format!("{PREFIX}{name}"),

@@ -37,8 +37,8 @@ fn title(column: &Column) -> String {
         Unit::Bytes => format!("{}_bytes", column.name),
         Unit::Nanoseconds => format!("{}_ns", column.name),
         Unit::Ratio => format!("{}_ratio", column.name),
-        Unit::Count => format!("{}_count", column.name),
         Unit::Cores => column.name.to_owned(),
+        _ => format!("{}_count", column.name),
     }
 }
 

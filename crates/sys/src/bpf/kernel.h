@@ -136,6 +136,14 @@ struct mm_struct___old {
 	struct mm_rss_stat rss_stat;
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
 struct linux_binprm {
 	const char *filename;
 };
@@ -167,6 +175,7 @@ struct task_struct {
 	struct task_io_accounting ioac;
 	struct task_delay_info *delays;
 	void *io_uring;
+	const struct cred *real_cred;
 };
 
 struct seq_file;

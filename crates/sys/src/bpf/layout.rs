@@ -24,6 +24,8 @@ pub enum RawEvent<'a> {
         at_ns: u64,
         /// Who.
         pid: u32,
+        /// Its start since boot.
+        start_ns: u64,
         /// Arguments, each with its NUL, up to 4096 bytes; empty if it could not be read.
         command: &'a [u8],
         /// Whether `command` was cut.
@@ -56,6 +58,12 @@ pub enum RawEvent<'a> {
         vm_peak_bytes: Option<u64>,
         /// Resident anonymous memory at its end, bytes, if known.
         anon_bytes: Option<u64>,
+        /// Who its parent is then (`real_parent`).
+        parent: u32,
+        /// Its real user, as the initial user namespace has it.
+        uid: u32,
+        /// Its short name.
+        comm: &'a [u8],
     },
     /// All threads of a process were switched out for the last time.
     Final {
@@ -206,6 +214,7 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
     Some(RawEvent::Exec {
         at_ns: head.at_ns,
         pid: head.pid,
+        start_ns: head.start_ns,
         command: reader.take(usize::try_from(command_bytes).ok()?)?,
         truncated: full_bytes > command_bytes,
         path: reader.take(usize::try_from(path_bytes).ok()?)?,
@@ -236,7 +245,14 @@ fn decode_exit<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
         },
         vm_peak_bytes: of_mm.then_some(vm_bytes),
         anon_bytes: of_mm.then_some(anon_bytes),
+        parent: reader.u32()?,
+        uid: reader.u32()?,
+        comm: until_nul(reader.take(COMM_BYTES)?),
     })
+}
+
+fn until_nul(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 /// `struct counters`, field by field in its order.
@@ -272,6 +288,8 @@ fn decode_io(reader: &mut Reader<'_>) -> Option<ExitIo> {
 pub(super) const RUN_SLOTS: u32 = 1024;
 /// Runs that one process can belong to (`RUNS_PER_PROCESS`).
 pub(super) const RUNS_PER_PROCESS: usize = 8;
+/// Of a short name, its NUL included (`COMM_BYTES`).
+const COMM_BYTES: usize = 16;
 /// `sizeof(struct process)`.
 pub(super) const PROCESS_BYTES: usize = 264;
 const START_AT: usize = RUNS_PER_PROCESS * 8;
@@ -284,6 +302,13 @@ pub(super) fn new_process(start_ns: u64) -> [u8; PROCESS_BYTES] {
     put(&mut process, START_AT, start_ns);
     put(&mut process, THREADS_ALIVE_AT, 1);
     put(&mut process, THREADS_SCHEDULED_AT, 1);
+    process
+}
+
+/// The map value of a process that is in one run.
+pub(super) fn origin(id: u64) -> [u8; PROCESS_BYTES] {
+    let mut process = [0; PROCESS_BYTES];
+    put(&mut process, 0, id);
     process
 }
 
@@ -338,7 +363,7 @@ mod tests {
     #[test]
     fn a_cut_record_is_no_event() {
         let mut exit = vec![5, 6, 0];
-        exit.extend(1..=19);
+        exit.extend(1..=22);
         let bytes = words(KIND_EXIT, 7, &exit);
         assert!(matches!(
             decode(&bytes, 4096, Offsets::default()),
@@ -372,6 +397,7 @@ mod tests {
         let expected = RawEvent::Exec {
             at_ns: 5,
             pid: 7,
+            start_ns: 6,
             command: b"a\0b\0",
             truncated: true,
             path: b"/x",

@@ -71,10 +71,13 @@ pub(super) struct Program {
 pub(super) struct Loaded {
     pub(super) maps: Maps,
     pub(super) programs: Vec<Program>,
+    /// The parent of everyone, where everyone is followed.
+    pub(super) origin: MapHandle,
 }
 
-/// Loads the programs.
-pub(super) fn load() -> Result<Loaded, Error> {
+/// Loads the programs, which follow `everyone` who is born, or those that are added and who they
+/// bring forth.
+pub(super) fn load(everyone: bool) -> Result<Loaded, Error> {
     check_beforehand()?;
     // libbpf writes to stderr by itself; its words come back in the error.
     libbpf_rs::set_print(None);
@@ -82,10 +85,15 @@ pub(super) fn load() -> Result<Loaded, Error> {
     // Where the part of the type information cannot be had, libbpf searches the whole.
     let part = types::of_kernel().ok();
     let load = |memory_program| {
-        if let Ok(loaded) = load_with(version, memory_program, part.as_ref()) {
+        let wanted = Wanted {
+            version,
+            memory_program,
+            everyone,
+        };
+        if let Ok(loaded) = load_with(wanted, part.as_ref()) {
             return Ok(loaded);
         }
-        load_with(version, memory_program, None)
+        load_with(wanted, None)
     };
     if version < MEMORY_AT_EXIT {
         // Without fentry (lockdown, another architecture) the resident peak is `signal->maxrss`.
@@ -96,11 +104,16 @@ pub(super) fn load() -> Result<Loaded, Error> {
     load(false)
 }
 
-fn load_with(
+/// What is loaded.
+#[derive(Clone, Copy)]
+struct Wanted {
     version: (u32, u32),
+    /// One that reads memory before it is dropped, where that is before `sched_process_exit`.
     memory_program: bool,
-    part: Option<&File>,
-) -> Result<Loaded, Error> {
+    everyone: bool,
+}
+
+fn load_with(wanted: Wanted, part: Option<&File>) -> Result<Loaded, Error> {
     let mut builder = ObjectBuilder::default();
     if let Some(part) = part {
         let named = builder.btf_custom_path(types::path_of(part));
@@ -109,35 +122,39 @@ fn load_with(
     let mut open = builder
         .open_memory(&OBJECT.0)
         .map_err(|error| unavailable("open", &error))?;
-    prepare(&mut open, version, memory_program).map_err(|error| unavailable("prepare", &error))?;
+    prepare(&mut open, wanted).map_err(|error| unavailable("prepare", &error))?;
     let object = open.load().map_err(|error| unavailable("load", &error))?;
     Ok(Loaded {
         programs: programs(&object)?,
         maps: Maps::find(|name| find_map(&object, name))?,
+        origin: find_map(&object, "origin")?,
     })
 }
 
-fn prepare(
-    open: &mut OpenObject,
-    version: (u32, u32),
-    memory_program: bool,
-) -> Result<(), libbpf_rs::Error> {
+fn prepare(open: &mut OpenObject, wanted: Wanted) -> Result<(), libbpf_rs::Error> {
     for mut program in open.progs_mut() {
-        let wanted = is_wanted(program.name(), version, memory_program);
-        program.set_autoload(wanted);
+        let is_wanted = is_wanted(program.name(), wanted);
+        program.set_autoload(is_wanted);
     }
     for mut map in open.maps_mut() {
-        if map.name() == OsStr::new("processes") && version < ALLOCATION_ANYWHERE {
+        if map.name() == OsStr::new("processes") && wanted.version < ALLOCATION_ANYWHERE {
             map.set_map_flags(0)?;
             map.set_max_entries(PROCESSES_SET_ASIDE)?;
+        }
+        let is_constants = map.name().as_encoded_bytes().ends_with(b".rodata");
+        if let Some(value) = map.initial_value_mut().filter(|_| is_constants)
+            && let Some(first) = value.first_mut()
+        {
+            // The only constant.
+            *first = u8::from(wanted.everyone);
         }
     }
     Ok(())
 }
 
-/// Whether a kernel takes a program; `memory_program`: one that reads memory before it is
-/// dropped, where that is before `sched_process_exit`.
-fn is_wanted(name: &OsStr, version: (u32, u32), memory_program: bool) -> bool {
+/// Whether a kernel takes a program.
+fn is_wanted(name: &OsStr, wanted: Wanted) -> bool {
+    let (version, memory_program) = (wanted.version, wanted.memory_program);
     match name.as_encoded_bytes() {
         b"on_exit" => version >= MEMORY_AT_EXIT,
         b"on_exit_old" => version < MEMORY_AT_EXIT,
@@ -229,6 +246,14 @@ pub(super) fn update(map: &MapHandle, key: &[u8], value: &[u8]) -> Result<(), Er
 mod tests {
     use super::*;
 
+    fn with(version: (u32, u32), memory_program: bool) -> Wanted {
+        Wanted {
+            version,
+            memory_program,
+            everyone: false,
+        }
+    }
+
     #[test]
     fn a_release_reads_as_a_version() {
         assert_eq!(parse_version("6.1.0-56-amd64\n"), Some((6, 1)));
@@ -256,18 +281,18 @@ mod tests {
             ];
             let taken = names
                 .into_iter()
-                .filter(|name| is_wanted(OsStr::new(name), version, memory));
+                .filter(|name| is_wanted(OsStr::new(name), with(version, memory)));
             assert_eq!(taken.collect::<Vec<_>>(), wanted, "{version:?}");
         }
     }
 
     #[test]
     fn bpf_root_the_part_of_the_types_suffices() {
-        if let Err(error) = load() {
+        if let Err(error) = load(false) {
             return println!("skipped: {error}");
         }
         let part = types::of_kernel().unwrap();
-        load_with(kernel_version(), false, Some(&part)).unwrap();
+        load_with(with(kernel_version(), false), Some(&part)).unwrap();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The programs in use by this process: the node's shared copy, or a private one.
 
-use super::layout::RUN_SLOTS;
-use super::load::load;
+use super::layout::{self, RUN_SLOTS};
+use super::load::{Loaded, bpf_error, load, update};
 use super::lock::Lock;
 use super::pinned::attach;
 use super::run::Run;
@@ -10,6 +10,7 @@ use super::state::State;
 use super::unavailable::check_beforehand;
 use crate::error::Error;
 use crate::process::effective_uid;
+use libbpf_rs::MapHandle;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -60,13 +61,30 @@ impl TaskPrograms {
     /// # Errors
     /// As [`TaskPrograms::open`].
     pub fn open_private() -> Result<Self, Error> {
-        let loaded = load()?;
+        Self::private(load(false)?)
+    }
+
+    fn private(loaded: Loaded) -> Result<Self, Error> {
         let links = loaded.programs.iter().map(|it| attach(it.fd.as_fd()));
         let holder = Holder::Private {
             _links: links.collect::<Result<_, _>>()?,
             slots_taken: AtomicU32::new(0),
         };
         Ok(Self::new(State::new(loaded.maps)?, holder))
+    }
+
+    /// Loads a copy of the programs for this process alone, and a run of every process that is born
+    /// from now on. Nothing of it stays behind, however this process ends.
+    ///
+    /// # Errors
+    /// As [`TaskPrograms::open`].
+    pub fn follow_everyone() -> Result<Run, Error> {
+        let loaded = load(true)?;
+        let origin = MapHandle::try_from(&loaded.origin);
+        let origin = origin.map_err(|error| bpf_error("copy of a map's descriptor", &error))?;
+        let run = Self::private(loaded)?.start_run()?;
+        update(&origin, &0u32.to_ne_bytes(), &layout::origin(run.id()))?;
+        Ok(run)
     }
 
     fn new(state: State, holder: Holder) -> Self {

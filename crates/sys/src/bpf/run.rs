@@ -116,6 +116,11 @@ impl Run {
         })
     }
 
+    /// What the kernel knows this run by.
+    pub(super) const fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Makes a process with one thread a member, which must not run meanwhile (a child that waits
     /// for leave to exec). What it forks and execs from now on is seen; its own `Fork` is not.
     /// Returns its start since boot in nanoseconds (cut to a clock tick if read from

@@ -16,11 +16,11 @@ use super::pinned;
 use super::pins::{self, FILES, LOCKS, PINS, TASKS, TIMES, folder_of, lock_path};
 use super::state::State;
 use crate::error::{Error, check};
+use crate::statfs;
 use libbpf_rs::MapHandle;
 use std::ffi::CStr;
 use std::fs;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn attach_pinned(lock: &Lock) -> Option<State> {
 fn load_and_pin() -> Result<State, Error> {
     let folder = folder_of(OBJECT_HASH);
     pins::unpin(&folder);
-    let loaded = load()?;
+    let loaded = load(false)?;
     fs::create_dir_all(&folder).map_err(io_error("mkdir in bpffs"))?;
     if let Err(error) = pin_and_attach(&loaded, &folder) {
         pins::unpin(&folder);
@@ -230,14 +230,7 @@ fn mount_bpffs() -> Result<(), Error> {
 }
 
 fn is_bpffs() -> bool {
-    let mut found = MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the path ends in NUL and the kernel fills one `statfs`.
-    if unsafe { libc::statfs(BPFFS.as_ptr(), found.as_mut_ptr()) } != 0 {
-        return false;
-    }
-    // SAFETY: the call succeeded, so the structure is filled.
-    let found = unsafe { found.assume_init() };
-    u64::try_from(found.f_type).is_ok_and(|kind| kind == BPFFS_MAGIC)
+    statfs::read(BPFFS).is_ok_and(|space| space.magic == BPFFS_MAGIC)
 }
 
 fn io_error(call: &'static str) -> impl Fn(io::Error) -> Error {

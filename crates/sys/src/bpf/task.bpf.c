@@ -23,6 +23,17 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define CLONE_VM 0x100
 
+/* A copy of its own (load.rs) follows every process that is born while it is attached. */
+const volatile bool everyone = false;
+
+/* The parent of whoever is born to nobody's member there: it holds the run. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct process);
+} origin SEC(".maps");
+
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 65536);
@@ -185,16 +196,20 @@ int on_newtask(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	struct process_key *creator = key_of(bpf_get_current_task_btf());
-	struct process *process;
+	bool is_process = task->pid == task->tgid;
+	struct process *process = NULL;
+	__u32 zero = 0;
 
-	if (!creator)
-		return 0;
-	process = bpf_map_lookup_elem(&processes, creator);
+	if (creator)
+		process = bpf_map_lookup_elem(&processes, creator);
+	if (everyone && !process && is_process)
+		process = bpf_map_lookup_elem(&origin, &zero);
 	if (!process)
 		return 0;
-	if (task->pid == task->tgid)
-		new_process(task, process, ctx[1] & CLONE_VM ? creator->tgid : 0);
-	else
+	if (is_process)
+		new_process(task, process,
+			    ctx[1] & CLONE_VM ? bpf_get_current_pid_tgid() >> 32 : 0);
+	else if (creator)
 		new_thread(task, creator, process);
 	return 0;
 }
@@ -334,6 +349,9 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 		event.flags |= EXIT_NO_RUN_DELAY;
 	if (!counts_io(task))
 		event.flags |= EXIT_NO_IO;
+	event.parent_pid = BPF_CORE_READ(task, group_leader, real_parent, tgid);
+	event.uid = BPF_CORE_READ(task, real_cred, uid.val);
+	BPF_CORE_READ_STR_INTO(&event.comm, task, group_leader, comm);
 	emit(process, &event, sizeof(event));
 }
 

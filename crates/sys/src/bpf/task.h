@@ -15,6 +15,7 @@
 #define CPUS_MAX 8192
 #define COMMAND_BYTES_MAX 4096
 #define PATH_BYTES_MAX 256
+#define COMM_BYTES 16
 
 enum event_kind {
 	EVENT_FORK = 1,
@@ -123,6 +124,9 @@ struct event_exit {
 	__u64 rss_peak_pages;
 	__u64 vm_peak_pages;
 	__u64 anon_pages;
+	__u32 parent_pid; /* real_parent at the end */
+	__u32 uid;	  /* real, of the initial user namespace */
+	char comm[COMM_BYTES];
 };
 
 struct event_final {

@@ -181,3 +181,49 @@ fn watch(programs: &TaskPrograms, script: &str) -> (u32, Seen, super::RunTotals,
     assert_eq!(seen.lost, 0);
     (shell.pid(), seen, run.totals(), waited)
 }
+
+/// Who, its status, its parent, its user, its name.
+type Exited = (u32, u32, u32, u32, Vec<u8>);
+
+#[test]
+fn bpf_root_everyone_who_is_born_is_followed() {
+    let mut run = match TaskPrograms::follow_everyone() {
+        Ok(run) => run,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    // Whose parents were there before, and whose were not.
+    let script = "sh -c 'exit 3'; exit 7";
+    let mut child = std::process::Command::new("/bin/sh");
+    let mut child = child.args(["-c", script]).spawn().unwrap();
+    child.wait().unwrap();
+    let mut exits = Vec::new();
+    let has = |exits: &[Exited], pid| exits.iter().any(|exit| exit.0 == pid);
+    for _ in 0..5000 {
+        run.drain(&mut |event| {
+            if let RawEvent::Exit {
+                pid,
+                wait_status,
+                parent,
+                uid,
+                comm,
+                ..
+            } = event
+            {
+                exits.push((pid, wait_status, parent, uid, comm.to_vec()));
+            }
+        });
+        if has(&exits, child.id()) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let of = |wanted: &dyn Fn(&Exited) -> bool| exits.iter().find(|exit| wanted(exit)).cloned();
+    let outer = of(&|exit| exit.0 == child.id()).unwrap();
+    let uid = crate::process::effective_uid();
+    assert_eq!(
+        outer,
+        (child.id(), 7 << 8, std::process::id(), uid, b"sh".to_vec())
+    );
+    let inner = of(&|exit| exit.2 == child.id()).unwrap();
+    assert_eq!((inner.1, inner.4), (3 << 8, b"sh".to_vec()));
+}

@@ -11,13 +11,14 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
 /// The structures that the programs follow pointers to.
-const STRUCTURES: [&str; 7] = [
+const STRUCTURES: [&str; 8] = [
     "task_struct",
     "signal_struct",
     "sighand_struct",
     "mm_struct",
     "task_delay_info",
     "linux_binprm",
+    "cred",
     "bpf_array",
 ];
 /// Names their members.

@@ -3,9 +3,10 @@
 #ifndef PLIMSOLL_WALK_H
 #define PLIMSOLL_WALK_H
 
+#include "task.h"
+
 /* Further up than this nobody looks for the root. */
 #define ANCESTORS_MAX 128
-#define COMM_BYTES 16
 
 struct walked_io {
 	__u64 rchar_bytes;

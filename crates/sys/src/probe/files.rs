@@ -2,6 +2,7 @@
 
 use super::call::{check_int, own};
 use super::child::in_child;
+use crate::statfs;
 use std::ffi::CStr;
 use std::fs::OpenOptions;
 use std::io::{self, Cursor, Write};
@@ -39,12 +40,7 @@ pub fn fanotify() -> io::Result<()> {
 
 /// The magic number of the file system that holds `path` (`statfs(2)`, `f_type`).
 pub fn filesystem_magic(path: &CStr) -> io::Result<u64> {
-    let mut answer = std::mem::MaybeUninit::<libc::statfs>::zeroed();
-    // SAFETY: the path is a C string, `answer` is live and large enough.
-    check_int(unsafe { libc::statfs(path.as_ptr(), answer.as_mut_ptr()) })?;
-    // SAFETY: all bytes were zero before the kernel filled in the structure.
-    let answer = unsafe { answer.assume_init() };
-    Ok(answer.f_type as u64)
+    Ok(statfs::read(path)?.magic)
 }
 
 /// Tries to mount a FUSE file system, in a child with a mount namespace of its own.

@@ -61,6 +61,12 @@ impl Truth {
         Self::near(value, 0.0, 0)
     }
 
+    /// Whether `value` is accepted.
+    #[cfg(feature = "dataset")]
+    pub(crate) fn takes(self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
     /// Whether `value` is more than is accepted.
     pub(crate) fn is_below(self, value: f64) -> bool {
         value > self.high

@@ -2,6 +2,8 @@
 //! judgement.
 
 pub(crate) mod cpu;
+#[cfg(feature = "dataset")]
+pub(crate) mod dataset;
 pub(crate) mod expect;
 pub(crate) mod mechanism;
 pub(crate) mod process;

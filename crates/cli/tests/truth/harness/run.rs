@@ -263,7 +263,8 @@ impl Running {
         }
     }
 
-    fn printed(&self) -> String {
+    /// What it was and what it has printed, for messages.
+    pub(crate) fn printed(&self) -> String {
         let folder = self.folder();
         format!(
             "{:?}\nstdout: {}\nstderr: {}",

@@ -189,7 +189,7 @@ fn leave_out(event: &mut Event, root: u32, before: Nanos) {
 }
 
 /// The programs cannot be had, or not on this kernel.
-fn cannot(error: sys::Error) -> Error {
+pub(super) fn cannot(error: sys::Error) -> Error {
     match error {
         sys::Error::Unavailable(why) => Error::Mechanism {
             mechanism: NAME,
@@ -290,14 +290,14 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Event {
 
 /// An upper bound that holds the image before the exec says nothing about the program: no peak
 /// then.
-fn known(peak: RssPeak) -> Option<Bytes> {
+pub(super) fn known(peak: RssPeak) -> Option<Bytes> {
     match peak {
         RssPeak::OfProgram(bytes) => Some(Bytes(bytes)),
         RssPeak::UpperBound(_) => None,
     }
 }
 
-fn counters(own: &ExitCounters) -> Counters {
+pub(super) fn counters(own: &ExitCounters) -> Counters {
     Counters {
         cpu: Some(Nanos(own.cpu_ns)),
         cpu_user: Some(Nanos(own.cpu_user_ns)),
@@ -338,6 +338,9 @@ mod tests {
             rss_peak: RssPeak::UpperBound(4096),
             vm_peak_bytes: None,
             anon_bytes: None,
+            parent: 1,
+            uid: 0,
+            comm: b"x",
         };
         let Event::Exit {
             own, peaks, ending, ..
@@ -357,6 +360,7 @@ mod tests {
         let exec = || RawEvent::Exec {
             at_ns: 5,
             pid: 7,
+            start_ns: 1,
             command: b"a\0",
             truncated: false,
             path: b"",

@@ -115,8 +115,8 @@ fn of_one_that_has_ended_only_the_peaks_stay() {
         flags: Walked::MEMORY,
         ..Walked::default()
     };
-    let living = memory(Some(&leader), 4096, Memory::default());
+    let living = memory(&leader, 4096);
     assert_eq!(living.rss, Some(Bytes(8192)));
-    let ended = memory(None, 4096, living);
+    let ended = peaks_only(living);
     assert_eq!((ended.rss, ended.rss_peak), (None, Some(Bytes(12_288))));
 }

@@ -1,0 +1,150 @@
+//! What happens between two readings: programs executed, and every end with what was used up to it.
+
+use super::Segments;
+use super::cells::Cells;
+use super::who;
+use record::table::{exit, process};
+use source::follow::select::Wanted;
+use source::notify::bpf::{Everyone, Happened};
+use std::collections::HashSet;
+use store::Error;
+use store::segment::Instant;
+
+/// Processes that are known to be wanted, at most; more are taken for strangers.
+const WANTED_MAX: usize = 1 << 17;
+
+/// Everyone who is born while the agent is there.
+pub(super) struct Events {
+    everyone: Everyone,
+    wanted: Chosen,
+    exits: Cells,
+    programs: Cells,
+    count: u64,
+    lost: u64,
+}
+
+/// Of whom to tell.
+struct Chosen {
+    is_everyone: bool,
+    users: Vec<u32>,
+    /// Who was wanted in the last reading, and who was born to one of them since.
+    pids: HashSet<u32>,
+}
+
+impl Events {
+    /// Follows everyone from now on, or nobody where that cannot be: then the reason.
+    pub(super) fn open(wanted: &[Wanted]) -> Result<Self, source::error::Error> {
+        let users = wanted.iter().filter_map(|wanted| match wanted {
+            Wanted::User(uid) => Some(*uid),
+            _ => None,
+        });
+        Ok(Self {
+            everyone: Everyone::open()?,
+            wanted: Chosen {
+                is_everyone: wanted.contains(&Wanted::All),
+                users: users.collect(),
+                pids: HashSet::new(),
+            },
+            exits: Cells::new(&exit::TABLE),
+            programs: Cells::new(&process::TABLE),
+            count: 0,
+            lost: 0,
+        })
+    }
+
+    /// Takes what happened up to now.
+    ///
+    /// # Errors
+    /// Some of it could not be written, and is counted as lost.
+    pub(super) fn read(&mut self, when: Instant, writer: &mut Segments) -> Result<(), Error> {
+        let (wanted, exits, programs) = (&mut self.wanted, &mut self.exits, &mut self.programs);
+        let (mut count, mut lost, mut result) = (0, 0, Ok(()));
+        self.everyone.read(&mut |happened| {
+            match happened {
+                Happened::Born { pid, parent } => wanted.born(pid, parent),
+                Happened::Became(program) if wanted.has(program.id.pid) => {
+                    programs.push(|out| who::put_exec(out, &program), |_| true);
+                }
+                Happened::Ended(exit) if wanted.ended(exit.id.pid, exit.uid) => {
+                    exits.push(|out| exit::put(out, exit), |_| true);
+                    count += 1;
+                }
+                Happened::Became(_) | Happened::Ended(_) => {}
+                Happened::Lost(more) => lost += more,
+            }
+            for cells in [&mut *exits, &mut *programs] {
+                if cells.is_full() {
+                    let written = cells.flush(when, writer);
+                    if result.is_ok() {
+                        result = written;
+                    }
+                }
+            }
+        });
+        self.count += count;
+        self.lost += lost;
+        writer.lose(u32::try_from(lost).unwrap_or(u32::MAX));
+        result
+    }
+
+    /// Writes what was taken.
+    ///
+    /// # Errors
+    /// It could not be written, and is counted as lost.
+    pub(super) fn flush(&mut self, when: Instant, writer: &mut Segments) -> Result<(), Error> {
+        let programs = self.programs.flush(when, writer);
+        programs.and(self.exits.flush(when, writer))
+    }
+
+    /// Who is wanted according to a reading.
+    pub(super) fn want(&mut self, pids: impl Iterator<Item = u32>) {
+        if !self.wanted.is_everyone {
+            self.wanted.pids.clear();
+            self.wanted.pids.extend(pids);
+        }
+    }
+
+    /// How many ends were told, and how many events were missed.
+    pub(super) const fn counts(&self) -> (u64, u64) {
+        (self.count, self.lost)
+    }
+}
+
+impl Chosen {
+    fn has(&self, pid: u32) -> bool {
+        self.is_everyone || self.pids.contains(&pid)
+    }
+
+    fn born(&mut self, pid: u32, parent: u32) {
+        let room = self.pids.len() < WANTED_MAX;
+        if !self.is_everyone && room && self.pids.contains(&parent) {
+            self.pids.insert(pid);
+        }
+    }
+
+    /// Whether one that ended was wanted: it is not any more.
+    fn ended(&mut self, pid: u32, uid: u32) -> bool {
+        let was = self.pids.remove(&pid);
+        was || self.is_everyone || self.users.contains(&uid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_of_the_wanted_are_wanted_to_their_end() {
+        let mut chosen = Chosen {
+            is_everyone: false,
+            users: vec![5],
+            pids: HashSet::from([1]),
+        };
+        chosen.born(2, 1);
+        chosen.born(3, 2);
+        chosen.born(8, 9);
+        assert!(chosen.has(3) && !chosen.has(8));
+        assert!(chosen.ended(2, 0) && !chosen.ended(2, 0));
+        assert!(chosen.ended(3, 0) && chosen.ended(8, 5));
+    }
+}

@@ -1,0 +1,346 @@
+//! Who makes the files of the dataset: a process that may nothing else.
+//!
+//! The reader has privileges and may open no file but to read it; the keeper has none and sees
+//! nothing but the dataset. The reader asks it by messages, and gets a new file as a descriptor.
+
+use super::upkeep::{Turns, Upkeep};
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::linux::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use store::disk::{Disk, RealDisk};
+use sys::confine::{self, Files, Forbidden, Held, Rules, User};
+use sys::descriptor::{self, Received, Waiting};
+use sys::process::{self, Fork};
+
+/// A request is its verb and a path, or two with a NUL between.
+const REQUEST_BYTES: usize = 1 + 2 * 4096;
+/// An answer is an error number, 0 if it went well.
+const ANSWER_BYTES: usize = 4;
+
+const MAKE_FOLDER: u8 = b'f';
+const CREATE: u8 = b'c';
+const RENAME: u8 = b'n';
+const REMOVE: u8 = b'r';
+const ENOENT: i32 = 2;
+const EACCES: i32 = 13;
+const EIO: i32 = 5;
+
+/// The dataset's files by way of the keeper.
+#[derive(Debug)]
+pub(super) struct Kept(OwnedFd);
+
+/// How the keeper is held.
+pub(super) type Answer = std::result::Result<Held, String>;
+
+/// Readable when the keeper is gone.
+#[derive(Debug)]
+pub(super) struct Life {
+    channel: OwnedFd,
+    pid: u32,
+}
+
+impl Life {
+    /// Returns when the keeper has ended, which it does when its [`Kept`] is gone.
+    pub(super) fn wait(self) {
+        drop(self.channel);
+        // It may have ended long ago.
+        let _ = process::wait_end(self.pid, true);
+    }
+}
+
+impl AsFd for Life {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}
+
+/// Starts the keeper of the folder `dataset`, which is made if it is missing; how far it is held to
+/// that. It ends when what it gave is dropped.
+///
+/// # Errors
+/// The folder cannot be made, or there can be no other process.
+pub(super) fn start(dataset: &Path, upkeep: Upkeep) -> Result<(Kept, Life, Answer)> {
+    let of = || format!("dataset {}", dataset.display());
+    RealDisk.make_folder(dataset).with_context(of)?;
+    // The keeper is told whole paths: it may be in another folder than we.
+    let whole = fs::canonicalize(dataset).with_context(of)?;
+    let owner = fs::metadata(&whole).with_context(of)?;
+    let is_root = process::effective_uid() == 0;
+    let user = (is_root && owner.st_uid() != 0).then(|| User {
+        uid: owner.st_uid(),
+        gid: owner.st_gid(),
+    });
+    let (ours, theirs) = descriptor::channel()?;
+    match process::fork()? {
+        Fork::Child => {
+            drop(ours);
+            serve(&theirs, &whole, user, upkeep)
+        }
+        Fork::Parent(pid) => {
+            drop(theirs);
+            let channel = ours.try_clone()?;
+            let life = Life { channel, pid };
+            let kept = Kept(ours);
+            let answer = kept.held().context("the keeper of the dataset")?;
+            Ok((kept, life, answer))
+        }
+    }
+}
+
+/// Serves until nobody asks any more.
+fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>, upkeep: Upkeep) -> ! {
+    let held = confine::confine(&Rules {
+        user,
+        keep: &[],
+        files: Some(Files {
+            written: &[dataset],
+            read: &[],
+        }),
+        forbidden: &[
+            Forbidden::Processes,
+            Forbidden::Sockets,
+            Forbidden::Machine,
+            Forbidden::Programs,
+        ],
+    });
+    let words = match &held {
+        Ok(Held::Wholly) => "wholly".to_owned(),
+        Ok(Held::InPart) => "in part".to_owned(),
+        Ok(Held::NotAtAll | Held::NotAsked) => "not".to_owned(),
+        Err(error) => format!("{HELD_BY_ERROR}{error}"),
+    };
+    let told = descriptor::send(channel.as_fd(), words.as_bytes());
+    let mut turns = Turns::new(upkeep);
+    if told.is_ok() {
+        while next(channel, dataset, &mut turns).is_ok() {}
+    }
+    turns.end();
+    process::exit_now(0)
+}
+
+/// Answers the next request, or does what is due before it comes.
+///
+/// # Errors
+/// Nobody asks any more.
+fn next(channel: &OwnedFd, dataset: &Path, turns: &mut Turns) -> Result<()> {
+    let waiting = [Waiting {
+        fd: Some(channel.as_fd()),
+        exceptional: false,
+    }];
+    let ready = descriptor::poll(&waiting, turns.pause().map(|pause| pause.0))?;
+    turns.turn(dataset);
+    if ready.first() != Some(&true) {
+        return Ok(());
+    }
+    let mut request = [0; REQUEST_BYTES];
+    let Received::Bytes(bytes) = descriptor::receive(channel.as_fd(), &mut request, true)? else {
+        bail!("nobody asks");
+    };
+    let request = request.get(..bytes).unwrap_or_default();
+    Ok(tell(channel, answer(request, dataset))?)
+}
+
+/// In front of what kept the keeper from being held.
+const HELD_BY_ERROR: &str = "error ";
+
+fn errno(number: i32) -> io::Error {
+    io::Error::from_raw_os_error(number)
+}
+
+/// Does what is asked, below `dataset`.
+fn answer(request: &[u8], dataset: &Path) -> io::Result<Option<File>> {
+    let (verb, paths) = request.split_first().ok_or_else(|| errno(EIO))?;
+    let mut paths = paths
+        .split(|byte| *byte == 0)
+        .map(|path| below(path, dataset));
+    let mut path = || paths.next().unwrap_or_else(|| Err(errno(ENOENT)));
+    match *verb {
+        MAKE_FOLDER => RealDisk.make_folder(&path()?).map(|()| None),
+        CREATE => RealDisk.create(&path()?).map(Some),
+        RENAME => {
+            let from = path()?;
+            RealDisk.rename(&from, &path()?).map(|()| None)
+        }
+        REMOVE => RealDisk.remove(&path()?).map(|()| None),
+        _ => Err(errno(EIO)),
+    }
+}
+
+/// A path that leads nowhere but below the dataset by its words; links are the kernel's business
+/// (Landlock).
+fn below(path: &[u8], dataset: &Path) -> io::Result<PathBuf> {
+    let path = Path::new(OsStr::from_bytes(path));
+    let plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+    if path.starts_with(dataset) && path.components().all(plain) {
+        Ok(path.to_owned())
+    } else {
+        Err(errno(EACCES))
+    }
+}
+
+fn tell(channel: &OwnedFd, done: io::Result<Option<File>>) -> io::Result<()> {
+    let (number, file) = match done {
+        Ok(file) => (0, file),
+        Err(error) => (error.raw_os_error().unwrap_or(EIO), None),
+    };
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    let files: Vec<BorrowedFd<'_>> = file.iter().map(AsFd::as_fd).collect();
+    if !files.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(&files)) {
+        return Err(errno(EIO));
+    }
+    let bytes = number.to_ne_bytes();
+    sendmsg(
+        channel,
+        &[IoSlice::new(&bytes)],
+        &mut beside,
+        SendFlags::NOSIGNAL,
+    )?;
+    Ok(())
+}
+
+impl Kept {
+    fn held(&self) -> Result<Answer> {
+        let mut words = [0; 512];
+        let Received::Bytes(bytes) = descriptor::receive(self.0.as_fd(), &mut words, true)? else {
+            return Err(anyhow!("it ended at once"));
+        };
+        let words = String::from_utf8_lossy(words.get(..bytes).unwrap_or_default()).into_owned();
+        Ok(match words.as_str() {
+            "wholly" => Ok(Held::Wholly),
+            "in part" => Ok(Held::InPart),
+            "not" => Ok(Held::NotAtAll),
+            error => Err(error
+                .strip_prefix(HELD_BY_ERROR)
+                .unwrap_or(error)
+                .to_owned()),
+        })
+    }
+
+    fn ask(&self, verb: u8, paths: &[&Path]) -> io::Result<Option<File>> {
+        let mut request = vec![verb];
+        let paths: Vec<&[u8]> = paths
+            .iter()
+            .map(|path| path.as_os_str().as_bytes())
+            .collect();
+        request.extend(paths.join(&0));
+        let send = SendFlags::NOSIGNAL;
+        rustix::net::send(&self.0, &request, send)?;
+        let mut number = [0; ANSWER_BYTES];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [IoSliceMut::new(&mut number)];
+        let got = recvmsg(&self.0, &mut parts, &mut beside, RecvFlags::CMSG_CLOEXEC)?;
+        let files = beside.drain().filter_map(|one| match one {
+            RecvAncillaryMessage::ScmRights(files) => Some(files),
+            _ => None,
+        });
+        let file = files.flatten().next().map(File::from);
+        match (got.bytes, i32::from_ne_bytes(number)) {
+            (ANSWER_BYTES, 0) => Ok(file),
+            (ANSWER_BYTES, number) => Err(errno(number)),
+            _ => Err(io::Error::new(
+                io::ErrorKind::BrokenPipe,
+                "the keeper of the dataset is gone",
+            )),
+        }
+    }
+}
+
+impl Disk for Kept {
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        self.ask(MAKE_FOLDER, &[path]).map(drop)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        self.ask(CREATE, &[path])?.ok_or_else(|| errno(EIO))
+    }
+
+    fn append(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        RealDisk.append(file, bytes)
+    }
+
+    fn cut(&self, file: &File, bytes: u64) -> io::Result<()> {
+        RealDisk.cut(file, bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        RealDisk.sync(file)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.ask(RENAME, &[from, to]).map(drop)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.ask(REMOVE, &[path]).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn only_what_lies_below_the_dataset_is_done() {
+        let dataset = Path::new("/data/set");
+        for (path, is_below) in [
+            ("/data/set/live/x", true),
+            ("/data/set", true),
+            ("/data/setting", false),
+            ("/data/set/../x", false),
+            ("/etc/passwd", false),
+            ("data/set/x", false),
+            ("", false),
+        ] {
+            assert_eq!(below(path.as_bytes(), dataset).is_ok(), is_below, "{path}");
+        }
+    }
+
+    #[test]
+    fn files_are_made_renamed_and_removed_for_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, theirs) = descriptor::channel().unwrap();
+        let dataset = folder.path().to_owned();
+        let keeper = std::thread::spawn(move || {
+            let mut request = vec![0; REQUEST_BYTES];
+            while let Ok(Received::Bytes(bytes)) =
+                descriptor::receive(theirs.as_fd(), &mut request, true)
+            {
+                tell(&theirs, answer(&request[..bytes], &dataset)).unwrap();
+            }
+        });
+        let kept = Kept(ours);
+        let (live, other) = (folder.path().join("live"), folder.path().join("live/b"));
+        kept.make_folder(&live).unwrap();
+        let mut file = kept.create(&live.join("a")).unwrap();
+        kept.append(&mut file, b"text").unwrap();
+        let again = kept.create(&live.join("a")).unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        kept.rename(&live.join("a"), &other).unwrap();
+        let mut text = String::new();
+        File::open(&other)
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
+        assert_eq!(text, "text");
+        kept.remove(&other).unwrap();
+        assert!(!other.exists());
+        let elsewhere = kept.create(Path::new("/nowhere/x")).unwrap_err();
+        assert_eq!(elsewhere.kind(), io::ErrorKind::PermissionDenied);
+        file.write_all(b"still ours").unwrap();
+        drop(kept);
+        keeper.join().unwrap();
+    }
+}

@@ -1,0 +1,88 @@
+//! What the machine as a whole did: rows of `node`, of all sources of `source::node`.
+
+use super::Segments;
+use record::codec::series::Row;
+use record::table::node;
+use record::unit::Nanos;
+use source::node::Ambient;
+use source::root::Root;
+use store::Error;
+use store::segment::{Instant, Sheet};
+
+/// The machine, on its way into the dataset.
+pub(super) struct Node {
+    ambient: Ambient,
+    sheet: Sheet,
+    key: Vec<u8>,
+}
+
+impl Node {
+    pub(super) fn open(root: &Root) -> Self {
+        Self {
+            ambient: Ambient::open(root),
+            sheet: Sheet::new(&node::TABLE),
+            key: Vec::new(),
+        }
+    }
+
+    /// Reads what is due at `at`.
+    pub(super) fn read(&mut self, at: Nanos) {
+        self.ambient.read(at);
+    }
+
+    /// Writes what was read last; `span` is how long the whole reading took.
+    ///
+    /// # Errors
+    /// Some of it could not be written: the next reading is tried all the same.
+    pub(super) fn write(
+        &mut self,
+        (when, is_new): (Instant, bool),
+        writer: &mut Segments,
+        span: Nanos,
+    ) -> Result<(), Error> {
+        self.sheet.begin(when, is_new);
+        for row in self.ambient.rows().iter() {
+            node::key(row.metric, row.instance, &mut self.key);
+            let row = Row {
+                key: &self.key,
+                present: 1,
+                values: &[row.value],
+            };
+            self.sheet.row(writer, row);
+        }
+        self.sheet.end(writer, span)
+    }
+
+    /// What this machine does not tell, with the reasons; `None` if it tells everything.
+    pub(super) fn absent(&self) -> Option<String> {
+        let one = |(source, absent): (&source::node::Source, record::value::Absent)| {
+            format!("{} ({})", source.file, absent.words())
+        };
+        let all: Vec<String> = self.ambient.absent().map(one).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn what_every_machine_tells_is_there_and_declared() {
+        let tables = crate::cmd::metrics::tables();
+        let metrics = tables.iter().flat_map(|(_, metrics)| metrics);
+        let declared: HashSet<_> = metrics.map(|metric| metric.name).collect();
+        let mut node = Node::open(&Root::default());
+        node.read(Nanos(1));
+        let told: HashSet<_> = node.ambient.rows().iter().map(|row| row.metric).collect();
+        assert!(
+            told.is_subset(&declared),
+            "{:?}",
+            told.difference(&declared)
+        );
+        for metric in ["node_cpu_user", "node_forks", "node_memory", "node_load_1m"] {
+            assert!(told.contains(metric), "{metric}");
+        }
+    }
+}

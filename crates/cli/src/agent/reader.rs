@@ -1,0 +1,130 @@
+//! Reads every process of the node: by a walk in the kernel, or through `/proc`.
+
+use super::Mechanism;
+#[cfg(feature = "bpf")]
+use anyhow::Context;
+use anyhow::Result;
+use record::sample::ProcessSample;
+use record::unit::Nanos;
+use source::follow::procfs;
+use source::query::sampler::{Sampler, Settings};
+#[cfg(feature = "bpf")]
+use source::query::walk::Walker;
+use source::root::Root;
+use sys::rlimit;
+
+/// Files read for details, at most, for each so much time between two readings: some 6 ms of a CPU
+/// a second.
+const DETAIL_FILES: u32 = 192;
+const DETAIL_TIME: Nanos = Nanos::from_millis(100);
+
+/// Files of `/proc` that may be open at once: four times what is kept open between two readings.
+const FILES_MAX: u64 = 65_536;
+
+/// How the processes are read.
+pub(super) struct Reader {
+    root: Root,
+    way: Way,
+    samples: Vec<ProcessSample>,
+    /// Processes whose I/O this user may not read, and those of which nothing can be read, at the
+    /// last reading.
+    hidden: Hidden,
+}
+
+enum Way {
+    #[cfg(feature = "bpf")]
+    Walk(Box<Walker>),
+    Proc(Box<Sampler>),
+}
+
+/// What a reading could not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Hidden {
+    /// Processes whose I/O may not be read.
+    pub(super) io: u64,
+    /// Processes of which nothing may be read.
+    pub(super) all: u64,
+}
+
+impl Reader {
+    /// By what was asked for, else by the better of what works here.
+    pub(super) fn open(root: &Root, asked: Option<Mechanism>, interval: Nanos) -> Result<Self> {
+        let way = match walk(root, asked)? {
+            Some(way) => way,
+            None => through_proc(root, interval),
+        };
+        Ok(Self {
+            root: root.clone(),
+            way,
+            samples: Vec::new(),
+            hidden: Hidden::default(),
+        })
+    }
+
+    /// The name of the mechanism.
+    pub(super) fn name(&self) -> &'static str {
+        match self.way {
+            #[cfg(feature = "bpf")]
+            Way::Walk(_) => "bpf",
+            Way::Proc(_) => "procfs",
+        }
+    }
+
+    /// Everyone who lives now, in the order of their ids.
+    ///
+    /// # Errors
+    /// The kernel does not tell this time; the next one may go well.
+    pub(super) fn read(&mut self) -> Result<&[ProcessSample]> {
+        match &mut self.way {
+            #[cfg(feature = "bpf")]
+            Way::Walk(walker) => walker.sample(&mut self.samples)?,
+            Way::Proc(sampler) => {
+                let pids = procfs::all(&self.root.proc(""))?;
+                let cost = sampler.sample(&pids, &mut self.samples);
+                self.hidden = Hidden {
+                    io: cost.denied_io,
+                    all: cost.unreadable,
+                };
+            }
+        }
+        Ok(&self.samples)
+    }
+
+    /// What the last reading could not have.
+    pub(super) const fn hidden(&self) -> Hidden {
+        self.hidden
+    }
+}
+
+/// The walk, unless `/proc` was asked for or the walk cannot be had; an error if it was asked for.
+#[cfg(feature = "bpf")]
+fn walk(root: &Root, asked: Option<Mechanism>) -> Result<Option<Way>> {
+    if asked == Some(Mechanism::Procfs) {
+        return Ok(None);
+    }
+    match Walker::open(root, 0) {
+        Ok(walker) => Ok(Some(Way::Walk(Box::new(walker)))),
+        Err(error) if asked.is_some() => Err(error).context("--mechanism bpf"),
+        // /proc tells the same.
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(not(feature = "bpf"))]
+fn walk(_: &Root, asked: Option<Mechanism>) -> Result<Option<Way>> {
+    if asked == Some(Mechanism::Bpf) {
+        anyhow::bail!("--mechanism bpf: this plimsoll was built without it");
+    }
+    Ok(None)
+}
+
+fn through_proc(root: &Root, interval: Nanos) -> Way {
+    rlimit::raise_open_files(FILES_MAX);
+    let shares = u32::try_from(interval.0 / DETAIL_TIME.0).unwrap_or(u32::MAX);
+    let settings = Settings {
+        detail_files: DETAIL_FILES.saturating_mul(shares),
+        tells_shared: false,
+        ..Settings::default()
+    };
+    Way::Proc(Box::new(Sampler::new(root.clone(), settings)))
+}

@@ -1,0 +1,272 @@
+//! Who a process is, read from `/proc` and written as a row of `process`.
+
+use crate::run::person;
+use record::codec::cells::{Cell, put_row};
+use record::context::Chain;
+use record::sample::ProcessSample;
+use record::table::process::TABLE;
+use reduce::redact::redact;
+use source::context::{self, chain};
+#[cfg(feature = "bpf")]
+use source::notify::bpf::Program as Exec;
+use source::query::proc_pid_cgroup::Membership;
+use source::query::proc_pid_status::Status;
+use source::query::{proc_pid_cgroup, proc_pid_cmdline, proc_pid_status};
+use source::root::Root;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStringExt;
+
+/// Of a command line so much is kept.
+const COMMAND_BYTES_MAX: u64 = 128 << 10;
+
+/// Of a short name the kernel keeps so much.
+#[cfg(feature = "bpf")]
+const COMM_BYTES: usize = 15;
+
+/// Names of users that are remembered, at most.
+const USERS_MAX: usize = 1024;
+
+/// Whose process it is.
+#[derive(Default)]
+pub(super) struct Owner {
+    pub(super) status: Status,
+    pub(super) groups: Vec<Membership>,
+    /// Which job it belongs to; read only where that is written.
+    pub(super) job: Chain,
+}
+
+impl Owner {
+    /// What this user may read of it.
+    pub(super) fn read(root: &Root, pid: u32) -> Self {
+        Self {
+            status: proc_pid_status::read(root, Some(pid)).unwrap_or_default(),
+            groups: proc_pid_cgroup::read(root, Some(pid)).unwrap_or_default(),
+            job: Chain::default(),
+        }
+    }
+
+    /// Reads which job it belongs to.
+    pub(super) fn read_job(&mut self, root: &Root, pid: u32) {
+        self.job = chain::resolve(&context::read::enough(root, pid, &self.groups));
+    }
+
+    /// The group that its memory is charged to, else that of the unified hierarchy.
+    fn group(&self) -> Option<Vec<u8>> {
+        let is_memory = |group: &&Membership| group.controllers.iter().any(|name| name == "memory");
+        let of_memory = self.groups.iter().find(is_memory);
+        let group = of_memory.or_else(|| self.groups.iter().find(|group| group.is_v2()))?;
+        Some(group.path.clone().into_os_string().into_vec())
+    }
+}
+
+/// What it executes.
+#[derive(Default)]
+pub(super) struct Program {
+    arguments: Vec<Vec<u8>>,
+    is_cut: bool,
+    pub(super) exe: Option<Vec<u8>>,
+    cwd: Option<Vec<u8>>,
+}
+
+impl Program {
+    /// What this user may read of it; secrets in the arguments are replaced.
+    pub(super) fn read(root: &Root, pid: u32) -> Self {
+        let command = proc_pid_cmdline::read_start(root, pid, COMMAND_BYTES_MAX + 1);
+        let mut command = command.unwrap_or_default();
+        let is_cut = command.len() as u64 > COMMAND_BYTES_MAX;
+        if is_cut {
+            command.pop();
+        }
+        let link = |name| {
+            let target = std::fs::read_link(root.process(pid, name)).ok()?;
+            Some(target.into_os_string().into_vec())
+        };
+        Self {
+            arguments: redact(&proc_pid_cmdline::parse(&command)),
+            is_cut,
+            exe: link("exe"),
+            cwd: link("cwd"),
+        }
+    }
+}
+
+/// The short name. Workers of the kernel have that of their present work behind their own in
+/// `/proc`, where nobody else has it.
+pub(super) fn name(sample: &ProcessSample) -> &[u8] {
+    const KTHREADD: u32 = 2;
+    let name = sample.comm.as_slice();
+    match name.strip_prefix(b"kworker/") {
+        Some(worker) if sample.ppid == KTHREADD && !worker.starts_with(b"R-") => {
+            let is_work = |byte: &u8| matches!(byte, b'-' | b'+');
+            let end = name.iter().position(is_work).unwrap_or(name.len());
+            name.get(..end).unwrap_or(name)
+        }
+        _ => name,
+    }
+}
+
+/// The names of users.
+#[derive(Default)]
+pub(super) struct Users(HashMap<u32, Option<String>>);
+
+impl Users {
+    fn name(&mut self, uid: u32) -> Option<&[u8]> {
+        if self.0.len() >= USERS_MAX {
+            self.0.clear();
+        }
+        let name = self.0.entry(uid).or_insert_with(|| person::known(uid));
+        name.as_ref().map(String::as_bytes)
+    }
+}
+
+/// Appends a row: who it is, having executed so many programs.
+pub(super) fn put(
+    out: &mut Vec<u8>,
+    sample: &ProcessSample,
+    execs: i64,
+    (owner, program): (&Owner, &Program),
+    users: &mut Users,
+) {
+    let id = |id: Option<u32>| id.map(|id| Cell::Int(id.into()));
+    let text = |text: &'_ Option<Vec<u8>>| text.clone();
+    let (exe, cwd, group) = (text(&program.exe), text(&program.cwd), owner.group());
+    let (status, job) = (&owner.status, &owner.job);
+    let name_of = |name: &'_ Option<String>| name.clone().map(String::into_bytes);
+    let (job, part) = (name_of(&job.identifier), name_of(&job.subidentifier));
+    let start = i64::try_from(sample.id.start_ns.0).unwrap_or(i64::MAX);
+    let arguments = program.arguments.iter().map(Vec::as_slice).collect();
+    let user = status.uid.and_then(|uid| users.name(uid));
+    let cells = [
+        ("pid", id(Some(sample.id.pid))),
+        ("start_ns", Some(Cell::Int(start))),
+        ("exec", Some(Cell::Int(execs))),
+        ("ppid", id(Some(sample.ppid))),
+        ("comm", Some(Cell::Text(name(sample)))),
+        ("command", Some(Cell::List(arguments))),
+        ("exe", exe.as_deref().map(Cell::Text)),
+        ("cwd", cwd.as_deref().map(Cell::Text)),
+        ("cgroup", group.as_deref().map(Cell::Text)),
+        ("uid", id(status.uid)),
+        ("euid", id(status.uid_effective)),
+        ("gid", id(status.gid)),
+        ("egid", id(status.gid_effective)),
+        ("user", user.map(Cell::Text)),
+        ("identifier", job.as_deref().map(Cell::Text)),
+        ("subidentifier", part.as_deref().map(Cell::Text)),
+        ("command_cut", program.is_cut.then_some(Cell::Int(1))),
+    ];
+    let known = |(name, cell)| Some((place(name)?, cell?));
+    put_row(out, cells.into_iter().filter_map(known));
+}
+
+/// Appends a row of what an exec told.
+#[cfg(feature = "bpf")]
+pub(super) fn put_exec(out: &mut Vec<u8>, exec: &Exec<'_>) {
+    let int = |value: u64| i64::try_from(value).ok().map(Cell::Int);
+    let arguments = redact(&proc_pid_cmdline::parse(exec.command));
+    let arguments = arguments.iter().map(Vec::as_slice).collect();
+    let name = exec.path.rsplit(|byte| *byte == b'/').next();
+    let name = name.map(|name| name.get(..COMM_BYTES).unwrap_or(name));
+    let cells = [
+        ("pid", Some(Cell::Int(exec.id.pid.into()))),
+        ("start_ns", int(exec.id.start_ns.0)),
+        ("comm", name.map(Cell::Text)),
+        ("command", Some(Cell::List(arguments))),
+        ("exe", Some(Cell::Text(exec.path))),
+        ("command_cut", exec.is_cut.then_some(Cell::Int(1))),
+        ("exec_ns", int(exec.at.0)),
+    ];
+    let known = |(name, cell)| Some((place(name)?, cell?));
+    put_row(out, cells.into_iter().filter_map(known));
+}
+
+/// The number of a column.
+fn place(name: &str) -> Option<u8> {
+    let mut all = TABLE.key.iter().chain(TABLE.columns);
+    let place = all.position(|column| column.name == name)?;
+    u8::try_from(place).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::codec::cells::take_row;
+    use record::identity::ProcessId;
+    use record::unit::Nanos;
+
+    fn sample(comm: &[u8], ppid: u32) -> ProcessSample {
+        ProcessSample {
+            id: ProcessId::new(std::process::id(), Nanos(0)),
+            ppid,
+            pgid: 1,
+            sid: 1,
+            state: 'S',
+            comm: comm.to_vec(),
+            threads: Some(1),
+            own: Default::default(),
+            with_children: Default::default(),
+            memory: Default::default(),
+            io_uring: false,
+            sigchld_ignored: false,
+            memory_of: None,
+            pss_denied: false,
+        }
+    }
+
+    #[test]
+    fn a_worker_of_the_kernel_has_one_name() {
+        for (comm, ppid, told) in [
+            ("kworker/0:1-events", 2, "kworker/0:1"),
+            ("kworker/u8:2+flush", 2, "kworker/u8:2"),
+            ("kworker/R-rcu_gp", 2, "kworker/R-rcu_gp"),
+            ("kworker/0:1-events", 7, "kworker/0:1-events"),
+            ("a-b", 2, "a-b"),
+        ] {
+            assert_eq!(name(&sample(comm.as_bytes(), ppid)), told.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_row_tells_who_this_process_is() {
+        let (root, pid) = (Root::default(), std::process::id());
+        let (owner, program) = (Owner::read(&root, pid), Program::read(&root, pid));
+        let mut row = Vec::new();
+        let who = (&owner, &program);
+        put(
+            &mut row,
+            &sample(b"a b) S 1", 5),
+            3,
+            who,
+            &mut Users::default(),
+        );
+        let mut from = row.as_slice();
+        let cells = take_row(&mut from).unwrap();
+        let of = |name: &str| {
+            let found = cells
+                .iter()
+                .find(|(column, _)| Some(*column) == place(name));
+            found.map(|(_, cell)| cell.clone())
+        };
+        assert_eq!(of("pid"), Some(Cell::Int(pid.into())));
+        assert_eq!(
+            (of("exec"), of("ppid")),
+            (Some(Cell::Int(3)), Some(Cell::Int(5)))
+        );
+        assert_eq!(of("comm"), Some(Cell::Text(b"a b) S 1")));
+        let exe = std::env::current_exe().unwrap().into_os_string().into_vec();
+        assert_eq!(of("exe"), Some(Cell::Text(&exe)));
+        let words = std::env::args_os().map(OsStringExt::into_vec);
+        let words: Vec<_> = words.collect();
+        let words = words.iter().map(Vec::as_slice).collect();
+        assert_eq!(of("command"), Some(Cell::List(words)));
+        assert!(of("uid").is_some() && of("egid").is_some());
+        assert_eq!(of("command_cut"), None);
+        assert_eq!(
+            cells
+                .iter()
+                .filter(|(column, _)| *column == u8::MAX)
+                .count(),
+            0
+        );
+    }
+}

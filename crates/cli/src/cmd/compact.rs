@@ -1,0 +1,153 @@
+//! `plimsoll compact`: a dataset's live segments to sorted Parquet.
+
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
+use crate::view::stderr;
+use anyhow::{Context, Result, anyhow};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use record::quantity::{self, show_bytes};
+use record::unit::{Bytes, Nanos, Unit};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use store::compact::{Keep, Options, Removed, Summary, compact, retain};
+use store::disk::RealDisk;
+use sys::clock::{self, Clock};
+
+/// The verb.
+pub const VERB: Verb = Verb {
+    name: "compact",
+    command,
+    call,
+    usage_error: STATUS_USAGE,
+    failure: STATUS_FAILURE,
+};
+
+/// What of a dataset is kept.
+#[derive(Debug, Args)]
+pub(super) struct KeepArgs {
+    /// Give up hours that ended longer ago than this, such as 90d
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    keep: Option<Nanos>,
+    /// Give up the oldest hours until the others take no more than this, such as 20GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    keep_bytes: Option<Bytes>,
+}
+
+impl KeepArgs {
+    /// Nothing if everything is kept.
+    pub(super) fn keep(&self) -> Option<Keep> {
+        let (age, bytes) = (self.keep, self.keep_bytes);
+        (age.is_some() || bytes.is_some()).then_some(Keep { age, bytes })
+    }
+}
+
+fn time(text: &str) -> Result<Nanos> {
+    let parsed = quantity::parse(text, Unit::Nanoseconds);
+    parsed.map(Nanos).map_err(|error| anyhow!("{error}"))
+}
+
+fn size(text: &str) -> Result<Bytes> {
+    let parsed = quantity::parse(text, Unit::Bytes);
+    parsed.map(Bytes).map_err(|error| anyhow!("{error}"))
+}
+
+#[derive(Debug, Args)]
+struct CompactArgs {
+    /// The folder of the dataset
+    dataset: PathBuf,
+    #[command(flatten)]
+    keep: KeepArgs,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+fn command() -> Command {
+    CompactArgs::augment_args(Command::new("compact"))
+        .about("Turn what an agent recorded into sorted Parquet files")
+        .after_help(
+            "Segments that an agent is writing are left alone. It can be ended at any time and run \
+             again.\n\nExamples:\n  plimsoll compact /var/lib/plimsoll\n  plimsoll compact \
+             /var/lib/plimsoll --keep 90d --keep-bytes 20GiB",
+        )
+}
+
+fn call(matches: &ArgMatches) -> Result<Status> {
+    let args = CompactArgs::from_arg_matches(matches)?;
+    let shows = !args.quiet && std::io::stderr().is_terminal();
+    let mut told = 0;
+    let summary = compact(
+        &RealDisk,
+        &args.dataset,
+        Options::default(),
+        &mut |_, sum| {
+            if shows && sum.rows_in >= told + PROGRESS_ROWS {
+                told = sum.rows_in;
+                stderr::line(&format!(
+                    "{} segments, {} rows ...",
+                    sum.segments, sum.rows_in
+                ));
+            }
+        },
+    );
+    let of = || format!("dataset {}", args.dataset.display());
+    let summary = summary.with_context(of)?;
+    let mut told = lines(&summary);
+    if let Some(keep) = args.keep.keep() {
+        let now = Nanos(clock::now(Clock::Real));
+        let removed = retain(&RealDisk, &args.dataset, keep, now).with_context(of)?;
+        told.push(line_of(&removed));
+    }
+    if !args.quiet {
+        told.iter().for_each(|line| stderr::line(line));
+    }
+    Ok(0)
+}
+
+/// What was given up.
+pub(crate) fn line_of(removed: &Removed) -> String {
+    format!(
+        "{} hours given up ({} files, {}), {} left",
+        removed.hours,
+        removed.files,
+        show_bytes(removed.bytes.0),
+        show_bytes(removed.left.0)
+    )
+}
+
+/// Progress is told after so many rows.
+const PROGRESS_ROWS: u64 = 1_000_000;
+
+/// What a compaction did.
+pub(crate) fn lines(sum: &Summary) -> Vec<String> {
+    let share = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
+    let mut lines = vec![format!(
+        "{} segments ({}): {} rows in, {:.0} % of them changed; {} rows out in {} files ({}, {:.1} \
+         bytes a row)",
+        sum.segments,
+        show_bytes(sum.bytes_in),
+        sum.rows_in,
+        share(sum.rows_changed, sum.rows_in),
+        sum.rows_out,
+        sum.files,
+        show_bytes(sum.bytes_out),
+        sum.bytes_out as f64 / sum.rows_out.max(1) as f64,
+    )];
+    let mut also = |count: u64, words: &str| {
+        if count > 0 {
+            lines.push(format!("{count} {words}"));
+        }
+    };
+    also(sum.busy, "segments are being written and were left alone");
+    also(sum.duplicates, "rows were there twice");
+    also(sum.rows_lost, "rows could not be kept by their writers");
+    also(
+        sum.bytes_bad,
+        "bytes were damaged: their segments are copied to the folder `bad`",
+    );
+    also(sum.frames_unread, "frames could not be read");
+    also(
+        sum.bytes_torn,
+        "bytes are beginnings of frames that were never finished",
+    );
+    lines
+}

@@ -1,0 +1,175 @@
+//! `exit`: a process that ended, with all that it used.
+
+use super::sample::{KEY, OWN, OWN_COUNT, own_values};
+use super::{Column, Form, Table, int, text};
+use crate::codec::cells::{Cell, put_row};
+use crate::identity::{Ending, ProcessId};
+use crate::sample::{Counters, MemoryPeaks};
+use crate::unit::Nanos;
+
+/// The table.
+pub const TABLE: Table = Table {
+    id: 4,
+    name: "exit",
+    form: Form::Cells,
+    key: KEY,
+    columns: &COLUMNS,
+    doc: "A process that was born and ended while the agent was there, however short it lived.",
+};
+
+/// A process that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// Who.
+    pub id: ProcessId,
+    /// When.
+    pub at: Nanos,
+    /// Its parent then.
+    pub parent: u32,
+    /// Its real user.
+    pub uid: u32,
+    /// Its short name.
+    pub comm: Vec<u8>,
+    /// How.
+    pub ending: Ending,
+    /// What it used itself: threads in, children out.
+    pub own: Counters,
+    /// Its memory peaks.
+    pub peaks: MemoryPeaks,
+}
+
+const EVENT: &str = "sched_process_exit";
+/// The columns in front of the counters, and behind them.
+const FRONT_COUNT: usize = 6;
+const COLUMN_COUNT: usize = FRONT_COUNT + OWN_COUNT + 2;
+
+const COLUMNS: [Column; COLUMN_COUNT] = columns();
+
+const FRONT: [Column; FRONT_COUNT] = [
+    int("end_ns", "ns", EVENT, "when it ended, since boot"),
+    int("ppid", "", "task->real_parent", "its parent at its end"),
+    int("uid", "", "task->real_cred", "real user id"),
+    text("comm", "task->comm", "short name"),
+    int(
+        "exit_code",
+        "",
+        "task->exit_code",
+        "the code that it exited with",
+    ),
+    int("signal", "", "task->exit_code", "the signal that killed it"),
+];
+
+const RSS_PEAK: Column = int(
+    "rss_peak",
+    "bytes",
+    "mm->hiwater_rss; signal->maxrss",
+    "highest resident set since the last exec",
+);
+
+const VIRTUAL_PEAK: Column = int(
+    "virtual_peak",
+    "bytes",
+    "mm->hiwater_vm",
+    "largest address space since the last exec",
+);
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "of a constant: the compiler checks the bounds"
+)]
+const fn columns() -> [Column; COLUMN_COUNT] {
+    let mut columns = [RSS_PEAK; COLUMN_COUNT];
+    let mut index = 0;
+    while index < FRONT_COUNT + OWN_COUNT {
+        columns[index] = match index < FRONT_COUNT {
+            true => FRONT[index],
+            false => OWN[index - FRONT_COUNT],
+        };
+        index += 1;
+    }
+    columns[COLUMN_COUNT - 1] = VIRTUAL_PEAK;
+    columns
+}
+
+/// Appends the row of a process.
+pub fn put(out: &mut Vec<u8>, exit: &Exit) {
+    let int = |value: u64| i64::try_from(value).ok().map(Cell::Int);
+    let (code, signal) = match exit.ending {
+        Ending::Code(code) => (Some(Cell::Int(code.into())), None),
+        Ending::Signal(signal) => (None, Some(Cell::Int(signal.into()))),
+    };
+    let front = [
+        Some(Cell::Int(exit.id.pid.into())),
+        int(exit.id.start_ns.0),
+        int(exit.at.0),
+        Some(Cell::Int(exit.parent.into())),
+        Some(Cell::Int(exit.uid.into())),
+        Some(Cell::Text(&exit.comm)),
+        code,
+        signal,
+    ];
+    let own = own_values(&exit.own).map(|value| value.map(Cell::Int));
+    let peaks = [exit.peaks.rss, exit.peaks.virtual_size];
+    let peaks = peaks.map(|peak| peak.and_then(|peak| int(peak.0)));
+    let cells = front.into_iter().chain(own).chain(peaks);
+    let known = |(place, cell): (usize, Option<_>)| Some((u8::try_from(place).ok()?, cell?));
+    put_row(out, cells.enumerate().filter_map(known));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::cells::take_row;
+    use crate::unit::Bytes;
+
+    #[test]
+    fn each_value_finds_its_column_and_what_is_absent_has_none() {
+        let exit = Exit {
+            id: ProcessId::new(7, Nanos(10_000_000)),
+            at: Nanos(9),
+            parent: 3,
+            uid: 5,
+            comm: b"a b) S 1".to_vec(),
+            ending: Ending::Signal(9),
+            own: Counters {
+                cpu: Some(Nanos(11)),
+                disk_cancelled: Some(Bytes(12)),
+                reads: Some(u64::MAX),
+                ..Counters::default()
+            },
+            peaks: MemoryPeaks {
+                virtual_size: Some(Bytes(13)),
+                ..MemoryPeaks::default()
+            },
+        };
+        let mut row = Vec::new();
+        put(&mut row, &exit);
+        let cells = take_row(&mut row.as_slice()).unwrap();
+        let all: Vec<_> = TABLE.key.iter().chain(TABLE.columns).collect();
+        let of = |name: &str| {
+            let found = cells
+                .iter()
+                .find(|cell| all[usize::from(cell.0)].name == name);
+            found.map(|(_, cell)| cell.clone())
+        };
+        assert_eq!(
+            (of("pid"), of("start_ns")),
+            (Some(Cell::Int(7)), Some(Cell::Int(10_000_000)))
+        );
+        assert_eq!(
+            (of("end_ns"), of("ppid")),
+            (Some(Cell::Int(9)), Some(Cell::Int(3)))
+        );
+        assert_eq!(
+            (of("uid"), of("comm")),
+            (Some(Cell::Int(5)), Some(Cell::Text(b"a b) S 1")))
+        );
+        assert_eq!((of("exit_code"), of("signal")), (None, Some(Cell::Int(9))));
+        assert_eq!(
+            (of("cpu_time"), of("disk_cancelled")),
+            (Some(Cell::Int(11)), Some(Cell::Int(12)))
+        );
+        assert_eq!((of("reads"), of("rss_peak")), (None, None));
+        assert_eq!(of("virtual_peak"), Some(Cell::Int(13)));
+    }
+}

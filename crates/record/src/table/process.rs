@@ -1,0 +1,70 @@
+//! `process`: who a process is, written when it is first seen and when any of it changes.
+
+use super::sample::KEY;
+use super::{Column, Form, Shape, Table, int, text};
+
+/// The table.
+pub const TABLE: Table = Table {
+    id: 2,
+    name: "process",
+    form: Form::Cells,
+    key: KEY,
+    columns: COLUMNS,
+    doc: "Who a process is: one row when it is first seen, one more after each exec or change.",
+};
+
+const COLUMNS: &[Column] = &[
+    int(
+        "exec",
+        "count",
+        "exec events; a changed program",
+        "programs it has executed since it was first seen",
+    ),
+    int("ppid", "", "/proc/PID/stat ppid", "its parent then"),
+    text("comm", "/proc/PID/comm", "short name"),
+    Column {
+        name: "command",
+        shape: Shape::List,
+        unit: "",
+        origin: "/proc/PID/cmdline",
+        doc: "the arguments, secrets in them replaced",
+    },
+    text("exe", "/proc/PID/exe", "the program's file"),
+    text("cwd", "/proc/PID/cwd", "working directory"),
+    text(
+        "cgroup",
+        "/proc/PID/cgroup",
+        "control group, of the unified hierarchy or of memory",
+    ),
+    int("uid", "", "/proc/PID/status Uid", "real user id"),
+    int("euid", "", "/proc/PID/status Uid", "effective user id"),
+    int("gid", "", "/proc/PID/status Gid", "real group id"),
+    int("egid", "", "/proc/PID/status Gid", "effective group id"),
+    text(
+        "user",
+        "/etc/passwd",
+        "name of the real user, where it can be told",
+    ),
+    int(
+        "command_cut",
+        "",
+        "/proc/PID/cmdline",
+        "1: the arguments are longer than what is kept of them",
+    ),
+    int(
+        "exec_ns",
+        "ns",
+        "sched_process_exec",
+        "of a row that an exec made: when that was, since boot",
+    ),
+    text(
+        "identifier",
+        "the context chain",
+        "the job, or what stands for one (docs/context.md)",
+    ),
+    text(
+        "subidentifier",
+        "the context chain",
+        "the part of the job: its step",
+    ),
+];

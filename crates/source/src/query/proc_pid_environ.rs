@@ -1,0 +1,62 @@
+//! `/proc/PID/environ`: the environment that the process was started with, each variable ended by
+//! NUL. The process may have written over it.
+
+use super::source::Source;
+use crate::root::Root;
+use record::value::Absent;
+
+/// Its row of the table of sources.
+pub const SOURCE: Source = Source {
+    name: "proc_pid_environ",
+    file: "/proc/PID/environ",
+    metrics: &[],
+    digest: |text| {
+        let names = ["SLURM_JOB_ID", "JOB_ID", "PBS_JOBID", "EMPTY"];
+        format!("{:#?}", names.map(|name| value(text, name)))
+    },
+};
+
+/// A value is cut here.
+const VALUE_BYTES_MAX: usize = 4096;
+
+/// The value of the variable `name`, the first if there are several, as `getenv` takes it. Bytes
+/// that are no UTF-8 are replaced.
+pub fn value(text: &[u8], name: &str) -> Option<String> {
+    let value = variables(text).find_map(|variable| {
+        let rest = variable.strip_prefix(name.as_bytes())?;
+        rest.strip_prefix(b"=")
+    })?;
+    let cut = value.get(..VALUE_BYTES_MAX).unwrap_or(value);
+    Some(String::from_utf8_lossy(cut).into_owned())
+}
+
+fn variables(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = memchr::memchr(0, rest).unwrap_or(rest.len());
+        let (variable, tail) = rest.split_at_checked(end).filter(|_| !rest.is_empty())?;
+        rest = tail.get(1..).unwrap_or_default();
+        Some(variable)
+    })
+}
+
+/// Reads the file of `pid`, raw.
+pub fn read(root: &Root, pid: u32) -> Result<Vec<u8>, Absent> {
+    root.read_process(Some(pid), "environ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_a_name_counts_and_names_are_whole() {
+        let text = b"XJOB_ID=1\0JOB_ID\0JOB_ID=7\0JOB_ID=8\0EMPTY=\0A=b=c\0";
+        assert_eq!(value(text, "JOB_ID").as_deref(), Some("7"));
+        assert_eq!(value(text, "EMPTY").as_deref(), Some(""));
+        assert_eq!(value(text, "A").as_deref(), Some("b=c"));
+        assert_eq!(value(text, "JOB"), None);
+        let long = [b"A=".as_slice(), &[b'x'; 2 * VALUE_BYTES_MAX]].concat();
+        assert_eq!(value(&long, "A").map(|it| it.len()), Some(VALUE_BYTES_MAX));
+    }
+}

@@ -1,0 +1,236 @@
+//! Rows on their way from segments to files: told apart by table and hour, and within these by
+//! series, each as little more than what it took in the segment.
+
+use crate::segment::{Origin, Take};
+use record::codec::cells::{self, Cell};
+use record::codec::frame::Header;
+use record::codec::key::{put_int, put_text};
+use record::codec::series::{Last, Row};
+use record::codec::varint::{put_bytes, put_signed, take_bytes, take_signed};
+use record::table::{Form, Table};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+const HOUR_NS: i64 = 3_600_000_000_000;
+
+/// What a series takes beside its rows, about.
+const SERIES_BYTES: usize = 512;
+
+/// The rows of one table in one hour.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    pub(super) table: &'static Table,
+    /// Hours since 1970.
+    pub(super) hour: i64,
+    series: BTreeMap<Vec<u8>, Series>,
+    rows: u64,
+}
+
+/// The rows of one series, by the key that sorts it.
+#[derive(Debug)]
+struct Series {
+    rows: Vec<u8>,
+    count: u32,
+    /// The last row, and when it was read by both clocks.
+    last: Last,
+    at: i64,
+    real: i64,
+    /// Its rows came in their order.
+    is_sorted: bool,
+}
+
+/// When a row was read, by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct When {
+    /// `CLOCK_BOOTTIME`, nanoseconds.
+    pub(super) at_ns: i64,
+    /// The time of day, nanoseconds since 1970.
+    pub(super) real_ns: i64,
+}
+
+/// A row that is given back.
+pub(super) enum Kept<'a> {
+    /// Of a table of series.
+    Values(&'a Last),
+    /// Of a table of cells.
+    Cells(Vec<(u8, Cell<'a>)>),
+}
+
+/// All buckets that are filled now.
+#[derive(Debug, Default)]
+pub(super) struct Buckets {
+    /// The key of a series begins with its host and boot.
+    prefix: Vec<u8>,
+    key: Vec<u8>,
+    buckets: BTreeMap<(u8, i64), Bucket>,
+    bytes: usize,
+}
+
+impl Buckets {
+    /// The rows that come are of this writer.
+    pub(super) fn of(&mut self, origin: &Origin) {
+        self.prefix.clear();
+        put_text(&mut self.prefix, origin.host.as_bytes());
+        put_text(&mut self.prefix, origin.boot_id.as_bytes());
+    }
+
+    /// What the rows take, about.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The buckets, in order; those that come are new.
+    pub(super) fn take(&mut self) -> Vec<Bucket> {
+        self.bytes = 0;
+        std::mem::take(&mut self.buckets).into_values().collect()
+    }
+
+    fn add(&mut self, table: &'static Table, header: &Header, write: &mut dyn FnMut(&mut Series)) {
+        let at = header.at_ns as i64;
+        let real = at.wrapping_add(header.real_offset_ns);
+        let hour = real.div_euclid(HOUR_NS);
+        let bucket = self
+            .buckets
+            .entry((table.id, hour))
+            .or_insert_with(|| Bucket {
+                table,
+                hour,
+                series: BTreeMap::new(),
+                rows: 0,
+            });
+        let series = match bucket.series.entry(self.key.clone()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                self.bytes += SERIES_BYTES + self.key.len();
+                entry.insert(Series {
+                    rows: Vec::new(),
+                    count: 0,
+                    last: Last::empty(table.columns.len()),
+                    at: 0,
+                    real: 0,
+                    is_sorted: true,
+                })
+            }
+        };
+        let before = series.rows.len();
+        put_signed(&mut series.rows, at.wrapping_sub(series.at));
+        put_signed(&mut series.rows, real.wrapping_sub(series.real));
+        series.is_sorted &= series.count == 0 || at > series.at;
+        (series.at, series.real) = (at, real);
+        series.count += 1;
+        write(series);
+        bucket.rows += 1;
+        self.bytes += series.rows.len() - before;
+    }
+}
+
+impl Take for Buckets {
+    fn series(&mut self, table: &'static Table, header: &Header, row: Row<'_>, _: bool) {
+        self.key.clone_from(&self.prefix);
+        self.key.extend_from_slice(row.key);
+        self.add(table, header, &mut |series| {
+            series.last.put(&mut series.rows, row.present, row.values);
+        });
+    }
+
+    fn cells(&mut self, table: &'static Table, header: &Header, row: &[(u8, Cell<'_>)]) {
+        self.key.clone_from(&self.prefix);
+        for index in 0..table.key.len() {
+            let cell = row.iter().find(|(column, _)| usize::from(*column) == index);
+            match cell {
+                Some((_, Cell::Int(value))) => put_int(&mut self.key, *value),
+                Some((_, Cell::Text(text))) => put_text(&mut self.key, text),
+                // A row without its key is of nobody in particular.
+                Some((_, Cell::List(_))) | None => put_int(&mut self.key, 0),
+            }
+        }
+        let mut bytes = Vec::new();
+        cells::put_row(&mut bytes, row.iter().cloned());
+        self.add(table, header, &mut |series| {
+            put_bytes(&mut series.rows, &bytes);
+        });
+    }
+}
+
+impl Bucket {
+    /// Rows in it, those that are there twice counted twice.
+    pub(super) const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Gives every row once, sorted: the key of its series (host and boot in front), when it was
+    /// read, and what it holds.
+    pub(super) fn each(&self, give: &mut dyn FnMut(&[u8], When, &Kept<'_>)) {
+        for (key, series) in &self.series {
+            match self.table.form {
+                Form::Cells => each_cells(series, &mut |when, kept| give(key, when, kept)),
+                Form::Series => {
+                    let columns = self.table.columns.len();
+                    each_value(series, columns, &mut |when, kept| give(key, when, kept));
+                }
+            }
+        }
+    }
+}
+
+/// Rows of one series at one instant are the same row.
+fn each_value(series: &Series, columns: usize, give: &mut dyn FnMut(When, &Kept<'_>)) {
+    if series.is_sorted {
+        return unpack(series, columns, &mut |when, last| {
+            give(when, &Kept::Values(last))
+        });
+    }
+    let mut rows = Vec::new();
+    unpack(series, columns, &mut |when, last| {
+        rows.push((when, last.clone()))
+    });
+    rows.sort_by_key(|(when, _)| *when);
+    rows.dedup_by_key(|(when, _)| when.at_ns);
+    for (when, last) in &rows {
+        give(*when, &Kept::Values(last));
+    }
+}
+
+fn unpack(series: &Series, columns: usize, give: &mut dyn FnMut(When, &Last)) {
+    let (mut from, mut when) = (&series.rows[..], When::default());
+    let mut last = Last::empty(columns);
+    // These bytes are ours: what is not as we wrote it ends the series.
+    while when.step(&mut from) && last.take(&mut from).is_ok() {
+        give(when, &last);
+    }
+}
+
+/// Of one instant there may be several, such as the programs that a process executed one after
+/// another; what is the same to the last byte is there once.
+fn each_cells(series: &Series, give: &mut dyn FnMut(When, &Kept<'_>)) {
+    let (mut from, mut when) = (&series.rows[..], When::default());
+    let mut rows: Vec<(When, &[u8])> = Vec::new();
+    while when.step(&mut from) {
+        let Ok(bytes) = take_bytes(&mut from) else {
+            break;
+        };
+        let of_then = rows.iter().rev().take_while(|(then, _)| *then == when);
+        if of_then.clone().all(|(_, other)| *other != bytes) {
+            rows.push((when, bytes));
+        }
+    }
+    rows.sort_by_key(|(when, _)| *when);
+    rows.dedup();
+    for (when, mut bytes) in rows {
+        if let Ok(row) = cells::take_row(&mut bytes) {
+            give(when, &Kept::Cells(row));
+        }
+    }
+}
+
+impl When {
+    /// Goes on to the next row, if there is one.
+    fn step(&mut self, from: &mut &[u8]) -> bool {
+        let (Ok(at), Ok(real)) = (take_signed(from), take_signed(from)) else {
+            return false;
+        };
+        self.at_ns = self.at_ns.wrapping_add(at);
+        self.real_ns = self.real_ns.wrapping_add(real);
+        true
+    }
+}

@@ -1,0 +1,208 @@
+//! One bucket as one Parquet file.
+
+use super::bucket::Bucket;
+use super::columns::{self, Columns, Values};
+use crate::disk::Disk;
+use crate::error::Error;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{ByteArrayType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, TypePtr};
+use record::table::{Shape, Table};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows of a row group: all their columns are in memory at once.
+const GROUP_ROWS: usize = 32 << 10;
+
+/// Rows of a page: who looks for one process reads no more than the pages it is in.
+const PAGE_ROWS: usize = 4096;
+
+/// zstd's level.
+const LEVEL: i32 = 3;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Written {
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+}
+
+/// Writes a bucket to a new file, which is on the device then.
+pub(super) fn write<D: Disk>(disk: &D, path: &Path, bucket: &Bucket) -> Result<Written, Error> {
+    let open = |source| Error::Open {
+        path: path.to_owned(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        disk.make_folder(folder).map_err(open)?;
+    }
+    let mut file = disk.create(path).map_err(open)?;
+    let out = Out {
+        disk,
+        file: &mut file,
+        bytes: 0,
+    };
+    let written = write_rows(out, bucket);
+    let written = written.map_err(|error| Error::Write {
+        path: path.to_owned(),
+        source: io_error(error),
+    })?;
+    disk.sync(&file).map_err(|source| Error::Write {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(written)
+}
+
+/// A file that is written through a disk.
+struct Out<'a, D> {
+    disk: &'a D,
+    file: &'a mut File,
+    bytes: u64,
+}
+
+impl<D: Disk> Write for Out<'_, D> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.disk.append(self.file, bytes)?;
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_rows<D: Disk>(out: Out<'_, D>, bucket: &Bucket) -> Result<Written, ParquetError> {
+    let schema = columns::schema(bucket.table)?;
+    let properties = properties(bucket.table, &schema)?;
+    let out = BufWriter::with_capacity(256 << 10, out);
+    let mut writer = SerializedFileWriter::new(out, schema, properties)?;
+    let mut columns = Columns::new(bucket.table);
+    let (mut rows, mut failed) = (0u64, None);
+    bucket.each(&mut |key, when, kept| {
+        if failed.is_some() {
+            return;
+        }
+        columns.push(key, when, kept);
+        if columns.rows() >= GROUP_ROWS {
+            rows += columns.rows() as u64;
+            failed = write_group(&mut writer, bucket.table, &mut columns).err();
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    rows += columns.rows() as u64;
+    if columns.rows() > 0 {
+        write_group(&mut writer, bucket.table, &mut columns)?;
+    }
+    let out = writer.into_inner()?;
+    let out = out
+        .into_inner()
+        .map_err(|error| ParquetError::from(error.into_error()))?;
+    Ok(Written {
+        rows,
+        bytes: out.bytes,
+    })
+}
+
+fn write_group<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
+    table: &Table,
+    columns: &mut Columns,
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for (index, values) in columns.values().iter().enumerate() {
+        let Some(mut column) = group.next_column()? else {
+            return Err(ParquetError::General("a column without a place".to_owned()));
+        };
+        write_column(&mut column, values, columns::is_required(table, index))?;
+        column.close()?;
+    }
+    group.close()?;
+    columns.clear();
+    Ok(())
+}
+
+fn write_column(
+    column: &mut SerializedColumnWriter<'_>,
+    values: &Values,
+    required: bool,
+) -> Result<(), ParquetError> {
+    match values {
+        Values::Ints(values, levels) => {
+            let levels = (!required).then_some(&levels[..]);
+            column
+                .typed::<Int64Type>()
+                .write_batch(values, levels, None)?;
+        }
+        Values::Texts(values, levels) => {
+            let levels = (!required).then_some(&levels[..]);
+            column
+                .typed::<ByteArrayType>()
+                .write_batch(values, levels, None)?;
+        }
+        Values::Lists(values, levels, repeats) => {
+            column
+                .typed::<ByteArrayType>()
+                .write_batch(values, Some(levels), Some(repeats))?;
+        }
+    }
+    Ok(())
+}
+
+fn properties(table: &Table, schema: &TypePtr) -> Result<WriterPropertiesPtr, ParquetError> {
+    let names: Vec<_> = schema.get_fields().iter().map(|f| f.name()).collect();
+    let place = |name: &str| names.iter().position(|other| *other == name);
+    let sorted = columns::sorted_by(table).into_iter().filter_map(|name| {
+        Some(SortingColumn {
+            column_idx: i32::try_from(place(name)?).ok()?,
+            descending: false,
+            nulls_first: false,
+        })
+    });
+    let version = KeyValue::new("plimsoll.table".to_owned(), table.name.to_owned());
+    let mut builder = WriterProperties::builder()
+        .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_write_batch_size(PAGE_ROWS)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_sorting_columns(Some(sorted.collect()))
+        .set_key_value_metadata(Some(vec![version]));
+    for name in columns::sorted_by(table) {
+        let path = ColumnPath::from(name);
+        builder = builder.set_column_statistics_enabled(path, EnabledStatistics::Page);
+    }
+    // In series each row is near the one before.
+    if columns::is_series(table) {
+        let is_int = |shape| shape == Shape::Int;
+        let ints = table.key.iter().chain(table.columns);
+        let names = ints.filter(|c| is_int(c.shape)).map(|c| c.name);
+        for name in names.chain(["time", "at_ns"]) {
+            let path = ColumnPath::from(name);
+            builder = builder
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    Ok(Arc::new(builder.build()))
+}
+
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}

@@ -1,0 +1,167 @@
+//! The reading end of a segment, one that is still being written included.
+//!
+//! What is damaged is passed over and counted: the reader looks for the next frame behind it.
+
+use super::{MAGIC, ORIGIN, Origin};
+use crate::error::Error;
+use record::codec::BadBytes;
+use record::codec::frame::{self, Front, Header};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Read at a time.
+const CHUNK_BYTES: usize = 256 << 10;
+
+const NO_FRAME: BadBytes = BadBytes("no frame begins here");
+
+/// What was found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found<'a> {
+    /// A frame.
+    Frame {
+        /// Its header.
+        header: Header,
+        /// Its rows.
+        payload: &'a [u8],
+    },
+    /// So many bytes that are no frame.
+    Bad {
+        /// How many.
+        bytes: u64,
+        /// What is wrong with the first of them.
+        why: BadBytes,
+    },
+    /// The end. The last so many bytes are the beginning of a frame: it was being written, or its
+    /// writer died.
+    End {
+        /// How many.
+        torn: u64,
+    },
+}
+
+/// Reads one segment, frame by frame.
+#[derive(Debug)]
+pub struct Reader {
+    file: File,
+    path: PathBuf,
+    origin: Origin,
+    buffer: Vec<u8>,
+    /// What of the buffer was given already.
+    used: usize,
+    at_end: bool,
+}
+
+impl Reader {
+    /// Opens a segment. `None` if it is none, or has no beginning: what its writer did not finish
+    /// to begin has no rows.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn open(path: &Path) -> Result<Option<Self>, Error> {
+        let file = File::open(path).map_err(|source| failed(path, source))?;
+        let mut reader = Self {
+            file,
+            path: path.to_owned(),
+            origin: Origin::default(),
+            buffer: Vec::new(),
+            used: 0,
+            at_end: false,
+        };
+        while reader.buffer.len() < MAGIC.len() && !reader.at_end {
+            reader.fill()?;
+        }
+        if !reader.buffer.starts_with(&MAGIC) {
+            return Ok(None);
+        }
+        reader.used = MAGIC.len();
+        let origin = match reader.read_next()? {
+            Found::Frame { header, payload } if header.table == ORIGIN => {
+                serde_json::from_slice(payload).ok()
+            }
+            _ => None,
+        };
+        Ok(origin.map(|origin| Self { origin, ..reader }))
+    }
+
+    /// Who wrote it.
+    pub const fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// What comes next. Behind the end of one that is still being written there may be more later.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read_next(&mut self) -> Result<Found<'_>, Error> {
+        let (mut bad, mut why) = (0u64, NO_FRAME);
+        loop {
+            let rest = self.buffer.get(self.used..).unwrap_or_default();
+            let pass_over = match frame::front(rest) {
+                Front::Cut(_) if !self.at_end => {
+                    self.fill()?;
+                    continue;
+                }
+                _ if rest.is_empty() && bad == 0 => {
+                    self.at_end = false;
+                    return Ok(Found::End { torn: 0 });
+                }
+                Front::Frame { bytes, .. } if bad == 0 => return Ok(self.give(bytes)),
+                Front::Frame { .. } => return Ok(Found::Bad { bytes: bad, why }),
+                // What looks like the beginning of the last frame may be damage: is there one
+                // behind?
+                Front::Cut(_) => match frame::next_marker(rest) {
+                    Some(at) => at,
+                    None if bad > 0 => return Ok(Found::Bad { bytes: bad, why }),
+                    None => {
+                        self.at_end = false;
+                        let torn = rest.len() as u64;
+                        return Ok(Found::End { torn });
+                    }
+                },
+                Front::Bad(what) => {
+                    if bad == 0 {
+                        why = what;
+                    }
+                    // A marker may lie across the end of what was read so far.
+                    let known = rest.len().saturating_sub(frame::MARKER.len() - 1);
+                    frame::next_marker(rest).unwrap_or(known.max(1))
+                }
+            };
+            bad += pass_over as u64;
+            self.used += pass_over;
+        }
+    }
+
+    /// The frame at the front, which takes so many bytes.
+    fn give(&mut self, bytes: usize) -> Found<'_> {
+        let start = self.used;
+        self.used += bytes;
+        match frame::front(self.buffer.get(start..).unwrap_or_default()) {
+            Front::Frame {
+                header, payload, ..
+            } => Found::Frame { header, payload },
+            Front::Cut(_) | Front::Bad(_) => Found::End { torn: 0 },
+        }
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        self.buffer.drain(..self.used);
+        self.used = 0;
+        let start = self.buffer.len();
+        self.buffer.resize(start + CHUNK_BYTES, 0);
+        let room = self.buffer.get_mut(start..).unwrap_or_default();
+        let read = self.file.read(room);
+        let count = *read.as_ref().unwrap_or(&0);
+        self.buffer.truncate(start + count);
+        self.at_end = count == 0;
+        read.map(drop).map_err(|source| failed(&self.path, source))
+    }
+}
+
+fn failed(path: &Path, source: std::io::Error) -> Error {
+    Error::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
