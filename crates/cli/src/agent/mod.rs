@@ -1,9 +1,6 @@
 //! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
 //! dataset.
 
-//! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
-//! dataset.
-
 mod cells;
 mod confined;
 #[cfg(feature = "bpf")]
