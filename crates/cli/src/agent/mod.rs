@@ -1,6 +1,7 @@
 //! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
 //! dataset.
 
+mod budget;
 mod cells;
 mod confined;
 #[cfg(feature = "bpf")]
@@ -21,6 +22,7 @@ mod who;
 
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
+use budget::Budget;
 use identity::Identities;
 use keeper::{Kept, Life};
 use listener::Listener;
@@ -76,6 +78,10 @@ pub(crate) struct Options {
     pub(crate) dataset: PathBuf,
     /// The time between two readings.
     pub(crate) interval: Nanos,
+    /// By so much the readings come behind whole intervals of the time of day.
+    pub(crate) offset: Nanos,
+    /// What the agent may cost, millionths of one CPU; nothing for as much as it takes.
+    pub(crate) budget: Option<u64>,
     /// When to end by itself.
     pub(crate) duration: Option<Nanos>,
     /// How to read; the better of what works here by default.
@@ -122,7 +128,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ));
     let begun = Nanos(clock::boot());
     let end = options.duration.map(|duration| begun.plus(duration));
-    let mut ticks = Ticks::new(options.interval);
+    let mut ticks = Ticks::new(options.interval, options.offset);
+    let mut budget = Budget::new(options.budget, options.interval);
+    let mut spent = clock::now(Clock::Process);
     let why = loop {
         let now = Nanos(clock::boot());
         if end.is_some_and(|end| now >= end) {
@@ -140,6 +148,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if now >= due {
             agent.late += ticks.passed(now);
             agent.pass();
+            let before = std::mem::replace(&mut spent, clock::now(Clock::Process));
+            if budget.spent(Nanos(spent.saturating_sub(before))) {
+                ticks.set_interval(budget.interval());
+                let every = show_time(budget.interval().0);
+                say(&format!(
+                    "reading every {every} now, to keep within the budget"
+                ));
+            }
         } else {
             agent.listen(false);
         }

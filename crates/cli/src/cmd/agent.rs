@@ -35,6 +35,13 @@ struct AgentArgs {
     /// The time between two readings, 100ms to 1h, at whole intervals of the time of day
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = interval)]
     interval: Nanos,
+    /// Read so long after each whole interval of the time of day
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = offset)]
+    offset: Nanos,
+    /// What the agent may cost, as a share of one CPU, such as 0.1%: it reads less often where that
+    /// is needed, and says so
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    budget: Option<u64>,
     /// End by itself after this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     duration: Option<Nanos>,
@@ -77,6 +84,8 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     agent::run(&Options {
         dataset: args.dataset,
         interval: args.interval,
+        offset: args.offset,
+        budget: args.budget,
         duration: args.duration,
         mechanism: args.mechanism,
         wanted: args.select,
@@ -112,6 +121,25 @@ fn every(text: &str) -> Result<Every> {
     match every >= COMPACT_MIN {
         true => Ok(Every(Some(every))),
         false => Err(anyhow!("1s or more, or never")),
+    }
+}
+
+fn offset(text: &str) -> Result<Nanos> {
+    if text == "0" {
+        Ok(Nanos(0))
+    } else {
+        time(text)
+    }
+}
+
+/// Millionths of one CPU.
+fn share(text: &str) -> Result<u64> {
+    let percent = text
+        .strip_suffix('%')
+        .map(|text| text.trim_end().parse::<f64>());
+    match percent {
+        Some(Ok(percent)) if (0.0001..=100.0).contains(&percent) => Ok((percent * 1e4) as u64),
+        _ => Err(anyhow!("a percentage of one CPU, 0.0001% to 100%")),
     }
 }
 

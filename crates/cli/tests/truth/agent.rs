@@ -43,6 +43,8 @@ each_reader!(
     what_is_given_up,
     without_its_keeper,
     compaction_now_and_then,
+    a_budget_that_is_too_small,
+    an_offset,
 );
 
 /// Options for readings in quick succession.
@@ -342,6 +344,55 @@ fn compaction_now_and_then(mechanism: Mechanism) {
     let each: BTreeSet<_> = all.iter().copied().collect();
     assert_eq!(all.len(), each.len());
     assert!(before.len() > 1 && each.is_superset(&before));
+}
+
+/// An agent that may cost next to nothing reads less and less often.
+fn a_budget_that_is_too_small(mechanism: Mechanism) {
+    let mut options = quick(mechanism, &["all"]);
+    options.extend(["--budget", "0.0001%", "--duration", "3s"].map(str::to_owned));
+    let done = agent(&texts(&options)).finish();
+    done.expect_status(0);
+    for every in ["200.0 ms", "400.0 ms"] {
+        let told = format!("reading every {every} now, to keep within the budget");
+        assert!(done.stderr.contains(&told), "{}", done.stderr);
+    }
+    compact(&done.path("d"));
+    let rows = rows(&done.path("d"), "sample");
+    let instants: BTreeSet<_> = rows.iter().map(|row| row.number("at_ns")).collect();
+    assert!((2..8).contains(&instants.len()), "{instants:?}");
+}
+
+/// Readings come so long behind whole intervals of the time of day, or later.
+fn an_offset(mechanism: Mechanism) {
+    const SECOND_US: i64 = 1_000_000;
+    const OFFSET_US: i64 = 400_000;
+    let mut options: Vec<_> = mechanism
+        .options()
+        .iter()
+        .map(|&it| it.to_owned())
+        .collect();
+    let more = [
+        "--interval",
+        "1s",
+        "--offset",
+        "400ms",
+        "--duration",
+        "3500ms",
+    ];
+    options.extend(more.map(str::to_owned));
+    let done = agent(&texts(&options)).finish();
+    done.expect_status(0);
+    compact(&done.path("d"));
+    let rows = rows(&done.path("d"), "sample");
+    let late = rows
+        .iter()
+        .map(|row| (row.number("time") - OFFSET_US).rem_euclid(SECOND_US));
+    let late: BTreeSet<_> = late.collect();
+    // On a busy machine some come later than others.
+    assert!(
+        late.first().is_some_and(|least| *least < SECOND_US / 4),
+        "{late:?}"
+    );
 }
 
 /// Of a process that does not run both ways tell the same, field by field.
