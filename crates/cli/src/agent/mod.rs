@@ -10,6 +10,7 @@ mod identity;
 mod keeper;
 mod listener;
 mod node;
+pub(crate) mod own;
 mod reader;
 pub(crate) mod select;
 mod tick;
@@ -27,6 +28,7 @@ use identity::Identities;
 use keeper::{Kept, Life};
 use listener::Listener;
 use node::Node;
+use own::Own;
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
@@ -108,6 +110,7 @@ struct Agent {
     keeper: Life,
     samples: Sheet,
     node: Node,
+    own: Own,
     rows: u64,
     passes: u64,
     /// Instants at which nothing was read, as the reading before them took too long.
@@ -147,7 +150,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let now = Nanos(clock::boot());
         if now >= due {
             agent.late += ticks.passed(now);
+            agent.own.begin();
             agent.pass();
+            agent.own.end();
             let before = std::mem::replace(&mut spent, clock::now(Clock::Process));
             if budget.spent(Nanos(spent.saturating_sub(before))) {
                 ticks.set_interval(budget.interval());
@@ -266,6 +271,7 @@ impl Agent {
             keeper,
             samples: Sheet::new(&table::sample::TABLE),
             node: Node::open(&root),
+            own: Own::default(),
             root,
             rows: 0,
             passes: 0,
@@ -314,7 +320,8 @@ impl Agent {
         self.samples.begin(when, is_new);
         let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
-        let node = self.node.write((when, is_new), writer, span);
+        let own = self.own.rows(writer.bytes_total(), writer.lost_total());
+        let node = self.node.write((when, is_new), &own, writer, span);
         let heard = self.listener.flush(when, writer);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;

@@ -30,23 +30,32 @@ impl Node {
         self.ambient.read(at);
     }
 
-    /// Writes what was read last; `span` is how long the whole reading took.
+    /// Writes what was read last, and what the agent tells of itself; `span` is how long the whole
+    /// reading took.
     ///
     /// # Errors
     /// Some of it could not be written: the next reading is tried all the same.
     pub(super) fn write(
         &mut self,
         (when, is_new): (Instant, bool),
+        own: &[(&'static str, i64)],
         writer: &mut Segments,
         span: Nanos,
     ) -> Result<(), Error> {
         self.sheet.begin(when, is_new);
-        for row in self.ambient.rows().iter() {
-            node::key(row.metric, row.instance, &mut self.key);
+        let machine = self.ambient.rows();
+        let machine = machine
+            .iter()
+            .map(|row| (row.metric, row.instance, row.value));
+        let own = own
+            .iter()
+            .map(|(metric, value)| (*metric, &b""[..], *value));
+        for (metric, instance, value) in machine.chain(own) {
+            node::key(metric, instance, &mut self.key);
             let row = Row {
                 key: &self.key,
                 present: 1,
-                values: &[row.value],
+                values: &[value],
             };
             self.sheet.row(writer, row);
         }

@@ -34,6 +34,7 @@ pub fn tables() -> Vec<(String, Vec<Metric>)> {
         "all sources of the machine",
         &[source::node::ambient::LEFT_OUT.metric],
     ));
+    tables.push(table("the agent itself", crate::agent::own::METRICS));
     tables
 }
 

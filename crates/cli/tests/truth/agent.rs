@@ -43,6 +43,7 @@ each_reader!(
     what_is_given_up,
     without_its_keeper,
     compaction_now_and_then,
+    what_it_costs,
     a_budget_that_is_too_small,
     an_offset,
 );
@@ -344,6 +345,32 @@ fn compaction_now_and_then(mechanism: Mechanism) {
     let each: BTreeSet<_> = all.iter().copied().collect();
     assert_eq!(all.len(), each.len());
     assert!(before.len() > 1 && each.is_superset(&before));
+}
+
+/// An agent tells what it costs itself, as the kernel counts it.
+fn what_it_costs(mechanism: Mechanism) {
+    let mut options = quick(mechanism, &["all"]);
+    options.extend(["--duration", "2s"].map(str::to_owned));
+    let done = agent(&texts(&options)).finish();
+    done.expect_status(0);
+    compact(&done.path("d"));
+    let mut node = rows(&done.path("d"), "node");
+    node.sort_by_key(|row| row.number("at_ns"));
+    let values = |metric: &str| {
+        let of = |row: &&Row| row.text("metric").as_deref() == Some(metric);
+        let values = node.iter().filter(of).map(|row| row.number("value"));
+        values.collect::<Vec<_>>()
+    };
+    let (cpu, longest) = (values("agent_cpu_time"), values("agent_reading_longest"));
+    assert!(
+        cpu.len() > 2 && cpu.is_sorted() && longest.is_sorted(),
+        "{cpu:?} {longest:?}"
+    );
+    let (cpu, longest) = (*cpu.last().unwrap(), *longest.last().unwrap());
+    assert!((1..=cpu).contains(&longest), "{longest} of {cpu}");
+    assert!(values("agent_memory_peak").last() > Some(&(1 << 20)));
+    assert!(values("agent_written").is_sorted());
+    assert_eq!(values("agent_rows_lost").last(), Some(&0));
 }
 
 /// An agent that may cost next to nothing reads less and less often.

@@ -1,0 +1,103 @@
+//! What the agent itself costs, as metrics of the machine: of the process that reads.
+
+use record::metric::{Kind, Metric, Scope};
+use record::unit::{Nanos, Unit};
+use sys::clock::{self, Clock};
+use sys::process::{self, Whose};
+
+/// What an agent tells of itself.
+pub(crate) const METRICS: &[Metric] = &[
+    own(
+        "agent_cpu_time",
+        Kind::Counter,
+        Unit::Nanoseconds,
+        "clock_gettime CLOCK_PROCESS_CPUTIME_ID",
+        "CPU time of the agent's process that reads",
+    ),
+    own(
+        "agent_reading_longest",
+        Kind::Gauge,
+        Unit::Nanoseconds,
+        "clock_gettime CLOCK_PROCESS_CPUTIME_ID",
+        "the most CPU time that one reading took so far, but for the first",
+    ),
+    own(
+        "agent_memory_peak",
+        Kind::Gauge,
+        Unit::Bytes,
+        "getrusage ru_maxrss",
+        "the largest resident set of the agent's process that reads",
+    ),
+    own(
+        "agent_written",
+        Kind::Counter,
+        Unit::Bytes,
+        "write",
+        "bytes written to segments",
+    ),
+    own(
+        "agent_rows_lost",
+        Kind::Counter,
+        Unit::Count,
+        "the agent",
+        "rows that could not be kept, and events that were missed",
+    ),
+];
+
+const fn own(
+    name: &'static str,
+    kind: Kind,
+    unit: Unit,
+    origin: &'static str,
+    doc: &'static str,
+) -> Metric {
+    Metric {
+        name,
+        kind,
+        unit,
+        scope: Scope::Node,
+        origin,
+        since: "any",
+        method: "exact when read",
+        doc,
+    }
+}
+
+/// The cost of readings so far.
+#[derive(Debug, Default)]
+pub(super) struct Own {
+    begun: Option<Nanos>,
+    longest: Nanos,
+    is_later: bool,
+}
+
+impl Own {
+    /// A reading begins.
+    pub(super) fn begin(&mut self) {
+        self.begun = Some(Nanos(clock::now(Clock::Process)));
+    }
+
+    /// The reading that began last is over.
+    pub(super) fn end(&mut self) {
+        let now = Nanos(clock::now(Clock::Process));
+        let took = self.begun.take().map_or(Nanos(0), |begun| now.since(begun));
+        // The first one meets everyone for the first time.
+        if std::mem::replace(&mut self.is_later, true) {
+            self.longest = self.longest.max(took);
+        }
+    }
+
+    /// As rows, with what has been written and lost.
+    pub(super) fn rows(&self, written: u64, lost: u64) -> Vec<(&'static str, i64)> {
+        let values = [
+            clock::now(Clock::Process),
+            self.longest.0,
+            process::usage(Whose::Own).rss_peak_bytes,
+            written,
+            lost,
+        ];
+        let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let names = METRICS.iter().map(|metric| metric.name);
+        names.zip(values.map(whole)).collect()
+    }
+}
