@@ -38,8 +38,8 @@ struct AgentArgs {
     /// Read so long after each whole interval of the time of day
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = offset)]
     offset: Nanos,
-    /// What the agent may cost, as a share of one CPU, such as 0.1%: it reads less often where that
-    /// is needed, and says so
+    /// What reading may cost, as a share of one CPU, such as 0.1%, compaction aside: it reads less
+    /// often where that is needed, and says so
     #[arg(long, value_name = "SHARE", value_parser = share)]
     budget: Option<u64>,
     /// End by itself after this time
