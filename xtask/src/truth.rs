@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// User and group of the unprivileged run: nobody's.
@@ -25,6 +26,9 @@ const NOBODY: u32 = 65534;
 const TESTS: &str = "crates/cli/tests";
 /// The test that compiles the programs to be watched.
 const COMPILES: &str = "harness::workload::tests::every_program_is_compiled";
+/// How often, and after which pause, it is looked whether an agent listens.
+const AGENT_TRIES: u32 = 200;
+const AGENT_PAUSE: Duration = Duration::from_millis(50);
 /// Emulation is some twenty times slower than the machine.
 const VM_SLOWNESS: &str = "20";
 const VM_SECONDS: u64 = 3600;
@@ -59,10 +63,14 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
         }
     };
     let home = stage.home(NOBODY)?;
+    let agent = Lender::start(&stage)?;
     for (name, program) in &stage.tests {
         let label = format!("uid {NOBODY}: {name}: ");
-        outcome.add(ci::tests(&mut stage.as_nobody(program, &home), &label)?);
+        let mut command = stage.as_nobody(program, &home);
+        command.envs(agent.socket().map(|path| ("PLIMSOLL_TEST_AGENT", path)));
+        outcome.add(ci::tests(&mut command, &label)?);
     }
+    drop(agent);
     if stage.tests.is_empty() {
         outcome.skip("tests as uid 65534: plimsoll has no integration tests");
     }
@@ -119,6 +127,47 @@ pub(crate) fn run_on(
         outcome.fail("no test was found to run");
     }
     Ok(ci::close(&outcome))
+}
+
+/// An agent of root's that lends its programs to the unprivileged tests; ended when dropped.
+struct Lender {
+    agent: Child,
+    socket: PathBuf,
+}
+
+impl Lender {
+    /// Starts it; where its programs cannot be had it ends at once, and the tests say so.
+    fn start(stage: &Stage) -> Result<Self> {
+        let socket = stage.folder.path().join("agent.sock");
+        let agent = Command::new(&stage.plimsoll)
+            .args(["agent", "--interval", "1h", "--dataset"])
+            .arg(stage.folder.path().join("dataset"))
+            .arg("--socket")
+            .arg(&socket)
+            .stdin(Stdio::null())
+            .spawn()
+            .context("plimsoll agent")?;
+        let mut lender = Self { agent, socket };
+        for _ in 0..AGENT_TRIES {
+            if lender.socket.exists() || lender.agent.try_wait()?.is_some() {
+                break;
+            }
+            std::thread::sleep(AGENT_PAUSE);
+        }
+        Ok(lender)
+    }
+
+    fn socket(&self) -> Option<&Path> {
+        self.socket.exists().then_some(&self.socket)
+    }
+}
+
+impl Drop for Lender {
+    fn drop(&mut self) {
+        // It is ended without a word where it does not listen to one: nothing of it is kept.
+        let _ = self.agent.kill();
+        let _ = self.agent.wait();
+    }
 }
 
 impl Stage {

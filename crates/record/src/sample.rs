@@ -59,6 +59,8 @@ pub struct Memory {
     pub pss_unreclaimable: Option<Bytes>,
     /// Swapped-out anonymous pages.
     pub swap: Option<Bytes>,
+    /// The same, each one that is shared divided by its users.
+    pub swap_pss: Option<Bytes>,
     /// Pages of the reserved pool of huge pages (`hugetlb_usage`), which no other field holds.
     pub hugetlb: Option<Bytes>,
     /// Size of the address space.

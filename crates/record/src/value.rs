@@ -20,9 +20,24 @@ pub enum Absent {
     Gone,
     /// It was not asked for.
     Off,
+    /// The process did not answer in time: it waits with its memory locked, or another does.
+    NoAnswer,
 }
 
 impl Absent {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Absent::NoPermission => "no_permission",
+            Absent::NoKernelSupport => "no_kernel_support",
+            Absent::NoDevice => "no_device",
+            Absent::NotApplicable => "not_applicable",
+            Absent::Gone => "gone",
+            Absent::Off => "off",
+            Absent::NoAnswer => "no_answer",
+        }
+    }
+
     /// The reason in words that complete "not measured: ...".
     pub const fn words(self) -> &'static str {
         match self {
@@ -32,6 +47,7 @@ impl Absent {
             Absent::NotApplicable => "it has no meaning here",
             Absent::Gone => "the process was gone before it could be read",
             Absent::Off => "not asked for",
+            Absent::NoAnswer => "the process did not answer in time",
         }
     }
 }
@@ -157,6 +173,22 @@ impl Field {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_has_one_name() {
+        for absent in [
+            Absent::NoPermission,
+            Absent::NoKernelSupport,
+            Absent::NoDevice,
+            Absent::NotApplicable,
+            Absent::Gone,
+            Absent::Off,
+            Absent::NoAnswer,
+        ] {
+            let written = serde_json::to_value(absent).unwrap();
+            assert_eq!(written, absent.name());
+        }
+    }
 
     #[test]
     fn a_value_reads_as_the_schema_says() {

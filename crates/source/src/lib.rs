@@ -1,8 +1,9 @@
 //! Kernel state to records: `query/` reads, `node/` reads the machine as a whole, `notify/` is
 //! told, `interpose/` sees files, `follow/` finds the task's processes, `group/` and `footprint/`
 //! read its control group and its folders, `stat` looks at files that were named, `context/` names
-//! its job.
+//! its job, `aside` reads what may never answer.
 
+pub mod aside;
 pub mod context;
 pub mod error;
 pub mod follow;

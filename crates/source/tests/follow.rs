@@ -172,7 +172,10 @@ fn programs_started_by_vfork_are_told_with_their_exec() {
     each("programs", &["programs", "100"], |told| {
         told.is_whole(0, 101);
         assert!((101..=102).contains(&told.number("execs")), "{}", told.what);
-        told.is("peak", 2);
+        // One that is preempted while it ends may be told after the next one's start.
+        told.is("peak_least", 2);
+        let peak = told.number("peak");
+        assert!((2..=4).contains(&peak), "peak {peak}: {}", told.what);
     });
 }
 

@@ -18,7 +18,11 @@ mod calls;
 #[cfg(feature = "bpf")]
 mod files;
 #[cfg(feature = "bpf")]
+mod followed;
+#[cfg(feature = "bpf")]
 mod layout;
+#[cfg(feature = "bpf")]
+mod lend;
 #[cfg(feature = "bpf")]
 mod load;
 #[cfg(feature = "bpf")]
@@ -54,7 +58,11 @@ pub use files::{
     NamePath, PageCounts, SizeClasses, SocketInfo, Told,
 };
 #[cfg(feature = "bpf")]
+pub use followed::{Followed, FollowedFiles};
+#[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
+#[cfg(feature = "bpf")]
+pub use lend::{Guest, borrow};
 #[cfg(feature = "bpf")]
 pub use programs::TaskPrograms;
 #[cfg(feature = "bpf")]

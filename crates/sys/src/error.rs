@@ -22,6 +22,9 @@ pub enum Error {
     /// All run slots of the node are taken, or a process is in 8 runs already.
     #[error("too many runs at once")]
     TooManyRuns,
+    /// The agent that lends its programs does not, or no longer.
+    #[error("{0}")]
+    Agent(&'static str),
 }
 
 impl Error {

@@ -3,6 +3,7 @@
 //!
 //! One file a kernel interface; what leaves this crate is safe to call.
 
+pub mod affinity;
 pub mod bpf;
 pub mod cgroup;
 pub mod clock;
@@ -13,6 +14,7 @@ pub mod heap;
 pub mod kcmp;
 pub mod kmsg;
 pub mod launcher;
+pub mod local;
 pub mod memfd;
 pub mod mountinfo;
 pub mod netlink;
@@ -21,6 +23,7 @@ pub mod probe;
 pub mod process;
 pub mod ptrace;
 pub mod rlimit;
+pub mod scheduling;
 pub mod seccomp;
 pub mod signal;
 pub mod stack;

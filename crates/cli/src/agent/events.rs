@@ -34,17 +34,9 @@ struct Chosen {
 impl Events {
     /// Follows everyone from now on, or nobody where that cannot be: then the reason.
     pub(super) fn open(wanted: &[Wanted]) -> Result<Self, source::error::Error> {
-        let users = wanted.iter().filter_map(|wanted| match wanted {
-            Wanted::User(uid) => Some(*uid),
-            _ => None,
-        });
         Ok(Self {
             everyone: Everyone::open()?,
-            wanted: Chosen {
-                is_everyone: wanted.contains(&Wanted::All),
-                users: users.collect(),
-                pids: HashSet::new(),
-            },
+            wanted: Chosen::new(wanted),
             exits: Cells::new(&exit::TABLE),
             programs: Cells::new(&process::TABLE),
             count: 0,
@@ -96,6 +88,12 @@ impl Events {
         programs.and(self.exits.flush(when, writer))
     }
 
+    /// From now on these are wanted; until the next reading, of those found by a place in the tree,
+    /// nobody is known.
+    pub(super) fn select(&mut self, wanted: &[Wanted]) {
+        self.wanted = Chosen::new(wanted);
+    }
+
     /// Who is wanted according to a reading.
     pub(super) fn want(&mut self, pids: impl Iterator<Item = u32>) {
         if !self.wanted.is_everyone {
@@ -111,6 +109,18 @@ impl Events {
 }
 
 impl Chosen {
+    fn new(wanted: &[Wanted]) -> Self {
+        let users = wanted.iter().filter_map(|wanted| match wanted {
+            Wanted::User(uid) => Some(*uid),
+            _ => None,
+        });
+        Self {
+            is_everyone: wanted.contains(&Wanted::All),
+            users: users.collect(),
+            pids: HashSet::new(),
+        }
+    }
+
     fn has(&self, pid: u32) -> bool {
         self.is_everyone || self.pids.contains(&pid)
     }

@@ -1,14 +1,18 @@
-//! Who the processes are: read once of each, once more a pass later, when its name is another, and
+//! Who the processes are: asked once of each, once more a pass later, when its name is another, and
 //! now and then; written where something differs. And who is wanted of them.
+//!
+//! What a process executes is in its own memory, so it is read by a thread that may wait for it
+//! (`detail`), and its row comes when that has answered, or says that it did not.
 
 use super::Segments;
 use super::cells::Cells;
-use super::who::{self, Owner, Program, Users};
+use super::detail::{Asker, Job};
+use super::who::{self, Face, Owner, Users, Who};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table;
+use source::aside::Haste;
 use source::context::unfamiliar::{self, Layouts};
-use source::follow::procfs;
 use source::follow::select::Selection;
 use source::root::Root;
 use std::collections::HashMap;
@@ -19,6 +23,8 @@ use store::segment::Instant;
 /// A process is looked at again after so many passes: its folder, its user or its group may have
 /// changed.
 const PASSES_BETWEEN: u64 = 64;
+/// The same of one that could not be asked, as too many others do not answer.
+const PASSES_UNASKED: u64 = 16;
 
 /// Who was told already.
 pub(super) struct Identities {
@@ -33,18 +39,34 @@ pub(super) struct Identities {
     cells: Cells,
 }
 
+/// What is known of a process.
 struct Known {
     comm: Vec<u8>,
+    ppid: u32,
     exe: Option<Vec<u8>>,
     execs: i64,
+    /// It has another name since its last row.
+    is_renamed: bool,
     /// Of its last row; none was written yet.
     row: Option<u64>,
+    /// Its next row is written even if nothing differs: its segment is another.
+    is_owed: bool,
     /// It is wanted for who owns it.
     is_owner: bool,
+    asked: Asked,
     /// The last pass that met it.
     pass: u64,
     /// When to look at it again.
     due: u64,
+}
+
+/// Whether somebody reads who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    No,
+    Yes,
+    /// And does not answer.
+    Silent,
 }
 
 impl Known {
@@ -52,10 +74,14 @@ impl Known {
     fn new(comm: &[u8], pass: u64) -> Self {
         Self {
             comm: comm.to_vec(),
+            ppid: 0,
             exe: None,
             execs: 0,
+            is_renamed: false,
             row: None,
+            is_owed: false,
             is_owner: false,
+            asked: Asked::No,
             pass,
             due: pass,
         }
@@ -76,94 +102,186 @@ impl Identities {
         }
     }
 
+    /// From now on others are wanted: everyone is looked at anew.
+    pub(super) fn select(&mut self, selection: Selection) {
+        self.selection = selection;
+        let pass = self.pass;
+        self.known.values_mut().for_each(|known| known.due = pass);
+    }
+
     /// How many processes were told.
     pub(super) const fn told(&self) -> u64 {
         self.told
     }
 
-    /// Who of these is wanted, in their order; writes who is new or has changed, with a new segment
-    /// everyone.
+    /// Whether an answer is to come.
+    pub(super) fn waits(&self) -> bool {
+        self.known.values().any(|one| one.asked == Asked::Yes)
+    }
+
+    /// Who of these is wanted, in their order; asks for who is new or may have changed, with a new
+    /// segment for everyone.
     ///
     /// # Errors
     /// Some could not be written: they are written again with the next segment.
     pub(super) fn tell(
         &mut self,
         samples: &[ProcessSample],
-        is_new: bool,
-        when: Instant,
+        asker: &Asker,
+        (is_new, when): (bool, Instant),
         writer: &mut Segments,
     ) -> (Vec<bool>, Result<(), Error>) {
         self.pass += 1;
         let mut wanted = self.selection.places(samples);
-        let mut result = Ok(());
         for (sample, wanted) in samples.iter().zip(&mut wanted) {
-            *wanted = self.look(sample, *wanted, is_new);
-            if self.cells.is_full() {
-                result = result.and(self.cells.flush(when, writer));
-            }
+            *wanted = self.look(sample, *wanted, is_new, asker);
         }
         let pass = self.pass;
-        self.known.retain(|_, known| known.pass == pass);
-        (wanted, result.and(self.cells.flush(when, writer)))
+        let mut known = std::mem::take(&mut self.known);
+        known.retain(|id, known| {
+            let is_there = known.pass == pass;
+            if !is_there && known.asked != Asked::No && known.row.is_none() {
+                // It ended before it could be read.
+                self.write(*id, known, &Who::gone());
+            }
+            is_there
+        });
+        self.known = known;
+        (wanted, self.flush(when, writer))
     }
 
     /// Looks at one process if that is due; whether it is wanted.
-    fn look(&mut self, sample: &ProcessSample, by_place: bool, is_new: bool) -> bool {
-        if !by_place && !self.selection.asks_owner() {
+    fn look(
+        &mut self,
+        sample: &ProcessSample,
+        by_place: bool,
+        is_new: bool,
+        asker: &Asker,
+    ) -> bool {
+        let asks_owner = self.selection.asks_owner();
+        if !by_place && !asks_owner {
             return false;
         }
-        let (pass, comm) = (self.pass, who::name(sample));
+        let (pass, comm, id) = (self.pass, who::name(sample), sample.id);
         let mut is_first = false;
-        let known = self.known.entry(sample.id).or_insert_with(|| {
+        let known = self.known.entry(id).or_insert_with(|| {
             is_first = true;
             Known::new(comm, pass)
         });
         known.pass = pass;
+        known.is_owed |= is_new;
         let is_renamed = known.comm != comm;
         if !is_new && !is_renamed && pass < known.due {
             return by_place || known.is_owner;
         }
         // A child is often looked at before it has become another program, and moved elsewhere.
         known.due = pass + if is_first { 1 } else { PASSES_BETWEEN };
-        let (root, id) = (&self.root, sample.id);
-        let mut owner = Owner::read(root, id.pid);
-        known.is_owner = self.selection.is_owner(&owner.status, &owner.groups);
+        if asks_owner {
+            let owner = Owner::read(&self.root, id.pid);
+            known.is_owner = self.selection.is_owner(&owner.status, &owner.groups);
+        }
         if !by_place && !known.is_owner {
             return false;
         }
-        owner.read_job(root, id.pid);
-        for path in &owner.job.unfamiliar {
+        known.is_renamed |= is_renamed;
+        known.comm = comm.to_vec();
+        known.ppid = sample.ppid;
+        if known.asked != Asked::No {
+            // What is answered may be of before.
+            known.due = pass + 1;
+            return true;
+        }
+        match asker.ask(Job::Who(id), Haste::Now) {
+            Ok(()) => known.asked = Asked::Yes,
+            Err(_) => self.unanswered(id, false),
+        }
+        true
+    }
+
+    /// What was asked of a process.
+    pub(super) fn answered(&mut self, id: ProcessId, who: &Who) {
+        self.with(id, |all, known| {
+            known.asked = Asked::No;
+            all.write(id, known, who);
+        });
+    }
+
+    /// A process does not answer, or could not be asked: what else can be read of it is told.
+    pub(super) fn unanswered(&mut self, id: ProcessId, is_asked: bool) {
+        let who = Who::silent(&self.root, id);
+        self.with(id, |all, known| {
+            known.asked = match is_asked {
+                true => Asked::Silent,
+                false => Asked::No,
+            };
+            if !is_asked {
+                known.due = all.pass + PASSES_UNASKED;
+            }
+            all.write(id, known, &who);
+        });
+    }
+
+    fn with(&mut self, id: ProcessId, act: impl FnOnce(&mut Self, &mut Known)) {
+        // One that is not known any more was told to have ended.
+        if let Some(mut known) = self.known.remove(&id) {
+            act(self, &mut known);
+            self.known.insert(id, known);
+        }
+    }
+
+    /// Puts down the row of a process, if it differs from its last one.
+    fn write(&mut self, id: ProcessId, known: &mut Known, who: &Who) {
+        for path in &who.owner.job.unfamiliar {
             if self.layouts.is_new(path) {
                 super::say(&format!("warning: {}", unfamiliar::warning(path)));
             }
         }
-        let mut program = Program::read(root, id.pid);
-        let found = procfs::read_process(&root.proc(""), id.pid);
-        if found.is_none_or(|found| ProcessId::new(id.pid, found.start) != id) {
-            // It ended meanwhile: what was read may be of somebody who has its pid now.
-            (owner, program) = (Owner::default(), Program::default());
-        }
+        let exe = &who.program.exe;
         let is_other = match known.row {
             None => false,
-            Some(_) if program.exe.is_none() => is_renamed,
-            Some(_) => known.exe != program.exe,
+            Some(_) if exe.is_none() => known.is_renamed,
+            Some(_) => known.exe != *exe,
         };
         known.execs += i64::from(is_other);
-        known.comm = comm.to_vec();
-        let (who, users) = ((&owner, &program), &mut self.users);
-        let before = known.row;
+        known.is_renamed = false;
+        known.exe.clone_from(exe);
+        let face = Face {
+            id,
+            ppid: known.ppid,
+            comm: &known.comm,
+            execs: known.execs,
+        };
+        let (before, is_owed) = (known.row, std::mem::take(&mut known.is_owed));
+        let (users, row) = (&mut self.users, &mut known.row);
         self.cells.push(
-            |out| who::put(out, sample, known.execs, who, users),
-            |row| {
-                let row = Some(hash(row));
-                let is_other = before != row;
-                known.row = row;
-                is_other || is_new
+            |out| who::put(out, face, who, users),
+            |bytes| {
+                *row = Some(hash(bytes));
+                *row != before || is_owed
             },
         );
-        known.exe = program.exe;
         self.told += u64::from(before.is_none());
-        true
+    }
+
+    /// Whether there are as many rows as a frame should have.
+    pub(super) fn is_full(&self) -> bool {
+        self.cells.is_full()
+    }
+
+    /// Writes the rows of those that answered.
+    ///
+    /// # Errors
+    /// They could not be written: they are written again with the next segment.
+    pub(super) fn flush(&mut self, when: Instant, writer: &mut Segments) -> Result<(), Error> {
+        self.cells.flush(when, writer)
+    }
+
+    /// Tells who did not answer up to the end.
+    pub(super) fn end(&mut self) {
+        let ids = self.known.iter().filter(|(_, one)| one.asked == Asked::Yes);
+        for id in ids.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.unanswered(id, true);
+        }
     }
 }
 

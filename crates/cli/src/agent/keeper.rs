@@ -5,24 +5,21 @@
 
 use super::upkeep::{Turns, Upkeep};
 use anyhow::{Context, Result, anyhow, bail};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use store::disk::{Disk, RealDisk};
+use sys::affinity::Cpus;
 use sys::confine::{self, Files, Forbidden, Held, Rules, User};
 use sys::descriptor::{self, Received, Waiting};
+use sys::local;
 use sys::process::{self, Fork};
 
-/// A request is its verb and a path, or two with a NUL between.
+/// A request is its verb and a path, or two with a NUL between; or an upkeep and a mask of CPUs.
 const REQUEST_BYTES: usize = 1 + 2 * 4096;
 /// An answer is an error number, 0 if it went well.
 const ANSWER_BYTES: usize = 4;
@@ -31,6 +28,8 @@ const MAKE_FOLDER: u8 = b'f';
 const CREATE: u8 = b'c';
 const RENAME: u8 = b'n';
 const REMOVE: u8 = b'r';
+/// Before the words of an upkeep and those of a mask of CPUs.
+const SET: u8 = b's';
 const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
 const EIO: i32 = 5;
@@ -50,6 +49,21 @@ pub(super) struct Life {
 }
 
 impl Life {
+    /// The keeper, and who compacts for it, goes on so and on these CPUs.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub(super) fn set(&self, upkeep: Upkeep, cpus: &Cpus) -> Result<()> {
+        let mut words: Vec<u8> = Vec::new();
+        let all = upkeep
+            .words()
+            .into_iter()
+            .chain(cpus.words().iter().copied());
+        words.extend(all.flat_map(u64::to_ne_bytes));
+        let done = ask(self.channel.as_fd(), SET, &words);
+        done.context("the keeper of the dataset").map(drop)
+    }
+
     /// Returns when the keeper has ended, which it does when its [`Kept`] is gone.
     pub(super) fn wait(self) {
         drop(self.channel);
@@ -147,7 +161,27 @@ fn next(channel: &OwnedFd, dataset: &Path, turns: &mut Turns) -> Result<()> {
         bail!("nobody asks");
     };
     let request = request.get(..bytes).unwrap_or_default();
-    Ok(tell(channel, answer(request, dataset))?)
+    let done = match request.split_first() {
+        Some((&SET, words)) => set(words, turns).map(|()| None),
+        _ => answer(request, dataset),
+    };
+    Ok(tell(channel, done)?)
+}
+
+/// Goes on with the upkeep and on the CPUs of these words.
+fn set(words: &[u8], turns: &mut Turns) -> io::Result<()> {
+    let (words, _) = words.as_chunks();
+    let words: Vec<u64> = words.iter().copied().map(u64::from_ne_bytes).collect();
+    let (upkeep, cpus) = words.split_first_chunk().ok_or_else(|| errno(EIO))?;
+    let cpus = Cpus::from_words(cpus);
+    let errno_of = |error: sys::Error| errno(error.errno().unwrap_or(EIO));
+    cpus.set(0).map_err(errno_of)?;
+    if let Some(pid) = turns.at_work() {
+        // It may have ended by itself.
+        let _ = cpus.set(pid);
+    }
+    turns.set(Upkeep::of_words(*upkeep));
+    Ok(())
 }
 
 /// In front of what kept the keeper from being held.
@@ -193,20 +227,8 @@ fn tell(channel: &OwnedFd, done: io::Result<Option<File>>) -> io::Result<()> {
         Ok(file) => (0, file),
         Err(error) => (error.raw_os_error().unwrap_or(EIO), None),
     };
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut beside = SendAncillaryBuffer::new(&mut space);
-    let files: Vec<BorrowedFd<'_>> = file.iter().map(AsFd::as_fd).collect();
-    if !files.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(&files)) {
-        return Err(errno(EIO));
-    }
-    let bytes = number.to_ne_bytes();
-    sendmsg(
-        channel,
-        &[IoSlice::new(&bytes)],
-        &mut beside,
-        SendFlags::NOSIGNAL,
-    )?;
-    Ok(())
+    let file = file.as_ref().map(AsFd::as_fd);
+    local::send(channel.as_fd(), &number.to_ne_bytes(), file)
 }
 
 impl Kept {
@@ -228,32 +250,28 @@ impl Kept {
     }
 
     fn ask(&self, verb: u8, paths: &[&Path]) -> io::Result<Option<File>> {
-        let mut request = vec![verb];
         let paths: Vec<&[u8]> = paths
             .iter()
             .map(|path| path.as_os_str().as_bytes())
             .collect();
-        request.extend(paths.join(&0));
-        let send = SendFlags::NOSIGNAL;
-        rustix::net::send(&self.0, &request, send)?;
-        let mut number = [0; ANSWER_BYTES];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut beside = RecvAncillaryBuffer::new(&mut space);
-        let mut parts = [IoSliceMut::new(&mut number)];
-        let got = recvmsg(&self.0, &mut parts, &mut beside, RecvFlags::CMSG_CLOEXEC)?;
-        let files = beside.drain().filter_map(|one| match one {
-            RecvAncillaryMessage::ScmRights(files) => Some(files),
-            _ => None,
-        });
-        let file = files.flatten().next().map(File::from);
-        match (got.bytes, i32::from_ne_bytes(number)) {
-            (ANSWER_BYTES, 0) => Ok(file),
-            (ANSWER_BYTES, number) => Err(errno(number)),
-            _ => Err(io::Error::new(
-                io::ErrorKind::BrokenPipe,
-                "the keeper of the dataset is gone",
-            )),
-        }
+        ask(self.0.as_fd(), verb, &paths.join(&0))
+    }
+}
+
+/// Asks the keeper and waits for its answer.
+fn ask(channel: BorrowedFd<'_>, verb: u8, words: &[u8]) -> io::Result<Option<File>> {
+    let request = [&[verb], words].concat();
+    local::send(channel, &request, None)?;
+    let mut number = [0; ANSWER_BYTES];
+    let (bytes, file) = local::receive(channel, &mut number)?;
+    let file = file.map(File::from);
+    match (bytes, i32::from_ne_bytes(number)) {
+        (ANSWER_BYTES, 0) => Ok(file),
+        (ANSWER_BYTES, number) => Err(errno(number)),
+        _ => Err(io::Error::new(
+            io::ErrorKind::BrokenPipe,
+            "the keeper of the dataset is gone",
+        )),
     }
 }
 

@@ -5,6 +5,7 @@ use super::Segments;
 use super::events::Events;
 use super::{Mechanism, Options};
 use record::unit::Nanos;
+use source::follow::select::Wanted;
 use store::Error;
 use store::segment::Instant;
 
@@ -84,6 +85,15 @@ impl Listener {
         }
         let _ = (when, writer);
         Ok(())
+    }
+
+    /// From now on these are wanted.
+    pub(super) fn select(&mut self, wanted: &[Wanted]) {
+        #[cfg(feature = "bpf")]
+        if let Some(events) = &mut self.events {
+            return events.select(wanted);
+        }
+        let _ = wanted;
     }
 
     /// Who is wanted according to a reading.

@@ -4,53 +4,66 @@
 mod budget;
 mod cells;
 mod confined;
+pub(crate) mod cpus;
+mod descriptors;
+pub(crate) mod detail;
 #[cfg(feature = "bpf")]
 mod events;
 mod identity;
 mod keeper;
+#[cfg(feature = "bpf")]
+mod lender;
+#[cfg(not(feature = "bpf"))]
+#[path = "lender_never.rs"]
+mod lender;
+#[cfg(feature = "bpf")]
+mod lender_share;
 mod listener;
 mod node;
 pub(crate) mod own;
+mod pause;
 mod reader;
+pub(crate) mod reload;
 pub(crate) mod select;
+mod service;
 mod tick;
 #[cfg(feature = "dataset")]
 mod upkeep;
 #[cfg(not(feature = "dataset"))]
 #[path = "upkeep_never.rs"]
 mod upkeep;
+mod weights;
 mod who;
 
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
 use budget::Budget;
+use detail::{Detail, Wishes};
 use identity::Identities;
 use keeper::{Kept, Life};
+use lender::Lender;
 use listener::Listener;
 use node::Node;
 use own::Own;
+use pause::{SIGHUP, Woken};
 use reader::Reader;
 use record::codec::series::Row;
 use record::quantity::{show_bytes, show_time};
 use record::sample::ProcessSample;
 use record::table;
 use record::unit::Nanos;
+use reload::{File, Running, Settings, Taken};
+use service::Service;
 use source::follow::select::{Selection, Wanted};
 use source::query::{proc_pid_status, sys_kernel};
 use source::root::Root;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
+use sys::affinity::Cpus;
 use sys::clock::{self, Clock};
-use sys::descriptor::{self, Waiting};
 use sys::heap;
-use sys::signal::{self, Signals};
 use tick::Ticks;
 pub(crate) use upkeep::Upkeep;
-
-const SIGHUP: i32 = 1;
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 
 /// Warnings told, at most.
 const WARNINGS_MAX: usize = 32;
@@ -86,12 +99,18 @@ pub(crate) struct Options {
     pub(crate) budget: Option<u64>,
     /// When to end by itself.
     pub(crate) duration: Option<Nanos>,
+    /// Where to lend the in-kernel programs to users.
+    pub(crate) socket: Option<PathBuf>,
     /// How to read; the better of what works here by default.
     pub(crate) mechanism: Option<Mechanism>,
     /// Which processes: whoever is of one of these kinds.
     pub(crate) wanted: Vec<Wanted>,
+    /// What else is read of them.
+    pub(crate) wishes: Wishes,
     /// What is done with the dataset now and then.
     pub(crate) upkeep: Upkeep,
+    /// On which CPUs; all that are allowed if that is not said.
+    pub(crate) cpus: Option<Cpus>,
 }
 
 /// The live segments, by way of the keeper.
@@ -103,11 +122,15 @@ struct Agent {
     interval: Nanos,
     reader: Reader,
     identities: Identities,
+    detail: Detail,
     listener: Listener,
     /// A segment was begun since the last reading.
     is_new: bool,
     writer: Segments,
     keeper: Life,
+    lender: Lender,
+    service: Service,
+    cpus_allowed: Cpus,
     samples: Sheet,
     node: Node,
     own: Own,
@@ -119,10 +142,12 @@ struct Agent {
     warned: Vec<String>,
 }
 
-/// Samples until the time is over or a signal asks to end.
-pub(crate) fn run(options: &Options) -> Result<()> {
-    let signals = end_signals()?;
-    let mut agent = Agent::new(options)?;
+/// Samples until the time is over or a signal asks to end; reads `file` again at `SIGHUP`.
+pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
+    let Settings { options, values } = settings;
+    let signals = pause::end_signals()?;
+    let mut agent = Agent::new(&options)?;
+    let mut running = Running::new(file, values);
     say(&format!(
         "reading processes by {} every {} into {}",
         agent.reader.name(),
@@ -130,21 +155,39 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         options.dataset.display()
     ));
     let begun = Nanos(clock::boot());
-    let end = options.duration.map(|duration| begun.plus(duration));
+    let mut end = options.duration.map(|duration| begun.plus(duration));
     let mut ticks = Ticks::new(options.interval, options.offset);
     let mut budget = Budget::new(options.budget, options.interval);
     let mut spent = clock::now(Clock::Process);
+    let first = ticks.next(begun, real_offset());
+    agent.service.starting(first.since(begun));
     let why = loop {
         let now = Nanos(clock::boot());
         if end.is_some_and(|end| now >= end) {
             break "the time is over";
         }
         let due = ticks.next(now, real_offset());
-        let listening = agent.listener.due(now);
-        let until = [Some(due), end, listening].into_iter().flatten().min();
-        match wait(&signals, &agent.keeper, until.unwrap_or(due).since(now))? {
+        let until = agent
+            .next_due(now)
+            .into_iter()
+            .chain(end)
+            .chain([due])
+            .min();
+        let woken = pause::wait(&signals, &agent, until.unwrap_or(due).since(now))?;
+        match woken {
             Woken::Time => {}
-            Woken::Signal => break "asked to end",
+            Woken::Answers => agent.take_answers(),
+            Woken::Signal(SIGHUP) if running.has_file() => {
+                if let Some(Taken { options, is_paced }) = running.reload(&mut agent) {
+                    end = options.duration.map(|duration| begun.plus(duration));
+                    if is_paced {
+                        ticks = Ticks::new(options.interval, options.offset);
+                        budget = Budget::new(options.budget, options.interval);
+                    }
+                }
+                continue;
+            }
+            Woken::Signal(_) => break "asked to end",
             Woken::Keeper => bail!("the keeper of the dataset has ended"),
         }
         let now = Nanos(clock::boot());
@@ -161,20 +204,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                     "reading every {every} now, to keep within the budget"
                 ));
             }
-        } else {
+        } else if woken == Woken::Time {
             agent.listen(false);
+            agent.take_answers();
         }
+        agent.service.beat(now);
     };
     agent.finish(why, Nanos(clock::boot()).since(begun))
-}
-
-/// Signals that end the agent, blocked and readable.
-fn end_signals() -> Result<Signals> {
-    let mask = [SIGTERM, SIGINT, SIGHUP]
-        .iter()
-        .fold(0u64, |mask, number| mask | 1 << (number - 1));
-    signal::set_mask(mask);
-    Signals::open(mask).context("signals")
 }
 
 fn origin(root: &Root) -> Result<Origin> {
@@ -188,29 +224,6 @@ fn origin(root: &Root) -> Result<Origin> {
     Ok(Origin::of_writer(&host, &boot_id, stream, version))
 }
 
-/// What ended a pause.
-enum Woken {
-    Time,
-    Signal,
-    Keeper,
-}
-
-/// Sleeps so long, but for a signal to end or the end of the keeper.
-fn wait(signals: &Signals, keeper: &Life, pause: Nanos) -> Result<Woken> {
-    let waiting = [signals.as_fd(), keeper.as_fd()].map(|fd| Waiting {
-        fd: Some(fd),
-        exceptional: false,
-    });
-    let ready = descriptor::poll(&waiting, Some(pause.0)).context("waiting")?;
-    Ok(if signals.next().is_some() {
-        Woken::Signal
-    } else if ready.get(1) == Some(&true) {
-        Woken::Keeper
-    } else {
-        Woken::Time
-    })
-}
-
 /// The present, by both clocks.
 fn now() -> Instant {
     Instant {
@@ -218,6 +231,12 @@ fn now() -> Instant {
         real_offset_ns: real_offset(),
         span: Nanos(0),
     }
+}
+
+/// How old a segment becomes.
+fn segment_age(options: &Options) -> Nanos {
+    let usual = segment::Options::default();
+    options.upkeep.segment_age(usual.segment_age_max)
 }
 
 /// So many rows are not kept.
@@ -235,15 +254,17 @@ impl Agent {
     fn new(options: &Options) -> Result<Self> {
         let root = Root::default();
         let (origin, dataset) = (origin(&root)?, &options.dataset);
+        let cpus_allowed = reload::hold_to_cpus(options)?;
         // Before anything is open that the keeper should not have.
         let (kept, keeper, held) = keeper::start(dataset, options.upkeep)?;
+        let lender = Lender::start(options.socket.as_deref())?;
+        let service = Service::open();
         let reader = Reader::open(&root, options.mechanism, options.interval)?;
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
-        let usual = segment::Options::default();
         let settings = segment::Options {
-            segment_age_max: options.upkeep.segment_age(usual.segment_age_max),
-            ..usual
+            segment_age_max: segment_age(options),
+            ..segment::Options::default()
         };
         let writer = Writer::new(kept, &whole, origin, settings);
         let mut writer = writer.with_context(|| format!("dataset {}", dataset.display()))?;
@@ -265,10 +286,14 @@ impl Agent {
             interval: options.interval,
             reader,
             identities: Identities::new(root.clone(), selection),
+            detail: Detail::new(&root, &options.wishes, options.budget)?,
             listener,
             is_new,
             writer,
             keeper,
+            lender,
+            service,
+            cpus_allowed,
             samples: Sheet::new(&table::sample::TABLE),
             node: Node::open(&root),
             own: Own::default(),
@@ -278,6 +303,16 @@ impl Agent {
             late: 0,
             warned: Vec::new(),
         })
+    }
+
+    /// When something beside the next reading is to be done.
+    fn next_due(&self, now: Nanos) -> Option<Nanos> {
+        let all = [
+            self.listener.due(now),
+            self.detail.due(),
+            self.service.due(),
+        ];
+        all.into_iter().flatten().min()
     }
 
     /// Takes what happened since the last time; `writes`: into the segment, too.
@@ -292,20 +327,36 @@ impl Agent {
         }
     }
 
+    /// Takes what was answered since the last time.
+    fn take_answers(&mut self) {
+        let taken = self
+            .detail
+            .take(&mut self.identities, now(), &mut self.writer);
+        if let Err(error) = taken {
+            warn(&mut self.warned, &error.into());
+        }
+    }
+
     /// One reading, written.
     fn pass(&mut self) {
         self.passes += 1;
+        self.lender.look();
         self.listen(false);
         let when = now();
         let samples = match self.reader.read() {
             Ok(samples) => samples,
-            Err(error) => return warn(&mut self.warned, &error),
+            Err(error) => {
+                self.service.read(false, when.at, String::new);
+                return warn(&mut self.warned, &error);
+            }
         };
         self.node.read(when.at);
         let span = Nanos(clock::boot()).since(when.at);
-        let kept = samples.get(..PROCESSES_MAX).unwrap_or(samples);
-        let writer = &mut self.writer;
-        lose(writer, samples.len() - kept.len());
+        let (count, writer) = (samples.len(), &mut self.writer);
+        let kept = samples.split_at_mut(count.min(PROCESSES_MAX)).0;
+        lose(writer, count - kept.len());
+        self.detail.weigh(kept);
+        let kept = &*kept;
         match writer.begin(when.at) {
             Ok(is_new) => self.is_new |= is_new,
             Err(error) => {
@@ -314,24 +365,32 @@ impl Agent {
             }
         }
         let is_new = std::mem::take(&mut self.is_new);
-        let (wanted, told) = self.identities.tell(kept, is_new, when, writer);
+        let (place, asker) = ((is_new, when), self.detail.asker());
+        let (wanted, told) = self.identities.tell(kept, asker, place, writer);
         let wanted = || kept.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
         self.listener.want(wanted().map(|(one, _)| one.id.pid));
+        self.detail.met(wanted().map(|(one, _)| one), place);
         self.samples.begin(when, is_new);
         let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
-        let own = self.own.rows(writer.bytes_total(), writer.lost_total());
+        let mut own = self.own.rows(writer.bytes_total(), writer.lost_total());
+        own.extend(self.detail.rows());
         let node = self.node.write((when, is_new), &own, writer, span);
         let heard = self.listener.flush(when, writer);
+        let answered = self.detail.take(&mut self.identities, now(), writer);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;
-        let all = [told, sampled, node, heard, synced].into_iter();
+        let all = [told, sampled, node, heard, answered, synced].into_iter();
         for error in all.filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
         }
         if self.passes == 1 {
             self.foretell(rows);
         }
+        let (passes, lost) = (self.passes, self.writer.lost_total());
+        self.service.read(true, when.at, || {
+            format!("{rows} processes at the last of {passes} readings, {lost} rows lost")
+        });
     }
 
     /// Says after the first reading what the settings will make, and what may not be read.
@@ -359,7 +418,12 @@ impl Agent {
     }
 
     fn finish(mut self, why: &str, lasted: Nanos) -> Result<()> {
+        self.service.stopping(why);
         self.listen(true);
+        let writer = &mut self.writer;
+        if let Err(error) = self.detail.end(&mut self.identities, now, writer) {
+            warn(&mut self.warned, &error.into());
+        }
         self.writer.close()?;
         let (ends, missed) = self.listener.counts();
         let status = proc_pid_status::read(&self.root, None).unwrap_or_default();

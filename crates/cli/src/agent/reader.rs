@@ -24,6 +24,7 @@ const FILES_MAX: u64 = 65_536;
 /// How the processes are read.
 pub(super) struct Reader {
     root: Root,
+    interval: Nanos,
     way: Way,
     samples: Vec<ProcessSample>,
     /// Processes whose I/O this user may not read, and those of which nothing can be read, at the
@@ -55,10 +56,19 @@ impl Reader {
         };
         Ok(Self {
             root: root.clone(),
+            interval,
             way,
             samples: Vec::new(),
             hidden: Hidden::default(),
         })
+    }
+
+    /// Readings come so often from now on: what is read of them through `/proc` depends on it.
+    pub(super) fn set_interval(&mut self, interval: Nanos) {
+        if matches!(self.way, Way::Proc(_)) && self.interval != interval {
+            self.way = through_proc(&self.root, interval);
+        }
+        self.interval = interval;
     }
 
     /// The name of the mechanism.
@@ -74,7 +84,7 @@ impl Reader {
     ///
     /// # Errors
     /// The kernel does not tell this time; the next one may go well.
-    pub(super) fn read(&mut self) -> Result<&[ProcessSample]> {
+    pub(super) fn read(&mut self) -> Result<&mut [ProcessSample]> {
         match &mut self.way {
             #[cfg(feature = "bpf")]
             Way::Walk(walker) => walker.sample(&mut self.samples)?,
@@ -87,7 +97,7 @@ impl Reader {
                 };
             }
         }
-        Ok(&self.samples)
+        Ok(&mut self.samples)
     }
 
     /// What the last reading could not have.

@@ -11,7 +11,20 @@ pub(crate) struct Upkeep {}
 #[derive(Debug)]
 pub(super) struct Turns;
 
+/// Words of an upkeep on its way to the keeper.
+pub(super) const WORDS: usize = 0;
+
 impl Upkeep {
+    /// As words for another process.
+    pub(super) fn words(self) -> [u64; WORDS] {
+        []
+    }
+
+    /// From [`Upkeep::words`].
+    pub(super) fn of_words(_: [u64; WORDS]) -> Self {
+        Self {}
+    }
+
     /// How old a segment becomes.
     pub(super) fn segment_age(self, most: Nanos) -> Nanos {
         most
@@ -21,6 +34,12 @@ impl Upkeep {
 impl Turns {
     pub(super) fn new(_: Upkeep) -> Self {
         Self
+    }
+
+    pub(super) fn set(&mut self, _: Upkeep) {}
+
+    pub(super) fn at_work(&self) -> Option<u32> {
+        None
     }
 
     pub(super) fn pause(&self) -> Option<Nanos> {

@@ -3,15 +3,19 @@
 use crate::run::person;
 use record::codec::cells::{Cell, put_row};
 use record::context::Chain;
+use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table::process::TABLE;
+use record::value::Absent;
 use reduce::redact::redact;
+use source::context::read::ReadMemory;
 use source::context::{self, chain};
+use source::follow::procfs;
 #[cfg(feature = "bpf")]
 use source::notify::bpf::Program as Exec;
 use source::query::proc_pid_cgroup::Membership;
 use source::query::proc_pid_status::Status;
-use source::query::{proc_pid_cgroup, proc_pid_cmdline, proc_pid_status};
+use source::query::{proc_pid_cgroup, proc_pid_cmdline, proc_pid_environ, proc_pid_status};
 use source::root::Root;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
@@ -45,9 +49,11 @@ impl Owner {
         }
     }
 
-    /// Reads which job it belongs to.
-    pub(super) fn read_job(&mut self, root: &Root, pid: u32) {
-        self.job = chain::resolve(&context::read::enough(root, pid, &self.groups));
+    /// Reads which job it belongs to; the environment, if that was read for it.
+    fn read_job(&mut self, root: &Root, pid: u32, memory: ReadMemory<'_>) -> Option<Vec<u8>> {
+        let input = context::read::enough(root, pid, &self.groups, memory);
+        self.job = chain::resolve(&input);
+        Some(input.environ).filter(|environ| !environ.is_empty())
     }
 
     /// The group that its memory is charged to, else that of the unified hierarchy.
@@ -59,35 +65,139 @@ impl Owner {
     }
 }
 
+/// Arguments, or variables of the environment; or why there are none.
+type Words = Result<Vec<Vec<u8>>, Absent>;
+
 /// What it executes.
-#[derive(Default)]
 pub(super) struct Program {
-    arguments: Vec<Vec<u8>>,
+    arguments: Words,
     is_cut: bool,
     pub(super) exe: Option<Vec<u8>>,
     cwd: Option<Vec<u8>>,
+    /// The variables that were asked for; nothing if none was.
+    environment: Option<Words>,
 }
 
 impl Program {
-    /// What this user may read of it; secrets in the arguments are replaced.
-    pub(super) fn read(root: &Root, pid: u32) -> Self {
-        let command = proc_pid_cmdline::read_start(root, pid, COMMAND_BYTES_MAX + 1);
-        let mut command = command.unwrap_or_default();
-        let is_cut = command.len() as u64 > COMMAND_BYTES_MAX;
-        if is_cut {
-            command.pop();
+    /// One of which no more is known than that.
+    pub(super) const fn absent(why: Absent) -> Self {
+        Self {
+            arguments: Err(why),
+            is_cut: false,
+            exe: None,
+            cwd: None,
+            environment: None,
         }
+    }
+
+    /// What can be read without the memory of the process, which does not answer.
+    pub(super) fn silent(root: &Root, pid: u32) -> Self {
+        let mut program = Self::absent(Absent::NoAnswer);
+        program.read_links(root, pid);
+        program
+    }
+
+    fn read_links(&mut self, root: &Root, pid: u32) {
         let link = |name| {
             let target = std::fs::read_link(root.process(pid, name)).ok()?;
             Some(target.into_os_string().into_vec())
         };
+        (self.exe, self.cwd) = (link("exe"), link("cwd"));
+    }
+
+    /// What this user may read of it; secrets in the arguments are replaced.
+    fn read(root: &Root, pid: u32, may_read: bool) -> Self {
+        let mut program = Self::silent(root, pid);
+        if !may_read {
+            return program;
+        }
+        let command = proc_pid_cmdline::read_start(root, pid, COMMAND_BYTES_MAX + 1);
+        program.arguments = command.map(|mut command| {
+            program.is_cut = command.len() as u64 > COMMAND_BYTES_MAX;
+            if program.is_cut {
+                command.pop();
+            }
+            redact(&proc_pid_cmdline::parse(&command))
+        });
+        program
+    }
+
+    /// Keeps of an environment what is named, the values of secrets replaced.
+    fn keep_variables(&mut self, environ: Result<Vec<u8>, Absent>, names: &[String]) {
+        self.environment = Some(environ.map(|environ| {
+            let named = |name: &String| proc_pid_environ::named(&environ, name);
+            redact(&names.iter().filter_map(named).collect::<Vec<_>>())
+        }));
+    }
+}
+
+/// Whose a process is and what it executes.
+pub(super) struct Who {
+    pub(super) owner: Owner,
+    pub(super) program: Program,
+}
+
+impl Who {
+    /// Reads both, and the variables that are named, if it is that process still. Before the memory
+    /// of a process is read, `may_read` is asked.
+    pub(super) fn read(
+        root: &Root,
+        id: ProcessId,
+        names: &[String],
+        may_read: &dyn Fn(u32) -> bool,
+    ) -> Self {
+        let memory = |pid: u32, file: &str| match may_read(pid) {
+            true => root.read_process(Some(pid), file),
+            false => Err(Absent::NoAnswer),
+        };
+        let mut owner = Owner::read(root, id.pid);
+        let environ = owner.read_job(root, id.pid, &memory);
+        let mut program = Program::read(root, id.pid, may_read(id.pid));
+        if !names.is_empty() {
+            let environ = environ.map_or_else(|| memory(id.pid, "environ"), Ok);
+            program.keep_variables(environ, names);
+        }
+        Self { owner, program }.of(root, id)
+    }
+
+    /// The same without what is in the memory of processes.
+    pub(super) fn silent(root: &Root, id: ProcessId) -> Self {
+        let owner = Owner::read(root, id.pid);
+        let program = Program::silent(root, id.pid);
+        Self { owner, program }.of(root, id)
+    }
+
+    /// Of one that has ended.
+    pub(super) fn gone() -> Self {
         Self {
-            arguments: redact(&proc_pid_cmdline::parse(&command)),
-            is_cut,
-            exe: link("exe"),
-            cwd: link("cwd"),
+            owner: Owner::default(),
+            program: Program::absent(Absent::Gone),
         }
     }
+
+    /// What was read is of somebody who has its pid now, if the process has ended meanwhile.
+    fn of(self, root: &Root, id: ProcessId) -> Self {
+        match id_of(root, id.pid) == Some(id) {
+            true => self,
+            false => Self::gone(),
+        }
+    }
+}
+
+/// Who has this pid now.
+pub(super) fn id_of(root: &Root, pid: u32) -> Option<ProcessId> {
+    let found = procfs::read_process(&root.proc(""), pid)?;
+    Some(ProcessId::new(pid, found.start))
+}
+
+/// What the readings of a process told, and what the agent counts.
+#[derive(Clone, Copy)]
+pub(super) struct Face<'a> {
+    pub(super) id: ProcessId,
+    pub(super) ppid: u32,
+    pub(super) comm: &'a [u8],
+    /// Programs that it executed.
+    pub(super) execs: i64,
 }
 
 /// The short name. Workers of the kernel have that of their present work behind their own in
@@ -119,30 +229,26 @@ impl Users {
     }
 }
 
-/// Appends a row: who it is, having executed so many programs.
-pub(super) fn put(
-    out: &mut Vec<u8>,
-    sample: &ProcessSample,
-    execs: i64,
-    (owner, program): (&Owner, &Program),
-    users: &mut Users,
-) {
+/// Appends a row: who it is.
+pub(super) fn put(out: &mut Vec<u8>, face: Face<'_>, who: &Who, users: &mut Users) {
+    let Who { owner, program } = who;
     let id = |id: Option<u32>| id.map(|id| Cell::Int(id.into()));
     let text = |text: &'_ Option<Vec<u8>>| text.clone();
     let (exe, cwd, group) = (text(&program.exe), text(&program.cwd), owner.group());
     let (status, job) = (&owner.status, &owner.job);
     let name_of = |name: &'_ Option<String>| name.clone().map(String::into_bytes);
     let (job, part) = (name_of(&job.identifier), name_of(&job.subidentifier));
-    let start = i64::try_from(sample.id.start_ns.0).unwrap_or(i64::MAX);
-    let arguments = program.arguments.iter().map(Vec::as_slice).collect();
+    let start = i64::try_from(face.id.start_ns.0).unwrap_or(i64::MAX);
+    let (command, command_absent) = words(Some(&program.arguments));
+    let (variables, variables_absent) = words(program.environment.as_ref());
     let user = status.uid.and_then(|uid| users.name(uid));
     let cells = [
-        ("pid", id(Some(sample.id.pid))),
+        ("pid", id(Some(face.id.pid))),
         ("start_ns", Some(Cell::Int(start))),
-        ("exec", Some(Cell::Int(execs))),
-        ("ppid", id(Some(sample.ppid))),
-        ("comm", Some(Cell::Text(name(sample)))),
-        ("command", Some(Cell::List(arguments))),
+        ("exec", Some(Cell::Int(face.execs))),
+        ("ppid", id(Some(face.ppid))),
+        ("comm", Some(Cell::Text(face.comm))),
+        ("command", command),
         ("exe", exe.as_deref().map(Cell::Text)),
         ("cwd", cwd.as_deref().map(Cell::Text)),
         ("cgroup", group.as_deref().map(Cell::Text)),
@@ -154,9 +260,24 @@ pub(super) fn put(
         ("identifier", job.as_deref().map(Cell::Text)),
         ("subidentifier", part.as_deref().map(Cell::Text)),
         ("command_cut", program.is_cut.then_some(Cell::Int(1))),
+        ("command_absent", command_absent),
+        ("environment", variables),
+        ("environment_absent", variables_absent),
     ];
     let known = |(name, cell)| Some((place(name)?, cell?));
     put_row(out, cells.into_iter().filter_map(known));
+}
+
+/// A list, and why there is none.
+fn words(words: Option<&Words>) -> (Option<Cell<'_>>, Option<Cell<'static>>) {
+    match words {
+        None => (None, None),
+        Some(Ok(words)) => {
+            let words = words.iter().map(Vec::as_slice).collect();
+            (Some(Cell::List(words)), None)
+        }
+        Some(Err(why)) => (None, Some(Cell::Text(why.name().as_bytes()))),
+    }
 }
 
 /// Appends a row of what an exec told.
@@ -229,16 +350,17 @@ mod tests {
     #[test]
     fn a_row_tells_who_this_process_is() {
         let (root, pid) = (Root::default(), std::process::id());
-        let (owner, program) = (Owner::read(&root, pid), Program::read(&root, pid));
+        let id = id_of(&root, pid).unwrap();
+        let names = ["PATH".to_owned(), "NO SUCH VARIABLE".to_owned()];
+        let who = Who::read(&root, id, &names, &|_| true);
         let mut row = Vec::new();
-        let who = (&owner, &program);
-        put(
-            &mut row,
-            &sample(b"a b) S 1", 5),
-            3,
-            who,
-            &mut Users::default(),
-        );
+        let face = Face {
+            id,
+            ppid: 5,
+            comm: b"a b) S 1",
+            execs: 3,
+        };
+        put(&mut row, face, &who, &mut Users::default());
         let mut from = row.as_slice();
         let cells = take_row(&mut from).unwrap();
         let of = |name: &str| {
@@ -260,7 +382,9 @@ mod tests {
         let words = words.iter().map(Vec::as_slice).collect();
         assert_eq!(of("command"), Some(Cell::List(words)));
         assert!(of("uid").is_some() && of("egid").is_some());
-        assert_eq!(of("command_cut"), None);
+        assert_eq!((of("command_cut"), of("command_absent")), (None, None));
+        let path = format!("PATH={}", std::env::var("PATH").unwrap());
+        assert_eq!(of("environment"), Some(Cell::List(vec![path.as_bytes()])));
         assert_eq!(
             cells
                 .iter()
@@ -268,5 +392,20 @@ mod tests {
                 .count(),
             0
         );
+    }
+
+    #[test]
+    fn what_is_absent_has_its_reason() {
+        let (root, pid) = (Root::default(), std::process::id());
+        let id = id_of(&root, pid).unwrap();
+        let names = ["PATH".to_owned()];
+        let silent = Who::read(&root, id, &names, &|_| false).program;
+        assert_eq!(silent.arguments, Err(Absent::NoAnswer));
+        assert_eq!(silent.environment, Some(Err(Absent::NoAnswer)));
+        assert!(silent.exe.is_some());
+        let other = ProcessId::new(pid, Nanos(id.start_ns.0 + 10_000_000));
+        let gone = Who::read(&root, other, &[], &|_| true);
+        assert_eq!(gone.program.arguments, Err(Absent::Gone));
+        assert_eq!((gone.program.exe, gone.owner.status.uid), (None, None));
     }
 }

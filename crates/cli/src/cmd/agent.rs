@@ -2,14 +2,19 @@
 
 #[cfg(feature = "dataset")]
 use super::compact::KeepArgs;
+use super::settings::{self, comment};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
-use crate::agent::{self, Mechanism, Options, Upkeep, select};
-use anyhow::{Result, anyhow};
+use crate::agent::detail::Wishes;
+use crate::agent::reload::{File, Settings};
+use crate::agent::{self, Mechanism, Options, Upkeep, cpus, select};
+use crate::view::stdout;
+use anyhow::{Context, Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity;
 use record::unit::{Nanos, Unit};
 use source::follow::select::Wanted;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use sys::affinity::Cpus;
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -23,6 +28,8 @@ pub const VERB: Verb = Verb {
 /// The shortest and the longest time between two readings.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 const INTERVAL_MAX: Nanos = Nanos::from_secs(3600);
+/// The shortest time between two looks at what processes have open.
+const DESCRIPTORS_MIN: Nanos = Nanos::from_secs(1);
 /// The shortest time between two compactions.
 #[cfg(feature = "dataset")]
 const COMPACT_MIN: Nanos = Nanos::from_secs(1);
@@ -31,7 +38,7 @@ const COMPACT_MIN: Nanos = Nanos::from_secs(1);
 struct AgentArgs {
     /// The folder of the dataset; it is made if it is missing
     #[arg(long, value_name = "DIR")]
-    dataset: PathBuf,
+    dataset: Option<PathBuf>,
     /// The time between two readings, 100ms to 1h, at whole intervals of the time of day
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = interval)]
     interval: Nanos,
@@ -49,6 +56,16 @@ struct AgentArgs {
     /// cgroup:PATH (and below), user:NAME; several add up
     #[arg(long, value_name = "KIND", default_value = "all", value_parser = select::parse)]
     select: Vec<Wanted>,
+    /// Look at what processes have open this often, or `off`
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = descriptors)]
+    descriptors: Looks,
+    /// Whether memory is weighed, each page divided by its users: auto, of processes up to 256 MiB
+    /// and within a thousandth of one CPU or a quarter of the budget, or off
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    pss: Weigh,
+    /// Variables of the environment of processes that are kept
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = variable)]
+    environment: Vec<String>,
     /// Turn what was recorded into Parquet this often; `never` leaves that to `plimsoll compact`
     #[cfg(feature = "dataset")]
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = every)]
@@ -56,9 +73,22 @@ struct AgentArgs {
     #[cfg(feature = "dataset")]
     #[command(flatten)]
     keep: KeepArgs,
+    /// Lend the in-kernel programs to the users of this node through a socket at PATH, usually
+    /// /run/plimsoll/agent.sock: their `plimsoll run` is exact then without privilege
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     /// How to read the processes: bpf where it works, else procfs
     #[arg(long, value_enum, value_name = "NAME")]
     mechanism: Option<Mechanism>,
+    /// Run on these CPUs alone, such as 0-3,8
+    #[arg(long, value_name = "LIST", value_parser = cpus::parse)]
+    cpus: Option<Cpus>,
+    /// Take what the command line does not say from this file of settings, again at each SIGHUP
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print such a file: the settings that would count now, each with what it means
+    #[arg(long)]
+    print_config: bool,
 }
 
 fn command() -> Command {
@@ -69,9 +99,12 @@ fn command() -> Command {
         .disable_help_subcommand(true)
         .subcommand(explain::command())
         .after_help(
-            "In the foreground, until SIGTERM, SIGINT or the duration end it.\n\nExamples:\n  \
+            "In the foreground, until SIGTERM, SIGINT or the duration end it; SIGHUP too, where no \
+             --config is given.\n\nExamples:\n  \
              plimsoll agent --dataset /var/lib/plimsoll --interval 10s\n  \
              plimsoll agent --dataset d --interval 1s --duration 30s && plimsoll compact d\n  \
+             plimsoll agent --print-config > agent.toml\n  \
+             plimsoll agent --config agent.toml\n  \
              plimsoll agent explain 4711",
         )
 }
@@ -80,23 +113,76 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     if let Some((explain::NAME, inner)) = matches.subcommand() {
         return explain::call(inner);
     }
-    let args = AgentArgs::from_arg_matches(matches)?;
-    agent::run(&Options {
-        dataset: args.dataset,
+    let path = matches.get_one::<PathBuf>("config").cloned();
+    let settled = match settle(matches, path.as_deref()) {
+        Ok(settled) => settled,
+        Err(error) => return Ok(refused(&error)),
+    };
+    if matches.get_flag("print_config") {
+        let text = comment(PREAMBLE) + "\n" + &settings::print(&command(), &settled)?;
+        return stdout::write(text.as_bytes());
+    }
+    let now = match read(&settled) {
+        Ok(now) => now,
+        Err(error) => return Ok(refused(&error)),
+    };
+    let file = path.map(|path| {
+        let (given, of) = (matches.clone(), path.clone());
+        let read = Box::new(move || read(&settle(&given, Some(&of))?));
+        File { path, read }
+    });
+    agent::run(now, file)?;
+    Ok(0)
+}
+
+/// What a printed file begins with.
+const PREAMBLE: &str = "Settings of `plimsoll agent --config FILE`. An option of the command line \
+    wins over its key here. At SIGHUP the file is read again: one that is wrong is refused as a \
+    whole, and the agent says what changes.";
+
+fn refused(error: &anyhow::Error) -> Status {
+    crate::run::refuse(error);
+    STATUS_USAGE
+}
+
+/// The command line with what the file says beside it.
+fn settle(given: &ArgMatches, file: Option<&Path>) -> Result<ArgMatches> {
+    let Some(path) = file else {
+        return Ok(given.clone());
+    };
+    let of = || path.display().to_string();
+    let text = settings::text_of(path).with_context(of)?;
+    settings::merge(&command(), given, &text).with_context(of)
+}
+
+/// The options of a settled command line.
+fn read(settled: &ArgMatches) -> Result<Settings> {
+    let values = settings::values(&command(), settled);
+    let args = AgentArgs::from_arg_matches(settled)?;
+    let missing = "which dataset? --dataset DIR says so, or `dataset` in the file of --config";
+    let options = Options {
+        dataset: args.dataset.context(missing)?,
         interval: args.interval,
         offset: args.offset,
         budget: args.budget,
         duration: args.duration,
+        socket: args.socket,
         mechanism: args.mechanism,
         wanted: args.select,
+        wishes: Wishes {
+            descriptors: args.descriptors.0,
+            weighs: args.pss == Weigh::Auto,
+            variables: args.environment,
+        },
         upkeep: Upkeep {
             #[cfg(feature = "dataset")]
             every: args.compact.0,
             #[cfg(feature = "dataset")]
             keep: args.keep.keep(),
         },
-    })?;
-    Ok(0)
+        cpus: args.cpus,
+    };
+    Ok(Settings { options, values })
 }
 
 fn interval(text: &str) -> Result<Nanos> {
@@ -104,6 +190,37 @@ fn interval(text: &str) -> Result<Nanos> {
     match (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
         true => Ok(interval),
         false => Err(anyhow!("100ms to 1h")),
+    }
+}
+
+/// How often; nothing for never.
+#[derive(Debug, Clone, Copy)]
+struct Looks(Option<Nanos>);
+
+fn descriptors(text: &str) -> Result<Looks> {
+    if text == "off" {
+        return Ok(Looks(None));
+    }
+    let every = time(text)?;
+    match every >= DESCRIPTORS_MIN {
+        true => Ok(Looks(Some(every))),
+        false => Err(anyhow!("1s or more, or off")),
+    }
+}
+
+/// When memory is weighed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Weigh {
+    /// Where that costs little
+    Auto,
+    /// Never
+    Off,
+}
+
+fn variable(text: &str) -> Result<String> {
+    match text.is_empty() || text.contains('=') {
+        true => Err(anyhow!("the name of a variable")),
+        false => Ok(text.to_owned()),
     }
 }
 
@@ -146,4 +263,45 @@ fn share(text: &str) -> Result<u64> {
 fn time(text: &str) -> Result<Nanos> {
     let parsed = quantity::parse(text, Unit::Nanoseconds);
     parsed.map(Nanos).map_err(|error| anyhow!("{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(words: &[&str], text: Option<&str>) -> Result<ArgMatches> {
+        let words = ["agent"].iter().chain(words);
+        let given = command().try_get_matches_from(words)?;
+        text.map_or(Ok(given.clone()), |text| {
+            settings::merge(&command(), &given, text)
+        })
+    }
+
+    #[test]
+    fn the_printed_defaults_are_the_defaults() {
+        let none = settled(&[], None).unwrap();
+        let text = settings::print(&command(), &none).unwrap();
+        let again = settled(&[], Some(&text)).unwrap();
+        let values = |matches| settings::values(&command(), matches);
+        assert_eq!(values(&again), values(&none));
+        // Each key has its comment.
+        for paragraph in text.trim_end().split("\n\n") {
+            let lines: Vec<_> = paragraph.lines().collect();
+            let (key, comments) = lines.split_last().unwrap();
+            assert!(key.trim_start_matches("# ").contains(" = "), "{paragraph}");
+            assert!(!comments.is_empty(), "{paragraph}");
+        }
+    }
+
+    #[test]
+    fn a_dataset_comes_from_the_file_or_the_command_line() {
+        let of = |words: &[&str], text| {
+            let settled = settled(words, Some(text)).unwrap();
+            read(&settled).map(|settings| settings.options.dataset)
+        };
+        assert_eq!(of(&[], "dataset = \"a\"").unwrap(), Path::new("a"));
+        let both = of(&["--dataset", "b"], "dataset = \"a\"");
+        assert_eq!(both.unwrap(), Path::new("b"));
+        assert!(of(&[], "").is_err());
+    }
 }

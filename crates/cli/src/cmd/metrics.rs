@@ -34,7 +34,8 @@ pub fn tables() -> Vec<(String, Vec<Metric>)> {
         "all sources of the machine",
         &[source::node::ambient::LEFT_OUT.metric],
     ));
-    tables.push(table("the agent itself", crate::agent::own::METRICS));
+    let own = [crate::agent::own::METRICS, crate::agent::detail::METRICS];
+    tables.push(("the agent itself".to_owned(), own.concat()));
     tables
 }
 

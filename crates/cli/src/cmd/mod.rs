@@ -16,6 +16,7 @@ pub mod named;
 pub mod run;
 pub mod run_args;
 mod run_values;
+mod settings;
 mod similar;
 pub mod statuses;
 

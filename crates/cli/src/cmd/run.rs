@@ -50,6 +50,8 @@ pub enum Level {
 pub enum Mechanism {
     /// Programs in the kernel.
     Bpf,
+    /// Those of an agent.
+    Agent,
     /// Reading `/proc`.
     Procfs,
     /// The kernel's process events with `/proc` and the wait chain.
@@ -98,6 +100,8 @@ pub struct RunOptions {
     pub level: Option<Level>,
     /// The mechanism asked for by name; `None` leaves the choice.
     pub mechanism: Option<Mechanism>,
+    /// Where an agent may listen that lends its programs.
+    pub agent_socket: PathBuf,
     /// Time between two samples.
     pub interval: Nanos,
     /// Whether disk space and files of folders are measured at all.
@@ -263,6 +267,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         command: args.command,
         level,
         mechanism,
+        agent_socket: args.watching.agent_socket.clone(),
         interval: interval(&args.watching.interval)?,
         footprint: true,
         measure_dirs: args.watching.measure_dir,
@@ -323,6 +328,7 @@ const fn level(word: LevelWord) -> Level {
 const fn mechanism(word: MechanismWord) -> Mechanism {
     match word {
         MechanismWord::Bpf => Mechanism::Bpf,
+        MechanismWord::Agent => Mechanism::Agent,
         MechanismWord::Procfs => Mechanism::Procfs,
         MechanismWord::Connector => Mechanism::Connector,
         MechanismWord::Ptrace => Mechanism::Ptrace,
@@ -412,13 +418,13 @@ fn check_pair(level: Option<Level>, mechanism: Option<Mechanism>, death: DeathWo
             bail!("--level query reads counters: its mechanisms are bpf and procfs")
         }
         (Some(Level::Events), Some(Mechanism::Procfs)) => {
-            bail!("--mechanism procfs is not told of events: use bpf, connector or ptrace")
+            bail!("--mechanism procfs is not told of events: use bpf, agent, connector or ptrace")
         }
         (None | Some(Level::Query | Level::Events), Some(Mechanism::Preload)) => {
             bail!("--mechanism preload counts calls on files: it needs --level io")
         }
         (Some(Level::Io), Some(Mechanism::Procfs | Mechanism::Connector)) => {
-            bail!("--level io: its mechanisms are bpf, preload and ptrace")
+            bail!("--level io: its mechanisms are bpf, agent, preload and ptrace")
         }
         (Some(Level::Io), Some(Mechanism::Ptrace)) if death == DeathWord::Leave => {
             bail!("--level io --mechanism ptrace: the task cannot be left, it ends with Plimsoll")

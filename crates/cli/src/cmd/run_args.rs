@@ -121,6 +121,9 @@ pub struct WatchingArgs {
     /// What to watch with [default: the best that leaves the task as it is; see `plimsoll doctor`]
     #[arg(long, value_enum, value_name = "NAME")]
     pub mechanism: Option<MechanismWord>,
+    /// Where the agent of this node listens, which lends its programs to users without privilege
+    #[arg(long, value_name = "PATH", default_value = source::notify::agent::SOCKET)]
+    pub agent_socket: PathBuf,
     /// Time between two samples, at least 1ms
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub interval: String,
@@ -285,6 +288,8 @@ pub enum LevelWord {
 pub enum MechanismWord {
     /// Programs in the kernel; needs privilege
     Bpf,
+    /// The same, lent by the agent of this node (plimsoll agent --socket)
+    Agent,
     /// Reading /proc
     Procfs,
     /// The kernel's process events, /proc and the wait chain

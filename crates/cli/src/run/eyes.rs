@@ -146,7 +146,7 @@ impl Eyes {
         self.tree = Tree::new(facts.start, task.pid(), self.settings);
         self.gpus.collect(&mut self.tree);
         self.pages.begin(&mut self.tree);
-        if delay_accounting_is_off() {
+        if super::surroundings::delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }
         self.rhythm = Rhythm::new(facts.start, self.settings.interval);
@@ -468,7 +468,7 @@ impl Eyes {
                 || self.tree.alive().len() <= survivors && !self.tree.lacks_finals()
                 || now >= deadline
             {
-                return;
+                break;
             }
             let waiting = [Waiting {
                 fd: self.notifier.fd(),
@@ -476,19 +476,17 @@ impl Eyes {
             }];
             let step = self.notifier.period().map_or(deadline - now, |_| 1_000_000);
             if descriptor::poll(&waiting, Some(step.min(deadline - now))).is_err() {
-                return;
+                break;
             }
+        }
+        if let Some(counts) = self.notifier.last_counts() {
+            self.tree.counts(&counts);
         }
     }
 }
 
 fn resident(sample: &ProcessSample) -> u64 {
     sample.memory.rss.map_or(0, |rss| rss.0)
-}
-
-/// Whether the kernel could tell how long the disk was waited for, but is told not to.
-fn delay_accounting_is_off() -> bool {
-    std::fs::read_to_string("/proc/sys/kernel/task_delayacct").is_ok_and(|text| text.trim() == "0")
 }
 
 /// A command as the kernel keeps it: each word ended by a NUL.

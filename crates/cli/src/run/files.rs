@@ -53,7 +53,10 @@ enum Seen {
 impl Files {
     /// Before the task: makes the library ready, if it may be needed.
     pub(crate) fn prepare(options: &RunOptions) -> Result<Self> {
-        let named = matches!(options.mechanism, Some(Mechanism::Bpf | Mechanism::Ptrace));
+        let named = matches!(
+            options.mechanism,
+            Some(Mechanism::Bpf | Mechanism::Agent | Mechanism::Ptrace)
+        );
         let asked = options.level == Some(Level::Io) && !named;
         let made = asked.then(|| library::Files::create(options.times));
         let seen = match made {
@@ -261,10 +264,16 @@ impl Files {
         let mut table = std::mem::take(&mut self.table);
         let paths = &mut self.real_paths;
         let mut taken = |event| take(&mut table, paths, event);
+        #[cfg_attr(not(feature = "bpf"), allow(unused_mut, reason = "nobody sets it"))]
+        let mut foreign = false;
         let (read, rest) = match &mut self.seen {
             Seen::Nothing => return None,
             #[cfg(feature = "bpf")]
-            Seen::Bpf(files) => (files.finish(alive, &mut taken), files.rest()),
+            Seen::Bpf(files) => {
+                let read = files.finish(alive, &mut taken);
+                foreign = files.has_foreign();
+                (read, files.rest())
+            }
             Seen::Library(files) => {
                 let read = files.finish(&mut taken);
                 let seen = files.seen();
@@ -276,27 +285,15 @@ impl Files {
             }
             Seen::Tracer(files) => {
                 files.finish(&mut taken);
-                if files.hidden() > 0 {
-                    facts.note(HIDDEN);
-                }
-                let untraced = files.children_untraced();
-                if untraced > 0 {
-                    facts.note(format!(
-                        "{untraced} children asked not to be traced (CLONE_UNTRACED): they are not \
-                         watched, and their calls on files fail"
-                    ));
-                }
-                let unsized_ones = files.unsized_transfers();
-                if unsized_ones > 0 {
-                    facts.note(format!(
-                        "of {unsized_ones} reads and writes some moved less than they were asked \
-                         for: how many bytes each moved and whether it failed is not known"
-                    ));
-                }
+                tell_of_tracer(files, facts);
                 (Ok(()), files.rest())
             }
         };
         let mut summary = table.finish(&rest, start);
+        if foreign {
+            facts.note(FOREIGN);
+            summary.complete = false;
+        }
         // Nobody knows what a library does not see.
         summary.complete &= self.library().is_none();
         if matches!(self.seen, Seen::Tracer(_)) {
@@ -313,11 +310,34 @@ impl Files {
     }
 }
 
+/// What the tracer did not see.
+fn tell_of_tracer(files: &ptrace::Files, facts: &mut Facts) {
+    if files.hidden() > 0 {
+        facts.note(HIDDEN);
+    }
+    let untraced = files.children_untraced();
+    if untraced > 0 {
+        facts.note(format!(
+            "{untraced} children asked not to be traced (CLONE_UNTRACED): they are not watched, \
+             and their calls on files fail"
+        ));
+    }
+    let unsized_ones = files.unsized_transfers();
+    if unsized_ones > 0 {
+        facts.note(format!(
+            "of {unsized_ones} reads and writes some moved less than they were asked for: how \
+             many bytes each moved and whether it failed is not known"
+        ));
+    }
+}
+
 /// What the reader of a report by ptrace must know.
 const TRACER_ENDS: &str = "calls on files are stopped and counted as asked: what is left of the \
     task when Plimsoll ends is killed, for it cannot live without";
 const GAVE_UP_PRIVILEGES: &str = "the filter of calls cost the task the right to new privileges \
     (no_new_privs): setuid programs and file capabilities have no effect";
+const FOREIGN: &str = "programs with another user's privilege (setuid) ran in the task: the agent \
+    does not tell of their files";
 const HIDDEN: &str = "some programs may be executed and not read: their files are counted without \
     their names";
 const TIMES_HAVE_STOPS: &str = "the time of calls has the stops in it, some microseconds each";

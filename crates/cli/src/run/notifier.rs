@@ -11,6 +11,8 @@ use reduce::settings::KernelCounts;
 use source::follow::tree::Counts;
 use source::notify::Notify;
 #[cfg(feature = "bpf")]
+use source::notify::agent;
+#[cfg(feature = "bpf")]
 use source::notify::bpf::Bpf;
 use source::notify::connector::Connector;
 use source::notify::ptrace::{self, Tracer};
@@ -27,13 +29,16 @@ const PTRACE_CHANGES: &str = "traced with ptrace as asked: for a user without pr
 const PTRACE_STOPS: &str = "the stops of the traced threads are left out of switches_voluntary; \
     where the task waits longer because of them it may switch more often";
 
+#[cfg(feature = "bpf")]
+const AGENT: &str = agent::MECHANISM.name;
+
 /// The mechanism of one run.
 pub(crate) enum Notifier {
     /// None: `/proc` is read now and then.
     Procfs,
     /// The kernel's process events; with the right to it, taskstats for what each process used.
     Connector(Box<Connector>),
-    /// Programs in the kernel.
+    /// Programs in the kernel, ours or those of an agent.
     #[cfg(feature = "bpf")]
     Bpf(Box<Bpf>),
     /// Stops at every fork, exec and exit.
@@ -98,13 +103,14 @@ impl Notifier {
                 Self::connector(task).context("--mechanism connector")
             }
             (_, Some(Mechanism::Bpf)) => Self::bpf(task, opening).context("--mechanism bpf"),
+            (_, Some(Mechanism::Agent)) => Self::agent(options, task).context("--mechanism agent"),
             (_, Some(Mechanism::Ptrace)) => {
                 Self::ptrace(facts, task, files).context("--mechanism ptrace")
             }
-            (Some(Level::Events), None) => Self::best(task, opening)
+            (Some(Level::Events), None) => Self::best(options, task, opening)
                 .context("--level events (--mechanism ptrace may do here, but changes the task)"),
             (None | Some(Level::Io), None) | (_, Some(Mechanism::Preload)) => {
-                Ok(Self::best(task, opening).unwrap_or_else(|error| {
+                Ok(Self::best(options, task, opening).unwrap_or_else(|error| {
                     let why = super::chain(&error);
                     facts.note(format!("no process events, so /proc is read: {why}"));
                     Notifier::Procfs
@@ -113,13 +119,28 @@ impl Notifier {
         }
     }
 
-    /// Programs in the kernel where they may be loaded, else process events.
-    fn best(task: &Task, opening: Opening) -> Result<Self> {
+    /// Programs in the kernel where they may be loaded or an agent lends his, else process events.
+    fn best(options: &RunOptions, task: &Task, opening: Opening) -> Result<Self> {
         // Tried, not guessed from the user: capabilities suffice. Without them nothing is loaded.
         Self::bpf(task, opening).or_else(|bpf| {
+            if let Ok(lent) = Self::agent(options, task) {
+                return Ok(lent);
+            }
             let both = |connector| anyhow!("{}; {}", super::chain(&bpf), super::chain(&connector));
             Self::connector(task).map_err(both)
         })
+    }
+
+    #[cfg(feature = "bpf")]
+    fn agent(options: &RunOptions, task: &Task) -> Result<Self> {
+        let mut lent = agent::open(&options.agent_socket)?;
+        lent.follow(task.pid(), task.adopter())?;
+        Ok(Notifier::Bpf(Box::new(lent)))
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    fn agent(_: &RunOptions, _: &Task) -> Result<Self> {
+        bail!("this build does not know in-kernel programs (feature `bpf`)")
     }
 
     #[cfg(feature = "bpf")]
@@ -165,6 +186,8 @@ impl Notifier {
             Notifier::Connector(connector) if connector.has_values() => "preload+taskstats",
             Notifier::Connector(_) => "preload+connector",
             #[cfg(feature = "bpf")]
+            Notifier::Bpf(bpf) if bpf.name() == AGENT => "preload+agent",
+            #[cfg(feature = "bpf")]
             Notifier::Bpf(_) => "preload+bpf",
             Notifier::Ptrace(_) => "preload+ptrace",
         }
@@ -176,7 +199,7 @@ impl Notifier {
             Notifier::Procfs => "procfs",
             Notifier::Connector(connector) => connector.name(),
             #[cfg(feature = "bpf")]
-            Notifier::Bpf(_) => "bpf",
+            Notifier::Bpf(bpf) => bpf.name(),
             Notifier::Ptrace(_) => "ptrace",
         }
     }
@@ -201,10 +224,7 @@ impl Notifier {
             Notifier::Procfs => Ok(()),
             Notifier::Connector(connector) => Ok(connector.read(sink)?),
             #[cfg(feature = "bpf")]
-            Notifier::Bpf(bpf) => {
-                bpf.read(sink);
-                Ok(())
-            }
+            Notifier::Bpf(bpf) => Ok(bpf.read(sink)?),
             Notifier::Ptrace(tracer) => Ok(tracer.read(sink)?),
         }
     }
@@ -232,6 +252,16 @@ impl Notifier {
                 ..kernel_counts(&tracer.counts())
             }),
         }
+    }
+
+    /// The same, where they are not at hand as they are at the end of the task.
+    pub(crate) fn last_counts(&mut self) -> Option<KernelCounts> {
+        #[cfg(feature = "bpf")]
+        if let Notifier::Bpf(bpf) = self {
+            bpf.count();
+            return self.counts();
+        }
+        None
     }
 
     /// The descriptor to wait on, if it wakes us.

@@ -58,6 +58,11 @@ pub(crate) fn context_in(groups: &[Membership]) -> Context {
     })
 }
 
+/// Whether the kernel could tell how long the disk was waited for, but is told not to.
+pub(crate) fn delay_accounting_is_off() -> bool {
+    std::fs::read_to_string("/proc/sys/kernel/task_delayacct").is_ok_and(|text| text.trim() == "0")
+}
+
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)

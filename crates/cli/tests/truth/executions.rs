@@ -141,8 +141,11 @@ fn by_a_thread(mechanism: Mechanism, form: &str) {
 
 /// Whether this mechanism tells of scripts, each of them if one names another.
 fn tells_scripts(mechanism: Mechanism) -> (bool, bool) {
-    if mechanism != Mechanism::Bpf {
-        return (true, false);
+    match mechanism {
+        Mechanism::Bpf => {}
+        // The doctor of this user cannot know what the agent's kernel allows root.
+        Mechanism::Agent => return (false, false),
+        _ => return (true, false),
     }
     let doctor = Command::new(plimsoll()).arg("doctor").output().unwrap();
     let text = String::from_utf8(doctor.stdout).unwrap();
@@ -172,7 +175,7 @@ fn scripts(mechanism: Mechanism, form: &str) {
     assert_eq!(seen.shells(), 1 + 3);
     let (told, nested) = tells_scripts(mechanism);
     if !told {
-        println!("skipped: this kernel refuses the program that tells of scripts");
+        println!("skipped: the program that tells of scripts may be missing here");
         return;
     }
     only_executed(seen.of("unread"), if nested { 3 } else { 2 });

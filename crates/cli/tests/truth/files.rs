@@ -466,7 +466,7 @@ fn overwritten(mechanism: Mechanism, name: &str) {
         let line = seen.of(name);
         let sizes = (line.size_before_bytes, line.size_after_bytes);
         let mut wanted = (Some(Bytes(bytes as u64)), Some(Bytes(7)));
-        if mechanism == Mechanism::Bpf && sizes.0.is_none() && ["o1", "o2"].contains(&name) {
+        if mechanism.is_in_kernel() && sizes.0.is_none() && ["o1", "o2"].contains(&name) {
             wanted.0 = None;
         }
         assert_eq!(sizes, wanted, "{line:#?}");
@@ -605,7 +605,7 @@ fn level_io_is_for_any_user() {
     done.expect_status(125);
     assert!(
         done.stderr
-            .contains("its mechanisms are bpf, preload and ptrace"),
+            .contains("its mechanisms are bpf, agent, preload and ptrace"),
         "{}",
         done.stderr
     );

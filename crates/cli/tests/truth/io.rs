@@ -165,7 +165,7 @@ fn io_uring_is_said_to_be_unseen(mechanism: Mechanism) {
     let file = run.path("data");
     make_file(&file, 16);
     // Only what tells of an exit sees the ring of a process that is gone before the first look.
-    let told = matches!(mechanism, Mechanism::Bpf | Mechanism::Ptrace);
+    let told = mechanism.is_in_kernel() || mechanism == Mechanism::Ptrace;
     let hold_ms = if told { 0 } else { 700 * slowness() };
     let done = run
         .command(words![program("uring.static"), file, hold_ms.to_string()])

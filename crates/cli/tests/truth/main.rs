@@ -16,6 +16,8 @@
 mod again;
 #[cfg(feature = "dataset")]
 mod agent;
+#[cfg(feature = "dataset")]
+mod agent_settings;
 mod aio;
 mod bad_places;
 mod bounds;
@@ -36,6 +38,8 @@ mod gpu;
 mod harness;
 mod io;
 mod left;
+#[cfg(feature = "dataset")]
+mod lent;
 mod limits;
 mod machine;
 mod memory;

@@ -187,7 +187,7 @@ fn own(mechanism: Mechanism, name: &str) {
     // be.
     let notes = seen.report().monitor.notes.join("\n");
     let lost = notes.contains("removed, renamed or truncated names could not be told");
-    if mechanism == Mechanism::Preload || (mechanism == Mechanism::Bpf && lost) {
+    if mechanism == Mechanism::Preload || (mechanism.is_in_kernel() && lost) {
         assert!(lost, "{notes}");
         assert_eq!(seen.of("own-a-ten-").removed, None);
         return;

@@ -27,7 +27,8 @@ fn a_lingering_daemon_is_counted(mechanism: Mechanism) {
     let done = Run::watched(mechanism, command).finish();
     done.expect_status(4);
     let least = done.printed("daemon_cpu_us") * 1000;
-    let truth = Truth::cpu(least, 60_000_000);
+    // Above it three starts and ends, dearer where a hypervisor's stolen time is billed as used.
+    let truth = Truth::cpu(least, 150_000_000);
     holds(&done, "cpu_time", truth, Rigour::Near);
     holds(
         &done,

@@ -3,6 +3,7 @@
 //!
 //! A column keeps its place in its table: new ones are added at the end.
 
+pub mod descriptor;
 pub mod exit;
 pub mod job;
 pub mod node;
@@ -70,6 +71,7 @@ pub const TABLES: &[&Table] = &[
     &node::TABLE,
     &exit::TABLE,
     &job::TABLE,
+    &descriptor::TABLE,
 ];
 
 /// The table of this number.

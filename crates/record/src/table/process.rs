@@ -67,4 +67,21 @@ const COLUMNS: &[Column] = &[
         "the context chain",
         "the part of the job: its step",
     ),
+    text(
+        "command_absent",
+        "/proc/PID/cmdline",
+        "why there is no command: no_answer, no_permission, gone",
+    ),
+    Column {
+        name: "environment",
+        shape: Shape::List,
+        unit: "",
+        origin: "/proc/PID/environ",
+        doc: "NAME=VALUE of the variables that were asked for, secrets in them replaced",
+    },
+    text(
+        "environment_absent",
+        "/proc/PID/environ",
+        "why there is no environment: no_answer, no_permission, gone",
+    ),
 ];

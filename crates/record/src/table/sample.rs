@@ -68,7 +68,7 @@ const IO: &str = "/proc/PID/task/TID/io, threads that ended included";
 const IO_ALL: &str = "/proc/PID/io";
 const STATUS: &str = "/proc/PID/status";
 
-const FIELDS: [Field; 43] = [
+const FIELDS: [Field; 44] = [
     whole(
         int("ppid", "", "/proc/PID/stat ppid", "its parent now"),
         |s| Some(s.ppid.into()),
@@ -363,6 +363,15 @@ const FIELDS: [Field; 43] = [
             "pages of the pool of huge pages, in no other number",
         ),
         |m| bytes(m.hugetlb),
+    ),
+    memory(
+        int(
+            "swap_pss",
+            "bytes",
+            "/proc/PID/smaps_rollup",
+            "each swapped-out page divided by its users; read when pss is",
+        ),
+        |m| bytes(m.swap_pss),
     ),
 ];
 

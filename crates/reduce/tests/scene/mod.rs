@@ -157,6 +157,7 @@ pub(crate) fn sample(pid: u32, start: u64, own: Used, with: Used) -> ProcessSamp
             pss: own.pss.map(Bytes),
             pss_unreclaimable: own.pss.map(Bytes),
             swap: Some(Bytes(0)),
+            swap_pss: None,
             hugetlb: Some(Bytes(0)),
             virtual_size: Some(Bytes(own.rss * 2)),
             rss_peak: Some(Bytes(own.rss)),

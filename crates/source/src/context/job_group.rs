@@ -3,7 +3,7 @@
 use super::chain::of_path;
 use super::daemon::Daemon;
 use super::group_path::Found;
-use super::read::daemon;
+use super::read::{ReadMemory, daemon};
 use super::surroundings::Tier;
 use crate::group::{NearestLimits, nearest_limits};
 use crate::query::proc_pid_cgroup::Membership;
@@ -24,15 +24,15 @@ pub fn limits(groups: &[Membership]) -> NearestLimits {
 }
 
 /// Slurm's daemons of the job's steps: of a job that its group calls by a SLUID they know the id.
-pub(super) fn holders(root: &Root, groups: &[Membership]) -> Vec<Daemon> {
+pub(super) fn holders(root: &Root, groups: &[Membership], memory: ReadMemory<'_>) -> Vec<Daemon> {
     let is_unnamed = |group: &&Membership| job_of(group).is_some_and(|found| found.job.is_none());
     let unnamed: Vec<_> = groups.iter().filter(is_unnamed).cloned().collect();
     let place = places(&unnamed).and_then(|places| places.v2);
-    place.map_or_else(Vec::new, |place| of_steps(root, &place))
+    place.map_or_else(Vec::new, |place| of_steps(root, &place, memory))
 }
 
 /// `step_S/slurm` holds the daemon of a step.
-fn of_steps(root: &Root, job: &Place) -> Vec<Daemon> {
+fn of_steps(root: &Root, job: &Place, memory: ReadMemory<'_>) -> Vec<Daemon> {
     // No folder, or none that we may read: its daemons are not known.
     let Ok(entries) = std::fs::read_dir(job.dir.path()) else {
         return Vec::new();
@@ -46,7 +46,7 @@ fn of_steps(root: &Root, job: &Place) -> Vec<Daemon> {
             let pids = ControlDir::new(step.path().join("slurm")).pids();
             pids.unwrap_or_default().into_iter().take(PROCESSES_MAX)
         })
-        .filter_map(|pid| daemon(root, pid).ok())
+        .filter_map(|pid| daemon(root, pid, memory).ok())
         .map(|(daemon, _)| daemon)
         .collect()
 }
@@ -140,7 +140,9 @@ mod tests {
             dir: ControlDir::new(&job),
             top: folder.path().to_owned(),
         };
-        let found = of_steps(&Root::at(folder.path()), &place);
+        let root = Root::at(folder.path());
+        let memory = |pid: u32, file: &str| root.read_process(Some(pid), file);
+        let found = of_steps(&root, &place, &memory);
         let commands: Vec<_> = found.iter().map(|it| (it.pid, it.uid)).collect();
         assert_eq!(commands, [(12, Some(0))]);
         assert_eq!(found[0].command, b"slurmstepd: [7.0]\0");

@@ -5,10 +5,7 @@ use super::daemon::Daemon;
 use super::job_group;
 use super::surroundings::Tier;
 use crate::query::proc_pid_cgroup::Membership;
-use crate::query::{
-    proc_pid_cgroup, proc_pid_cmdline, proc_pid_environ, proc_pid_loginuid, proc_pid_sessionid,
-    proc_pid_status,
-};
+use crate::query::{proc_pid_cgroup, proc_pid_loginuid, proc_pid_sessionid, proc_pid_status};
 use crate::root::Root;
 use record::context::Unread;
 use record::value::Absent;
@@ -19,6 +16,10 @@ const ANCESTORS_MAX: usize = 256;
 /// Of the command line of a daemon so much is kept.
 const COMMAND_BYTES_MAX: usize = 4096;
 
+/// How a file is read that a process has in its own memory (`cmdline`, `environ`): that may wait
+/// for the process, for ever.
+pub type ReadMemory<'a> = &'a dyn Fn(u32, &str) -> Result<Vec<u8>, Absent>;
+
 /// Everything that is known of `pid`, and what could not be read of it.
 ///
 /// # Errors
@@ -27,6 +28,16 @@ pub fn all(
     root: &Root,
     pid: u32,
     gid_range: Option<RangeInclusive<u32>>,
+) -> Result<(Input, Vec<Unread>), Absent> {
+    let memory = |pid: u32, file: &str| root.read_process(Some(pid), file);
+    all_by(root, pid, gid_range, &memory)
+}
+
+fn all_by(
+    root: &Root,
+    pid: u32,
+    gid_range: Option<RangeInclusive<u32>>,
+    memory: ReadMemory<'_>,
 ) -> Result<(Input, Vec<Unread>), Absent> {
     let status = root.read_process(Some(pid), "status")?;
     let mut unread = Vec::new();
@@ -48,16 +59,16 @@ pub fn all(
         note("cgroup", absent);
         Vec::new()
     });
-    let environ = proc_pid_environ::read(root, pid).unwrap_or_else(|absent| {
+    let environ = memory(pid, "environ").unwrap_or_else(|absent| {
         note("environ", absent);
         Vec::new()
     });
     let status = proc_pid_status::parse(&status);
-    let (ancestors, hidden) = ancestors(root, status.ppid);
+    let (ancestors, hidden) = ancestors(root, status.ppid, memory);
     unread.extend(hidden);
     let input = Input {
         pid,
-        holders: job_group::holders(root, &groups),
+        holders: job_group::holders(root, &groups, memory),
         groups,
         ancestors,
         gids: status.groups,
@@ -71,7 +82,7 @@ pub fn all(
 
 /// The same of a process whose groups are known, without what cannot change who it is: of one in
 /// the control group of a job or a container nothing else is read. What cannot be read is left out.
-pub fn enough(root: &Root, pid: u32, groups: &[Membership]) -> Input {
+pub fn enough(root: &Root, pid: u32, groups: &[Membership], memory: ReadMemory<'_>) -> Input {
     let is_job = |path| {
         of_path(path).is_some_and(|(of, found)| match of.tier {
             Tier::Batch => found.job.is_some(),
@@ -86,15 +97,19 @@ pub fn enough(root: &Root, pid: u32, groups: &[Membership]) -> Input {
             ..Input::default()
         };
     }
-    all(root, pid, None).map_or_else(|_| Input::default(), |(input, _)| input)
+    all_by(root, pid, None, memory).map_or_else(|_| Input::default(), |(input, _)| input)
 }
 
 /// Those up to the first process, or to one that ended meanwhile or is hidden from us.
-fn ancestors(root: &Root, parent: Option<u32>) -> (Vec<Daemon>, Option<Unread>) {
+fn ancestors(
+    root: &Root,
+    parent: Option<u32>,
+    memory: ReadMemory<'_>,
+) -> (Vec<Daemon>, Option<Unread>) {
     let mut all = Vec::new();
     let mut next = parent;
     while let Some(pid) = next.filter(|pid| *pid > 0 && all.len() < ANCESTORS_MAX) {
-        match daemon(root, pid) {
+        match daemon(root, pid, memory) {
             Ok((ancestor, parent)) => {
                 all.push(ancestor);
                 next = parent;
@@ -109,9 +124,17 @@ fn ancestors(root: &Root, parent: Option<u32>) -> (Vec<Daemon>, Option<Unread>) 
 }
 
 /// A process with its parent.
-pub(super) fn daemon(root: &Root, pid: u32) -> Result<(Daemon, Option<u32>), Absent> {
+pub(super) fn daemon(
+    root: &Root,
+    pid: u32,
+    memory: ReadMemory<'_>,
+) -> Result<(Daemon, Option<u32>), Absent> {
     let status = proc_pid_status::read(root, Some(pid))?;
-    let mut command = proc_pid_cmdline::read(root, pid)?;
+    let mut command = match memory(pid, "cmdline") {
+        // Those above it answer.
+        Err(Absent::NoAnswer) => Vec::new(),
+        read => read?,
+    };
     command.truncate(COMMAND_BYTES_MAX);
     let daemon = Daemon {
         pid,
@@ -169,9 +192,14 @@ mod tests {
         assert_eq!(sources, ["/proc/9/environ", "/proc/1/status"]);
         assert_eq!(all(&root, 7, None).map(|_| ()), Err(Absent::Gone));
         // Not in a job's group: all is needed.
-        assert_eq!(enough(&root, 9, &input.groups).ancestors.len(), 1);
+        let memory = |pid: u32, file: &str| root.read_process(Some(pid), file);
+        assert_eq!(enough(&root, 9, &input.groups, &memory).ancestors.len(), 1);
+        // An ancestor that does not answer is one nevertheless.
+        let silent = |_: u32, _: &str| Err(Absent::NoAnswer);
+        let ancestors = enough(&root, 9, &input.groups, &silent).ancestors;
+        assert_eq!((ancestors.len(), ancestors[0].command.len()), (1, 0));
         let group = b"0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n";
         let groups = proc_pid_cgroup::parse(group);
-        assert!(enough(&root, 9, &groups).ancestors.is_empty());
+        assert!(enough(&root, 9, &groups, &memory).ancestors.is_empty());
     }
 }

@@ -5,6 +5,7 @@ use record::event::Event;
 use record::value::Absent;
 use std::os::fd::BorrowedFd;
 
+pub mod agent;
 pub mod bpf;
 pub mod connector;
 pub mod ptrace;
@@ -48,6 +49,7 @@ pub struct Mechanism {
 /// Every mechanism, best first.
 pub const MECHANISMS: &[Mechanism] = &[
     bpf::MECHANISM,
+    agent::MECHANISM,
     taskstats::MECHANISM,
     connector::MECHANISM,
     ptrace::MECHANISM,

@@ -7,6 +7,7 @@ pub mod proc_pid_cgroup;
 pub mod proc_pid_cmdline;
 pub mod proc_pid_environ;
 pub mod proc_pid_fd;
+pub mod proc_pid_fdinfo;
 pub mod proc_pid_io;
 pub mod proc_pid_limits;
 pub mod proc_pid_loginuid;
@@ -24,6 +25,7 @@ pub mod proc_vmstat;
 pub mod sys_cpu;
 pub mod sys_kernel;
 
+pub mod descriptors;
 pub mod gpu;
 pub mod host;
 pub mod paging;
@@ -46,6 +48,7 @@ pub const SOURCES: &[Source] = &[
     proc_pid_status::SOURCE,
     proc_pid_io::SOURCE,
     proc_pid_fd::SOURCE,
+    proc_pid_fdinfo::SOURCE,
     proc_pid_schedstat::SOURCE,
     proc_pid_smaps_rollup::SOURCE,
     proc_pid_limits::SOURCE,

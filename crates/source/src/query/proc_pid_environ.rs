@@ -2,8 +2,6 @@
 //! NUL. The process may have written over it.
 
 use super::source::Source;
-use crate::root::Root;
-use record::value::Absent;
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {
@@ -22,12 +20,19 @@ const VALUE_BYTES_MAX: usize = 4096;
 /// The value of the variable `name`, the first if there are several, as `getenv` takes it. Bytes
 /// that are no UTF-8 are replaced.
 pub fn value(text: &[u8], name: &str) -> Option<String> {
-    let value = variables(text).find_map(|variable| {
-        let rest = variable.strip_prefix(name.as_bytes())?;
-        rest.strip_prefix(b"=")
+    let variable = named(text, name)?;
+    let value = variable.get(name.len() + 1..)?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// The variable `name` with its name, the first if there are several, its value cut, raw.
+pub fn named<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let variable = variables(text).find(|variable| {
+        let rest = variable.strip_prefix(name.as_bytes());
+        rest.is_some_and(|rest| rest.starts_with(b"="))
     })?;
-    let cut = value.get(..VALUE_BYTES_MAX).unwrap_or(value);
-    Some(String::from_utf8_lossy(cut).into_owned())
+    let most = name.len() + 1 + VALUE_BYTES_MAX;
+    Some(variable.get(..most).unwrap_or(variable))
 }
 
 fn variables(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -38,11 +43,6 @@ fn variables(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = tail.get(1..).unwrap_or_default();
         Some(variable)
     })
-}
-
-/// Reads the file of `pid`, raw.
-pub fn read(root: &Root, pid: u32) -> Result<Vec<u8>, Absent> {
-    root.read_process(Some(pid), "environ")
 }
 
 #[cfg(test)]
@@ -56,6 +56,8 @@ mod tests {
         assert_eq!(value(text, "EMPTY").as_deref(), Some(""));
         assert_eq!(value(text, "A").as_deref(), Some("b=c"));
         assert_eq!(value(text, "JOB"), None);
+        assert_eq!(named(text, "A"), Some(&b"A=b=c"[..]));
+        assert_eq!(named(text, "EMPTY"), Some(&b"EMPTY="[..]));
         let long = [b"A=".as_slice(), &[b'x'; 2 * VALUE_BYTES_MAX]].concat();
         assert_eq!(value(&long, "A").map(|it| it.len()), Some(VALUE_BYTES_MAX));
     }

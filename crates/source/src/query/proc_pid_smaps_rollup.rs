@@ -31,6 +31,16 @@ pub const METRICS: &[Metric] = &[
         method: "exact when read",
         doc: "the part of pss that reclaim cannot simply drop",
     },
+    Metric {
+        name: "swap_pss",
+        kind: Kind::Gauge,
+        unit: Unit::Bytes,
+        scope: Scope::Process,
+        origin: "/proc/PID/smaps_rollup SwapPss",
+        since: "4.14",
+        method: "exact when read",
+        doc: "swapped-out pages, each shared one divided by its users",
+    },
 ];
 
 /// Its row of the table of sources.

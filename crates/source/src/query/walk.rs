@@ -364,6 +364,7 @@ fn memory(speaker: &Walked, page_bytes: u64) -> Memory {
         pss: None,
         pss_unreclaimable: None,
         swap: pages(speaker.swap_pages),
+        swap_pss: None,
         hugetlb: pages(speaker.hugetlb_pages),
         virtual_size: pages(speaker.total_vm_pages),
         rss_peak: pages(speaker.hiwater_rss_pages),

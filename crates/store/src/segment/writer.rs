@@ -98,6 +98,11 @@ impl<D: Disk> Writer<D> {
         })
     }
 
+    /// A segment that is this old is closed from now on, the one that is open too.
+    pub fn set_segment_age(&mut self, most: Nanos) {
+        self.options.segment_age_max = most;
+    }
+
     /// Whether the next frame of a table of series must be a key frame: it is the first one of its
     /// segment, which must not need another to be read. Begins that segment.
     ///

@@ -7,12 +7,21 @@
 mod layout;
 mod load;
 mod own;
+mod private;
+mod raw;
+mod rest;
 mod share;
 mod socket;
 mod told;
 
+pub(in crate::bpf) use layout::Ticks;
 pub use layout::{Datagrams, ExactSize, FileId, FileRow, PageCounts, SizeClasses};
+pub(in crate::bpf) use private::Private as PrivateFiles;
+pub(in crate::bpf) use raw::{RawRow, Reading};
+pub use rest::FileRest;
 pub use socket::SocketInfo;
+pub(in crate::bpf) use socket::decode as decode_socket;
+pub(in crate::bpf) use told::decode as decode_told;
 pub use told::{Folder, Name, NameChange, NamePath, Told};
 
 use super::batch;
@@ -26,8 +35,8 @@ use crate::clock::{self, Offsets};
 use crate::error::Error;
 use crate::network::Network;
 use layout::{
-    DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, Ticks, decode_classes, decode_dumped,
-    decode_folder_run, decode_key, decode_row, has_classes,
+    DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, decode_classes, decode_dumped, decode_folder_run,
+    decode_key, has_classes,
 };
 use libbpf_rs::{MapCore, MapHandle};
 use load::{BOOT_NS, GENERATION, HAS_CLASSES, JIFFIES};
@@ -40,57 +49,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `sizeof(struct io_run)`.
 const RUN_BYTES: usize = 192;
+const RUN_WORDS: usize = RUN_BYTES / 8;
 /// Words of `struct io_run`, in its order.
 const ID: usize = 0;
 const EPOCH: usize = 1;
 const ROWS: usize = 2;
 const ROWS_MAX: usize = 3;
 const FLAGS: usize = 4;
-const FOLDERS_LOST: usize = 5;
-const COMPAT_CALLS: usize = 6;
-const LIBAIO_CALLS: usize = 7;
-const REST: usize = 8;
-const NAMES_LOST: usize = 20;
-const EXECUTIONS: usize = 21;
 const FOLDERS_KEPT: usize = 22;
+const OWNER: usize = 23;
 
 const TIMES: u64 = 1;
 const FROM_EXEC: u64 = 2;
 /// About 150 bytes a folder.
 const RING_BYTES: usize = 1 << 20;
-
-/// What files were used that found no place in the table of rows, and what was not seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileRest {
-    /// Successful calls of the open family.
-    pub opens: u64,
-    /// Calls of `close`.
-    pub closes: u64,
-    /// Calls of `lseek`.
-    pub seeks: u64,
-    /// Read-like calls.
-    pub reads: u64,
-    /// Write-like calls.
-    pub writes: u64,
-    /// Bytes that reads moved.
-    pub bytes_read: u64,
-    /// Bytes that writes moved.
-    pub bytes_written: u64,
-    /// Times that an exec ran a file.
-    pub executions: u64,
-    /// Rows that there would have been, at most.
-    pub rows: u64,
-    /// Pages.
-    pub pages: PageCounts,
-    /// Changes of names that found the ring full, or whose paths could not be read.
-    pub names_lost: u64,
-    /// Folders whose path found no place, counted at each file in them.
-    pub folders_lost: u64,
-    /// Calls by the 32-bit interface, which are not seen.
-    pub compat_calls: u64,
-    /// Calls of `io_submit`: what they read and wrote is not seen.
-    pub libaio_calls: u64,
-}
 
 /// How the files of a run are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +73,8 @@ pub struct FileOptions {
     pub times: bool,
     /// Whether a process that was added by hand counts from its exec on.
     pub from_exec: bool,
+    /// The user whose programs alone are counted, by their effective user; all without.
+    pub owner: Option<u32>,
 }
 
 /// The files of one run. Ends when dropped.
@@ -132,7 +106,7 @@ impl Files {
         let used = if programs.is_shared() {
             Use::shared(members, options.times)?
         } else {
-            Use::private(members, options.times)?
+            Use::private(&programs.private_files()?, options.times)?
         };
         // Without it nothing is missing but where some datagrams went, which is told so.
         let network = Network::of_self().ok();
@@ -158,7 +132,7 @@ impl Files {
     }
 
     fn begin(&self, options: FileOptions) -> Result<(), Error> {
-        for word in 0..RUN_BYTES / 8 {
+        for word in 0..RUN_WORDS {
             self.set(word, 0);
         }
         update(
@@ -171,6 +145,7 @@ impl Files {
         let times = if options.times { TIMES } else { 0 };
         let from_exec = if options.from_exec { FROM_EXEC } else { 0 };
         self.set(FLAGS, times | from_exec);
+        self.set(OWNER, options.owner.map_or(0, |uid| u64::from(uid) + 1));
         self.set(ID, self.id);
         self.refresh();
         Ok(())
@@ -197,30 +172,28 @@ impl Files {
     /// The kernel's: it concerns only folders that found the ring full.
     pub fn told(&mut self, take: &mut dyn FnMut(Told)) -> Result<(), Error> {
         // Before the ring: changes of names in there may be of these folders.
-        let kept = self.take_kept(take);
         let ticks = self.ticks();
-        self.ring.drain(&mut |bytes| {
+        let mut decoded = |bytes: &[u8]| {
             if let Some(told) = told::decode(bytes, ticks) {
                 take(told);
             }
-        });
+        };
+        let kept = self.take_kept(&mut decoded);
+        self.ring.drain(&mut decoded);
         kept
     }
 
-    /// Gives the folders that found the ring full.
-    fn take_kept(&self, take: &mut dyn FnMut(Told)) -> Result<(), Error> {
+    /// Gives the folders that found the ring full, as the kernel has them.
+    pub(super) fn take_kept(&self, take: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let kept = self.word(FOLDERS_KEPT);
         if kept.is_none_or(|kept| kept.swap(0, Ordering::SeqCst) == 0) {
             return Ok(());
         }
-        let ticks = self.ticks();
         let mut done = Vec::new();
         let read = batch::every(&self.used.maps.kept, &mut |key, event| {
             let run = decode_folder_run(key).unwrap_or(0);
-            if run == self.id
-                && let Some(told) = told::decode(event, ticks)
-            {
-                take(told);
+            if run == self.id {
+                take(event);
             }
             if run == self.id || !self.is_live(run) {
                 done.extend_from_slice(key);
@@ -246,22 +219,37 @@ impl Files {
     /// # Errors
     /// The kernel's.
     pub fn take_rows(&mut self, alive: bool, take: &mut dyn FnMut(FileRow)) -> Result<(), Error> {
+        let ticks = self.ticks();
+        let knows_network = self.look_at_network();
+        let reading = Reading {
+            ticks,
+            knows_network,
+        };
+        self.take_raw(alive, &mut |raw| {
+            if let Some(row) = raw.decode(reading) {
+                take(row);
+            }
+        })
+    }
+
+    /// The same, as the kernel has them.
+    pub(super) fn take_raw(
+        &mut self,
+        alive: bool,
+        take: &mut dyn FnMut(RawRow<'_>),
+    ) -> Result<(), Error> {
         self.set(ROWS, 0);
         self.epoch += 1;
         self.set(EPOCH, self.epoch);
         if alive {
             wait_for_calls();
         }
-        self.look_at_network();
-        let ticks = self.ticks();
         let (mut mine, mut orphans) = (Vec::new(), Vec::new());
         let read = batch::every(
             &self.used.maps.rows,
             &mut |bytes, row| match decode_key(bytes) {
                 Some(key) if key.run == self.id && u64::from(key.epoch) < self.epoch => {
-                    if let Some(row) = self.row(&key, bytes, row, ticks) {
-                        take(row);
-                    }
+                    take(self.raw(&key, bytes, row));
                     mine.extend_from_slice(bytes);
                 }
                 Some(key) if !self.is_live(key.run) => orphans.extend_from_slice(bytes),
@@ -272,16 +260,21 @@ impl Files {
         read.and(batch::delete(&self.used.maps.rows, &mine))
     }
 
-    fn row(&self, key: &Key, bytes: &[u8], row: &[u8], ticks: Ticks) -> Option<FileRow> {
-        let mut decoded = self.decode(key.file, key.tgid, row, ticks)?;
+    fn raw<'a>(&self, key: &Key, bytes: &[u8], row: &'a [u8]) -> RawRow<'a> {
+        let mut classes = None;
         if has_classes(row)
-            && let Ok(Some(classes)) = super::load::lookup(&self.used.maps.classes, bytes)
+            && let Ok(Some(found)) = super::load::lookup(&self.used.maps.classes, bytes)
         {
-            decoded.classes = decode_classes(&classes).map(Box::new);
+            classes = Some(found);
             // It is there: nobody else clears it.
             let _ = self.used.maps.classes.delete(bytes);
         }
-        Some(decoded)
+        RawRow {
+            file: key.file,
+            pid: key.tgid,
+            row,
+            classes: classes.unwrap_or_default(),
+        }
     }
 
     /// Gives what living threads of this run counted and have not put into the table yet. It stays
@@ -290,37 +283,52 @@ impl Files {
     /// # Errors
     /// The kernel's.
     pub fn pending(&self, take: &mut dyn FnMut(FileRow)) -> Result<(), Error> {
+        let reading = self.reading();
+        self.pending_raw(&mut |raw| {
+            if let Some(row) = raw.decode(reading) {
+                take(row);
+            }
+        })
+    }
+
+    /// The same, as the kernel has it.
+    pub(super) fn pending_raw(&self, take: &mut dyn FnMut(RawRow<'_>)) -> Result<(), Error> {
         let bytes = batch::pass(self.used.dump.as_fd())?;
         let mut classes = self.classes_left()?;
-        let ticks = self.ticks();
         for record in bytes.chunks_exact(DUMPED_BYTES + ROW_BYTES) {
             let (head, row) = record.split_at(DUMPED_BYTES);
             if let Some((runs, file, pid)) = decode_dumped(head)
                 && runs.contains(&self.id)
-                && let Some(mut decoded) = self.decode(file, pid, row, ticks)
             {
-                if has_classes(row) {
-                    decoded.classes = classes.remove(&(pid, file)).map(Box::new);
-                }
-                take(decoded);
+                let left = has_classes(row).then(|| classes.remove(&(pid, file)));
+                take(RawRow {
+                    file,
+                    pid,
+                    row,
+                    classes: left
+                        .flatten()
+                        .map_or_else(Vec::new, |left| raw::encode_classes(&left)),
+                });
             }
         }
         Ok(())
     }
 
-    /// An address that came or went meanwhile makes it uncertain where datagrams went.
-    fn look_at_network(&mut self) {
+    /// Whether it is known where datagrams went: an address that came or went meanwhile makes that
+    /// uncertain.
+    pub(super) fn look_at_network(&mut self) -> bool {
         if self.network.is_some() && Network::of_self().ok() != self.network {
             self.network = None;
         }
+        self.network.is_some()
     }
 
-    fn decode(&self, file: FileId, pid: u32, row: &[u8], ticks: Ticks) -> Option<FileRow> {
-        let mut decoded = decode_row(file, pid, row, ticks)?;
-        if self.network.is_none() {
-            decoded.datagrams = Datagrams::default();
+    /// What rows are read with.
+    pub(super) fn reading(&self) -> Reading {
+        Reading {
+            ticks: self.ticks(),
+            knows_network: self.network.is_some(),
         }
-        Some(decoded)
     }
 
     /// By process and file, what belongs to no row of the table: to those of living threads.
@@ -347,40 +355,34 @@ impl Files {
     /// # Errors
     /// The kernel's.
     pub fn sockets(&self, take: &mut dyn FnMut(SocketInfo)) -> Result<(), Error> {
-        batch::every(&self.used.maps.sockets, &mut |_, info| {
+        self.sockets_raw(&mut |info| {
             if let Some(info) = socket::decode(info) {
                 take(info);
             }
         })
     }
 
+    /// The same, as the kernel has it.
+    pub(super) fn sockets_raw(&self, take: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        batch::every(&self.used.maps.sockets, &mut |_, info| take(info))
+    }
+
     /// What found no place, so far.
     pub fn rest(&self) -> FileRest {
-        let read = |word| {
+        FileRest::from_words(&self.rest_words())
+    }
+
+    /// The same, as the kernel has it.
+    pub(super) fn rest_words(&self) -> [u64; RUN_WORDS] {
+        std::array::from_fn(|word| {
             self.word(word)
                 .map_or(0, |word| word.load(Ordering::Relaxed))
-        };
-        FileRest {
-            opens: read(REST),
-            closes: read(REST + 1),
-            seeks: read(REST + 2),
-            reads: read(REST + 3),
-            writes: read(REST + 4),
-            bytes_read: read(REST + 5),
-            bytes_written: read(REST + 6),
-            executions: read(EXECUTIONS),
-            rows: read(REST + 7),
-            pages: PageCounts {
-                filled: read(REST + 8),
-                dirtied: read(REST + 9),
-                mapped_filled: read(REST + 10),
-                mapped_dirtied: read(REST + 11),
-            },
-            names_lost: read(NAMES_LOST),
-            folders_lost: read(FOLDERS_LOST),
-            compat_calls: read(COMPAT_CALLS),
-            libaio_calls: read(LIBAIO_CALLS),
-        }
+        })
+    }
+
+    /// How long the ring of folders is, bytes.
+    pub(super) const fn ring_bytes(&self) -> usize {
+        self.ring.data_bytes()
     }
 
     fn ticks(&self) -> Ticks {

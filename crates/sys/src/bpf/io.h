@@ -200,12 +200,14 @@ struct io_run {
 	__u64 names_lost; /* changes of names that could not be told */
 	__u64 executions; /* of what found no place in the table */
 	__u64 folders_kept; /* put into `io_kept` */
-	__u64 unused;
+	__u64 owner; /* the user whose programs alone are counted, + 1; 0: all */
 };
 
 #define IO_RUN_TIMES 1u
 /* A process that was added by hand counts from its exec on: what it is before is not the task. */
 #define IO_RUN_FROM_EXEC 2u
+/* Set when a program of another user than the owner was left out. */
+#define IO_RUN_FOREIGN 4u
 
 /* The path of a folder. */
 struct event_folder {

@@ -99,10 +99,14 @@ int on_program(__u64 *ctx)
 	struct linux_binprm___io *bprm = (struct linux_binprm___io *)ctx[2];
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct io_thread *thread = thread_of(task);
+	struct io_thread *thread = place_for(task);
 	struct place place = {}, first = {};
 	__u64 program;
 
+	/* Its user may have changed. */
+	if (thread && thread->owned)
+		thread->generation = ~0ull;
+	thread = thread_of(task);
 	if (!thread)
 		return 0;
 	program = (__u64)BPF_CORE_READ(bprm, file);

@@ -57,6 +57,7 @@ struct io_thread {
 	__u64 process_start_ns;
 	__u64 times; /* whether one of them asks for time */
 	__u64 waits; /* whether its process has yet to exec */
+	__u64 owned; /* whether one of its process's runs has an owner */
 	__u64 open_flags; /* of the call that is about to be counted */
 	__u64 cut_inode; /* that was truncated last */
 	__u64 cut_bytes; /* how large it was */

@@ -3,7 +3,23 @@
 #ifndef PLIMSOLL_IO_THREAD_H
 #define PLIMSOLL_IO_THREAD_H
 
-/* Which runs ask for the files of a process. Global: the verifier checks it once. */
+/*
+ * Whether `run` is not to learn what the present task does: its owner is another user, as of a
+ * setuid program that he started.
+ */
+static __always_inline bool is_foreign(struct io_run *run)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!run->owner)
+		return false;
+	return run->owner != BPF_CORE_READ(task, cred, euid.val) + 1ull;
+}
+
+/*
+ * Which runs ask for the files of a process, by one of its threads. Global: the verifier checks it
+ * once.
+ */
 __attribute__((noinline)) int find_runs(struct io_thread *thread)
 {
 	struct process *process;
@@ -18,6 +34,7 @@ __attribute__((noinline)) int find_runs(struct io_thread *thread)
 	thread->times = 0;
 	thread->waits = 0;
 	thread->told = 0;
+	thread->owned = 0;
 	thread->runs[0] = 0;
 	if (!process)
 		return 0;
@@ -27,6 +44,11 @@ __attribute__((noinline)) int find_runs(struct io_thread *thread)
 
 		if (!run)
 			continue;
+		thread->owned |= run->owner;
+		if (is_foreign(run)) {
+			__sync_fetch_and_or(&run->flags, IO_RUN_FOREIGN);
+			continue;
+		}
 		/* The verifier does not keep the bound across the loop: mask it, unseen by clang. */
 		barrier_var(count);
 		thread->runs[count & (RUNS_PER_PROCESS - 1)] = process->runs[i];

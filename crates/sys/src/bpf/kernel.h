@@ -142,6 +142,7 @@ typedef struct {
 
 struct cred {
 	kuid_t uid;
+	kuid_t euid;
 };
 
 struct linux_binprm {
@@ -176,6 +177,7 @@ struct task_struct {
 	struct task_delay_info *delays;
 	void *io_uring;
 	const struct cred *real_cred;
+	const struct cred *cred;
 };
 
 struct seq_file;

@@ -62,6 +62,7 @@ impl Maps {
 }
 
 /// A program in the kernel, by its name in `task.bpf.c`.
+#[derive(Debug)]
 pub(super) struct Program {
     pub(super) name: String,
     pub(super) fd: OwnedFd,

@@ -1,5 +1,6 @@
 //! The programs in use by this process: the node's shared copy, or a private one.
 
+use super::files::PrivateFiles;
 use super::layout::{self, RUN_SLOTS};
 use super::load::{Loaded, bpf_error, load, update};
 use super::lock::Lock;
@@ -11,9 +12,9 @@ use super::unavailable::check_beforehand;
 use crate::error::Error;
 use crate::process::effective_uid;
 use libbpf_rs::MapHandle;
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The in-kernel programs, attached as long as this or one of its runs lives.
 #[derive(Debug, Clone)]
@@ -31,10 +32,19 @@ enum Holder {
     /// Pins, counted by locks.
     Node(Share),
     /// Our own links.
-    Private {
-        _links: Vec<OwnedFd>,
-        slots_taken: AtomicU32,
-    },
+    Private(Own),
+}
+
+/// A copy of our own.
+#[derive(Debug)]
+struct Own {
+    _links: Vec<OwnedFd>,
+    slots_taken: Mutex<BTreeSet<u32>>,
+    files: Mutex<Option<Arc<PrivateFiles>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl TaskPrograms {
@@ -66,10 +76,11 @@ impl TaskPrograms {
 
     fn private(loaded: Loaded) -> Result<Self, Error> {
         let links = loaded.programs.iter().map(|it| attach(it.fd.as_fd()));
-        let holder = Holder::Private {
+        let holder = Holder::Private(Own {
             _links: links.collect::<Result<_, _>>()?,
-            slots_taken: AtomicU32::new(0),
-        };
+            slots_taken: Mutex::default(),
+            files: Mutex::default(),
+        });
         Ok(Self::new(State::new(loaded.maps)?, holder))
     }
 
@@ -89,6 +100,14 @@ impl TaskPrograms {
 
     fn new(state: State, holder: Holder) -> Self {
         Self(Arc::new(Shared { state, holder }))
+    }
+
+    /// Loads the programs for files of a private copy before somebody waits for them.
+    ///
+    /// # Errors
+    /// This kernel cannot have them.
+    pub fn prepare_files(&self) -> Result<(), Error> {
+        self.0.private_files().map(drop)
     }
 
     /// Whether other runs of this node can use the same copy.
@@ -125,14 +144,35 @@ impl Shared {
                 let lock = share.run_lock()?;
                 Ok((lock.take_slot()?, Some(lock)))
             }
-            Holder::Private { slots_taken, .. } => {
-                let slot = slots_taken.fetch_add(1, Ordering::Relaxed);
-                if slot < RUN_SLOTS {
-                    return Ok((slot, None));
-                }
-                Err(Error::TooManyRuns)
+            Holder::Private(own) => {
+                let mut taken = lock(&own.slots_taken);
+                let free = (0..RUN_SLOTS).find(|slot| !taken.contains(slot));
+                let slot = free.ok_or(Error::TooManyRuns)?;
+                taken.insert(slot);
+                Ok((slot, None))
             }
         }
+    }
+
+    /// The run in a slot is over.
+    pub(super) fn give_back(&self, slot: u32) {
+        if let Holder::Private(own) = &self.holder {
+            lock(&own.slots_taken).remove(&slot);
+        }
+    }
+
+    /// The programs for files of a private copy, loaded for the first who asks.
+    pub(super) fn private_files(&self) -> Result<Arc<PrivateFiles>, Error> {
+        let Holder::Private(own) = &self.holder else {
+            return Err(Error::TooManyRuns);
+        };
+        let mut files = lock(&own.files);
+        if let Some(loaded) = files.as_ref() {
+            return Ok(Arc::clone(loaded));
+        }
+        let loaded = Arc::new(PrivateFiles::load(&self.state.maps)?);
+        *files = Some(Arc::clone(&loaded));
+        Ok(loaded)
     }
 }
 

@@ -33,6 +33,17 @@ impl Ring {
         })
     }
 
+    /// How long its data is.
+    pub(super) const fn data_bytes(&self) -> usize {
+        self.data_bytes
+    }
+
+    /// What was written and not yet given, bytes.
+    pub(super) fn waiting(&self) -> u64 {
+        let at = |mapping: &Mapping| mapping.word(0).map_or(0, |at| at.load(Ordering::Acquire));
+        at(&self.producer).saturating_sub(at(&self.consumer))
+    }
+
     /// Gives every record written before this call to `take`, in order; stops at one that is still
     /// being written.
     pub(super) fn drain(&mut self, take: &mut dyn FnMut(&[u8])) {

@@ -131,6 +131,11 @@ impl Run {
     /// gone).
     pub fn add(&self, pid: u32) -> Result<u64, Error> {
         let pidfd = process::pidfd(pid)?;
+        Ok(self.clock.boot(self.add_by(pidfd.as_fd(), pid)?))
+    }
+
+    /// The same, by a descriptor of the process; the start by the clock of the kernel.
+    pub(super) fn add_by(&self, pidfd: BorrowedFd<'_>, pid: u32) -> Result<u64, Error> {
         // Where the file cannot be read, the present stands in.
         let start_ns = start_of(pid).unwrap_or_else(clock::boot);
         let start_ns = self.clock.kernel_boot(start_ns);
@@ -138,7 +143,12 @@ impl Run {
         self.count(PROCESSES_TOTAL, None);
         self.count(PROCESSES_ALIVE, Some(PROCESSES_PEAK));
         self.count(THREADS_ALIVE, Some(THREADS_PEAK));
-        Ok(self.clock.boot(start_ns))
+        Ok(start_ns)
+    }
+
+    /// How long the ring of events is.
+    pub(super) const fn ring_bytes(&self) -> usize {
+        self.ring.data_bytes()
     }
 
     fn mark(&self, pidfd: [u8; 4], pid: u32, start_ns: u64) -> Result<u64, Error> {
@@ -235,6 +245,7 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         self.programs.state.end_run(self.slot);
+        self.programs.give_back(self.slot);
     }
 }
 

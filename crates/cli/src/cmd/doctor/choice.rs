@@ -40,8 +40,10 @@ pub fn choose(findings: &[Finding]) -> Choice {
 fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
     let bpf = works("BPF programs of run");
     let chain = WAIT_CHAIN.iter().all(|name| works(name));
+    let agent = works("programs of an agent");
     let events = match (bpf, chain && works("proc connector")) {
         (true, _) => Some("bpf"),
+        _ if agent => Some("agent"),
         (false, true) if works("taskstats exit listener") => Some("taskstats"),
         (false, true) => Some("connector"),
         (false, false) => None,
@@ -54,10 +56,12 @@ fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
         events,
         io: if works("BPF programs for files") {
             Some("bpf")
+        } else if agent {
+            Some("agent")
         } else {
             works("preload").then_some("preload")
         },
-        exact_totals: bpf || chain,
+        exact_totals: bpf || agent || chain,
         memory_peaks: memory_peaks(events),
         memory_limit: memory_limit(works),
     }
@@ -65,7 +69,7 @@ fn choose_by(works: impl Fn(&str) -> bool) -> Choice {
 
 fn memory_peaks(events: Option<&str>) -> &'static str {
     match events {
-        Some("bpf" | "taskstats") => "exact, or within narrow bounds",
+        Some("bpf" | "agent" | "taskstats") => "exact, or within narrow bounds",
         Some(_) => {
             "exact, or within bounds: wide ones where several processes end before they are read \
              (--mechanism ptrace reads each at its end)"
@@ -95,14 +99,17 @@ mod tests {
             (all.level, all.mechanism, all.query),
             ("events", Some("bpf"), Some("procfs"))
         );
-        let old = choose_by(|name| !name.starts_with("BPF"));
+        let lent = choose_by(|name| !name.starts_with("BPF"));
+        assert_eq!((lent.events, lent.io), (Some("agent"), Some("agent")));
+        let alone = |name: &str| !name.starts_with("BPF") && name != "programs of an agent";
+        let old = choose_by(alone);
         assert_eq!((old.events, old.io), (Some("taskstats"), Some("preload")));
         let roots = [
             "memory controller",
             "systemd user scope",
             "taskstats exit listener",
         ];
-        let user = choose_by(|name| !name.starts_with("BPF") && !roots.contains(&name));
+        let user = choose_by(|name| alone(name) && !roots.contains(&name));
         assert_eq!((user.level, user.mechanism), ("events", Some("connector")));
         assert!(user.memory_peaks.contains("ptrace") && !all.memory_peaks.contains("ptrace"));
         assert!(user.exact_totals && user.memory_limit.contains("proportional"));
@@ -125,6 +132,7 @@ mod tests {
         let others = [
             "BPF programs of run",
             "BPF programs for files",
+            "programs of an agent",
             "preload",
             "procfs",
             "proc connector",

@@ -25,6 +25,13 @@ pub(super) const PROBES: &[Probe] = &[
         attempt: |_| of_files(),
     },
     Probe {
+        name: "programs of an agent",
+        gives: "--mechanism agent: what BPF programs tell, of one's own tasks, for every user",
+        allow: "plimsoll agent --socket /run/plimsoll/agent.sock, started by root",
+        needs: "an agent of the same version on this node",
+        attempt: |_| of_agent(),
+    },
+    Probe {
         name: "BTF",
         gives: "the kernel's own types: one program for all kernels",
         allow: "read access to /sys/kernel/btf/vmlinux",
@@ -101,6 +108,14 @@ fn of_run() -> Outcome {
 /// The programs for files, loaded, attached and let go.
 fn of_files() -> Outcome {
     match (source::interpose::bpf::MECHANISM.probe)() {
+        Ok(()) => Outcome::usable(),
+        Err((reason, why)) => Outcome::not(reason, why),
+    }
+}
+
+/// A run of the agent's, begun and let go.
+fn of_agent() -> Outcome {
+    match (source::notify::agent::MECHANISM.probe)() {
         Ok(()) => Outcome::usable(),
         Err((reason, why)) => Outcome::not(reason, why),
     }

@@ -9,7 +9,7 @@ use record::codec::cells::Cell;
 use record::codec::frame::Header;
 use record::codec::key::{Part, parts};
 use record::codec::series::Row as SeriesRow;
-use record::table::{Table, sample};
+use record::table::{Table, by_name, sample};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -95,16 +95,49 @@ pub(crate) fn rows_of(dataset: &Path, table: &str, pid: u32) -> Vec<Row> {
 /// The rows of `sample` in the live segments, as they are on the disk now: process and instant.
 pub(crate) fn live(dataset: &Path) -> Vec<(i64, i64)> {
     let mut seen = Seen(Vec::new());
+    read_live(dataset, &mut seen);
+    seen.0
+}
+
+fn read_live(dataset: &Path, seen: &mut impl Take) {
     for path in files(&dataset.join("live")) {
         let Some(mut reader) = Reader::open(&path).unwrap() else {
             continue;
         };
         let mut rows = Rows::default();
         while let Found::Frame { header, payload } = reader.read_next().unwrap() {
-            rows.read(&header, payload, &mut seen).unwrap();
+            rows.read(&header, payload, seen).unwrap();
         }
     }
-    seen.0
+}
+
+/// The rows of a table of cells in the live segments: what each has a value for, as text.
+pub(crate) fn live_cells(dataset: &Path, table: &str) -> Vec<BTreeMap<&'static str, String>> {
+    let mut seen = Whole(by_name(table).unwrap(), Vec::new());
+    read_live(dataset, &mut seen);
+    seen.1
+}
+
+struct Whole(&'static Table, Vec<BTreeMap<&'static str, String>>);
+
+impl Take for Whole {
+    fn series(&mut self, _: &'static Table, _: &Header, _: SeriesRow<'_>, _: bool) {}
+
+    fn cells(&mut self, table: &'static Table, _: &Header, cells: &[(u8, Cell<'_>)]) {
+        if table.id != self.0.id {
+            return;
+        }
+        let names: Vec<_> = table.key.iter().chain(table.columns).collect();
+        let one = |(place, cell): &(u8, Cell<'_>)| {
+            let text = match cell {
+                Cell::Int(value) => value.to_string(),
+                Cell::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                Cell::List(list) => format!("{} texts", list.len()),
+            };
+            (names[usize::from(*place)].name, text)
+        };
+        self.1.push(cells.iter().map(one).collect());
+    }
 }
 
 struct Seen(Vec<(i64, i64)>);

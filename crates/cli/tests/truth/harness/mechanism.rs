@@ -5,6 +5,7 @@ use super::expect::Rigour;
 use super::process;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// What `plimsoll run` is told to watch with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(crate) enum Mechanism {
     Default,
     /// `--mechanism bpf`.
     Bpf,
+    /// `--mechanism agent`, by the agent of root's that `PLIMSOLL_TEST_AGENT` names by its socket.
+    Agent,
     /// `--mechanism connector`.
     Connector,
     /// `--mechanism ptrace`.
@@ -28,10 +31,11 @@ const CAP_PERFMON_AND_BPF: u64 = 1 << 38 | 1 << 39;
 
 impl Mechanism {
     /// The options that ask for it.
-    pub(crate) const fn options(self) -> &'static [&'static str] {
+    pub(crate) fn options(self) -> &'static [&'static str] {
         match self {
             Mechanism::Default => &[],
             Mechanism::Bpf => &["--mechanism", "bpf"],
+            Mechanism::Agent => agent_options(),
             Mechanism::Connector => &["--mechanism", "connector"],
             Mechanism::Ptrace => &["--mechanism", "ptrace"],
             Mechanism::Procfs => &["--mechanism", "procfs"],
@@ -44,6 +48,7 @@ impl Mechanism {
         match self {
             Mechanism::Default | Mechanism::Procfs | Mechanism::Preload => None,
             Mechanism::Bpf => bpf_missing(),
+            Mechanism::Agent => agent_missing(),
             Mechanism::Connector => connector_missing(),
             Mechanism::Ptrace => ptrace_missing(),
         }
@@ -52,7 +57,7 @@ impl Mechanism {
     /// Whether every process is seen from within the kernel or stopped at its end.
     fn sees_every_end(self) -> bool {
         match self {
-            Mechanism::Bpf | Mechanism::Ptrace => true,
+            Mechanism::Bpf | Mechanism::Agent | Mechanism::Ptrace => true,
             Mechanism::Default | Mechanism::Preload => bpf_missing().is_none(),
             Mechanism::Connector | Mechanism::Procfs => false,
         }
@@ -76,6 +81,11 @@ impl Mechanism {
             }
             _ => Rigour::Near,
         }
+    }
+
+    /// Whether programs in the kernel see everything.
+    pub(crate) fn is_in_kernel(self) -> bool {
+        matches!(self, Mechanism::Bpf | Mechanism::Agent)
     }
 
     /// Whether it leaves setuid programs, debuggers and sanitizers as they are for this user.
@@ -105,6 +115,29 @@ fn bpf_missing() -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Where the agent of root's listens that lends its programs to these tests.
+fn agent_socket() -> Option<String> {
+    std::env::var("PLIMSOLL_TEST_AGENT").ok()
+}
+
+fn agent_missing() -> Option<&'static str> {
+    if agent_socket().is_none() {
+        Some("no agent of root's lends its programs (the unprivileged tests of `make test` do)")
+    } else if !cfg!(feature = "bpf") {
+        Some("this build has no BPF")
+    } else {
+        None
+    }
+}
+
+fn agent_options() -> &'static [&'static str] {
+    static OPTIONS: OnceLock<Vec<&'static str>> = OnceLock::new();
+    OPTIONS.get_or_init(|| {
+        let socket: &'static str = agent_socket().unwrap_or_default().leak();
+        vec!["--mechanism", "agent", "--agent-socket", socket]
+    })
 }
 
 fn connector_missing() -> Option<&'static str> {

@@ -39,6 +39,10 @@ macro_rules! each_mechanism {
                 with(Mechanism::Bpf, super::$check);
             }
             #[test]
+            fn agent() {
+                with(Mechanism::Agent, super::$check);
+            }
+            #[test]
             fn connector() {
                 with(Mechanism::Connector, super::$check);
             }
@@ -73,6 +77,14 @@ macro_rules! each_io_mechanism {
             #[test]
             fn bpf_static() {
                 with(Mechanism::Bpf, |it| super::$check(it, STATIC));
+            }
+            #[test]
+            fn agent() {
+                with(Mechanism::Agent, |it| super::$check(it, $workload));
+            }
+            #[test]
+            fn agent_static() {
+                with(Mechanism::Agent, |it| super::$check(it, STATIC));
             }
             #[test]
             fn preload() {

@@ -91,6 +91,14 @@ impl Run {
         self
     }
 
+    /// A command line that names plimsoll itself, and makes the report.
+    #[cfg(feature = "dataset")]
+    pub(crate) fn unwatched(mut self, words: Vec<OsString>) -> Self {
+        self.options = None;
+        self.words = words;
+        self
+    }
+
     /// The command, where it needs a path in the folder of the run.
     pub(crate) fn command(mut self, command: Vec<OsString>) -> Self {
         self.words = command;

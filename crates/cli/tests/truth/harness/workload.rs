@@ -51,6 +51,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "pages",
     "reader",
     "share",
+    "silent",
     "sockets",
     "spaces",
     "spawned",

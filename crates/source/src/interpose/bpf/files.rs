@@ -13,7 +13,7 @@ use record::name::{Name, NameChange, NamePath};
 use record::socket::{Datagrams, Ends, SocketInfo};
 use record::unit::{Bytes, Nanos};
 use std::os::fd::BorrowedFd;
-use sys::bpf::{FileRow, PageCounts, Told};
+use sys::bpf::{FileRow, FollowedFiles, PageCounts, Told};
 
 /// Rows in the kernel's table at which it is emptied.
 const ROWS_MANY: u64 = 4096;
@@ -23,7 +23,7 @@ pub(crate) const ROWS_MAX: u64 = 1 << 16;
 /// The files of one task.
 #[derive(Debug)]
 pub struct Files {
-    files: sys::bpf::Files,
+    files: Box<dyn FollowedFiles>,
     with: With,
 }
 
@@ -37,7 +37,7 @@ struct With {
 }
 
 impl Files {
-    pub(crate) fn new(files: sys::bpf::Files, times: bool) -> Self {
+    pub(crate) fn new(files: Box<dyn FollowedFiles>, times: bool) -> Self {
         let pages = files.tells_pages().then(sys::process::page_bytes).flatten();
         let with = With { times, pages };
         Self { files, with }
@@ -78,6 +78,12 @@ impl Files {
             pending.map_err(broken)?;
         }
         Ok(())
+    }
+
+    /// Whether programs of other users were left out, as setuid ones are where an agent counts
+    /// for a user.
+    pub fn has_foreign(&self) -> bool {
+        self.files.rest().foreign
     }
 
     /// What was not kept by file.

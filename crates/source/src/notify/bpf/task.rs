@@ -11,17 +11,21 @@ use record::identity::Ending;
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
 use std::os::fd::BorrowedFd;
-use sys::bpf::{ExitCounters, FileOptions, RawEvent, RssPeak, Run, RunTotals, TaskPrograms};
+use sys::bpf::{ExitCounters, FileOptions, Followed, RawEvent, RssPeak, RunTotals, TaskPrograms};
 
 /// How often to read while events come: the ring holds many times what two processors make of it.
 const PERIOD: Nanos = Nanos::from_millis(20);
 /// After so many readings in a row that found nothing the reader sleeps.
 const QUIET_MAX: u32 = 3;
+/// Where to count is far, it is done so often while events come, and while none do.
+const COUNTED_EVERY: Nanos = Nanos::from_millis(50);
+const COUNTED_EVERY_QUIET: Nanos = Nanos::from_millis(250);
 
 /// One task, followed by the in-kernel programs.
 #[derive(Debug)]
 pub struct Bpf {
-    run: Run,
+    run: Box<dyn Followed>,
+    name: &'static str,
     root: Option<Event>,
     root_pid: u32,
     /// How long the root had waited for a CPU when it became the command, once that is known.
@@ -32,6 +36,11 @@ pub struct Bpf {
     quiet: u32,
     /// What may be missing in a resident set that the kernel noted, bytes.
     held_back: Option<u64>,
+    /// When the totals were last asked for, where they are far.
+    counted_at: Nanos,
+    /// Who lends the programs is gone.
+    gone: Option<Error>,
+    ended: bool,
 }
 
 impl Bpf {
@@ -41,9 +50,13 @@ impl Bpf {
     /// Where this user or this kernel cannot have them, in words that say what is missing.
     pub fn open() -> Result<Self, Error> {
         let run = TaskPrograms::open().and_then(|programs| programs.start_run());
-        let run = run.map_err(cannot)?;
-        Ok(Self {
+        Ok(Self::of(Box::new(run.map_err(cannot)?), NAME))
+    }
+
+    pub(in crate::notify) fn of(run: Box<dyn Followed>, name: &'static str) -> Self {
+        Self {
             run,
+            name,
             root: None,
             root_pid: 0,
             waited_before: None,
@@ -51,7 +64,15 @@ impl Bpf {
             processes: (0, Nanos(0)),
             quiet: 0,
             held_back: held_back(&Root::default()),
-        })
+            counted_at: Nanos(0),
+            gone: None,
+            ended: false,
+        }
+    }
+
+    /// The name of the mechanism.
+    pub const fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Follows the process `root`, which must have one thread and wait for its exec, and everything
@@ -82,6 +103,7 @@ impl Bpf {
             rows_max: ROWS_MAX,
             times,
             from_exec: true,
+            owner: None,
         });
         Ok(Files::new(files.map_err(cannot)?, times))
     }
@@ -95,30 +117,82 @@ impl Bpf {
     }
 
     /// Appends what happened since the last call; bounded by what the ring holds (at most 4 MiB).
-    pub fn read(&mut self, sink: &mut Vec<Event>) {
+    ///
+    /// # Errors
+    /// Who lends the programs is gone; what he saw to the end is appended, and that more was lost.
+    pub fn read(&mut self, sink: &mut Vec<Event>) -> Result<(), Error> {
         let before_all = sink.len();
         sink.extend(self.root.take());
-        let (root, before) = (self.root_pid, &mut self.waited_before);
-        let held_back = self.held_back;
-        self.run.drain(&mut |event| {
-            if let RawEvent::Exec {
-                pid, run_delay_ns, ..
-            } = event
-                && pid == root
-            {
-                before.get_or_insert(Nanos(run_delay_ns));
-            }
-            let mut event = record_of(event, held_back);
-            leave_out(&mut event, root, before.unwrap_or_default());
-            sink.push(event);
-        });
+        // Before the events: those who are counted are told then.
+        self.count_if_due();
+        self.drain(sink);
         self.quiet = if sink.len() > before_all {
             0
         } else {
             self.quiet.saturating_add(1)
         };
-        if self.is_asleep() {
-            self.run.sleep();
+        if self.is_asleep()
+            && let Err(error) = self.run.sleep()
+        {
+            self.lose(error);
+        }
+        match self.gone.take() {
+            None => Ok(()),
+            Some(error) => {
+                // What came between the last look and the end.
+                self.drain(sink);
+                let at = Nanos(sys::clock::boot());
+                sink.push(Event::Lost { at, count: 1 });
+                Err(error)
+            }
+        }
+    }
+
+    fn drain(&mut self, sink: &mut Vec<Event>) {
+        let (root, before) = (self.root_pid, &mut self.waited_before);
+        let held_back = self.held_back;
+        self.run.drain(&mut |event| {
+            match event {
+                RawEvent::Exec {
+                    pid, run_delay_ns, ..
+                } if pid == root => _ = before.get_or_insert(Nanos(run_delay_ns)),
+                _ => {}
+            }
+            let mut event = record_of(event, held_back);
+            leave_out(&mut event, root, before.unwrap_or_default());
+            sink.push(event);
+        });
+    }
+
+    /// Who lends the programs is gone.
+    fn lose(&mut self, source: sys::Error) {
+        self.ended = true;
+        self.gone = Some(Error::Kernel {
+            mechanism: self.name,
+            source,
+        });
+    }
+
+    /// Asks for the totals where they are far, now and then.
+    fn count_if_due(&mut self) {
+        let now = Nanos(sys::clock::boot());
+        let every = if self.quiet == 0 {
+            COUNTED_EVERY
+        } else {
+            COUNTED_EVERY_QUIET
+        };
+        if self.run.is_far() && now.since(self.counted_at) >= every {
+            self.count();
+        }
+    }
+
+    /// Brings the totals up to date: once more when the task is over.
+    pub fn count(&mut self) {
+        self.counted_at = Nanos(sys::clock::boot());
+        if !self.ended
+            && let Err(error) = self.run.count()
+        {
+            self.lose(error);
         }
     }
 
@@ -159,7 +233,7 @@ impl Bpf {
             threads_peak: totals.threads_peak,
             threads_peak_at: self.threads.1,
             threads_at_most: totals.threads_at_most,
-            exact: totals.events_lost == 0,
+            exact: totals.events_lost == 0 && !self.ended,
         }
     }
 
@@ -422,7 +496,7 @@ mod tests {
         assert!(child.wait().unwrap().success());
         let mut events = Vec::new();
         while !matches!(events.last(), Some(Event::Final { .. })) {
-            bpf.read(&mut events);
+            bpf.read(&mut events).unwrap();
         }
         let [Event::Fork { start, .. }, .., exec, exit, last] = &events[..] else {
             panic!("{events:?}");

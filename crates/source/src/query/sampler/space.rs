@@ -246,6 +246,7 @@ fn present(memory: &Memory) -> Memory {
         virtual_peak: None,
         pss: None,
         pss_unreclaimable: None,
+        swap_pss: None,
         ..*memory
     }
 }

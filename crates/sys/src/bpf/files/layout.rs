@@ -195,10 +195,10 @@ pub struct PageCounts {
 
 /// The kernel's tick in nanoseconds, and one instant by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ticks {
-    pub(super) jiffies: u64,
-    pub(super) boot_ns: u64,
-    pub(super) tick_ns: u64,
+pub(in crate::bpf) struct Ticks {
+    pub(in crate::bpf) jiffies: u64,
+    pub(in crate::bpf) boot_ns: u64,
+    pub(in crate::bpf) tick_ns: u64,
 }
 
 impl Ticks {

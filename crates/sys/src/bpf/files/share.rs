@@ -2,23 +2,25 @@
 //! while somebody asks for files (`share.rs` says how users are counted).
 
 use super::load::{FileMaps, MAP_NAMES, load, pinned_map};
-use crate::bpf::load::{Maps, OBJECT_HASH, Program};
+use super::private::Private;
+use crate::bpf::load::{Maps, OBJECT_HASH};
 use crate::bpf::lock::{Lock, User};
 use crate::bpf::pinned;
 use crate::bpf::pins::{self, FILES, Set, TIMES, folder_of, lock_path};
 use crate::error::Error;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
 /// An iterator: attached to nothing, opened for each pass.
-const DUMP: &str = "dump_slots";
+pub(super) const DUMP: &str = "dump_slots";
 /// Where it is, rows have their pages; older kernels are without.
 const PAGES: &str = "on_page_dirty";
 
 /// The programs in use: their maps, what keeps them attached, and the iterator.
 #[derive(Debug)]
 pub(super) struct Use {
-    pub(super) maps: FileMaps,
+    pub(super) maps: Arc<FileMaps>,
     holder: Holder,
     /// The program `dump_slots`.
     pub(super) dump: OwnedFd,
@@ -30,8 +32,8 @@ pub(super) struct Use {
 enum Holder {
     /// Pins, counted by locks; and whether the time is taken.
     Node(Lock, bool),
-    /// Our own links.
-    Private { _links: Vec<OwnedFd> },
+    /// A copy of our own; and whether the time is taken.
+    Private(Arc<Private>, bool),
 }
 
 impl Use {
@@ -59,42 +61,37 @@ impl Use {
         drop(change);
         let holder = Holder::Node(lock, times);
         Ok(Self {
-            maps,
+            maps: Arc::new(maps),
             holder,
             dump,
             tells_pages,
         })
     }
 
-    /// Loads a copy for this process alone.
-    pub(super) fn private(members: &Maps, times: bool) -> Result<Self, Error> {
-        let (maps, programs) = load(members)?;
-        let wanted = FILES.iter().chain(TIMES.iter().filter(|_| times));
-        // Those that this kernel does without are not there.
-        let links = wanted
-            .filter_map(|name| programs.iter().find(|program| program.name == *name))
-            .map(|program| pinned::attach(program.fd.as_fd()))
-            .collect::<Result<_, _>>()?;
-        let dump = find(&programs, DUMP)?.fd.as_fd().try_clone_to_owned();
-        let dump = dump.map_err(|source| Error::Call {
-            call: "duplicate of a program's descriptor",
-            source,
-        })?;
-        let tells_pages = programs.iter().any(|program| program.name == PAGES);
-        let holder = Holder::Private { _links: links };
+    /// Attaches the copy of this process alone, if none of its runs has.
+    pub(super) fn private(copy: &Arc<Private>, times: bool) -> Result<Self, Error> {
+        copy.enter(times)?;
         Ok(Self {
-            maps,
-            holder,
-            dump,
-            tells_pages,
+            maps: Arc::clone(&copy.maps),
+            dump: duplicate(copy.dump.as_fd())?,
+            tells_pages: copy.has(PAGES),
+            holder: Holder::Private(Arc::clone(copy), times),
         })
     }
 }
 
+fn duplicate(program: BorrowedFd<'_>) -> Result<OwnedFd, Error> {
+    program.try_clone_to_owned().map_err(|source| Error::Call {
+        call: "duplicate of a program's descriptor",
+        source,
+    })
+}
+
 impl Drop for Use {
     fn drop(&mut self) {
-        let Holder::Node(lock, times) = &self.holder else {
-            return;
+        let (lock, times) = match &self.holder {
+            Holder::Node(lock, times) => (lock, times),
+            Holder::Private(copy, times) => return copy.leave(*times),
         };
         // If it cannot be had, the use ends with the descriptor; the next leaver detaches.
         let Ok(_change) = lock.begin_change() else {
@@ -143,12 +140,4 @@ fn load_and_pin(members: &Maps, folder: &Path) -> Result<(), Error> {
         pins::pin_programs(folder, &programs)?;
     }
     Ok(())
-}
-
-fn find<'a>(programs: &'a [Program], name: &str) -> Result<&'a Program, Error> {
-    let found = programs.iter().find(|program| program.name == name);
-    found.ok_or_else(|| Error::Call {
-        call: "find a program",
-        source: std::io::ErrorKind::NotFound.into(),
-    })
 }

@@ -37,7 +37,7 @@ pub struct SocketInfo {
 }
 
 /// `struct socket_info`.
-pub(super) fn decode(bytes: &[u8]) -> Option<SocketInfo> {
+pub(in crate::bpf) fn decode(bytes: &[u8]) -> Option<SocketInfo> {
     let mut reader = Reader(bytes);
     let inode = reader.u64()?;
     let (local, peer): ([u8; 16], [u8; 16]) = (

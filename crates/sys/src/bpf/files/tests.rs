@@ -52,6 +52,7 @@ fn options(rows_max: u64, times: bool) -> FileOptions {
         rows_max,
         times,
         from_exec: false,
+        owner: None,
     }
 }
 
@@ -308,6 +309,7 @@ fn bpf_root_what_is_before_the_exec_is_left_out_if_asked_for() {
     let mut run = programs.start_run().unwrap();
     let options = FileOptions {
         from_exec: true,
+        owner: None,
         ..options(1000, false)
     };
     let Ok(mut files) = run.follow_files(options) else {

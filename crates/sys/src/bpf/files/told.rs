@@ -66,7 +66,7 @@ pub enum Told {
 }
 
 /// One record of the ring; nothing if it only wakes the reader.
-pub(super) fn decode(bytes: &[u8], ticks: Ticks) -> Option<Told> {
+pub(in crate::bpf) fn decode(bytes: &[u8], ticks: Ticks) -> Option<Told> {
     let mut reader = Reader(bytes);
     match reader.u64()? {
         0 => None,

@@ -94,6 +94,7 @@ fn hold_a_run() {
             rows_max: 10,
             times: true,
             from_exec: false,
+            owner: None,
         })
         .unwrap();
     println!("holding");

@@ -1,0 +1,238 @@
+//! What processes have open: looked at now and then, all in turn; written where it differs from the
+//! last time, and when it is open no more.
+
+use super::Segments;
+use super::cells::Cells;
+use super::detail::{Asker, Job};
+use record::identity::ProcessId;
+use record::sample::ProcessSample;
+use record::table::descriptor::{self, Descriptor};
+use record::unit::Nanos;
+use record::value::Absent;
+use source::aside::Haste;
+use source::query::descriptors::Listing;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use store::Error;
+use store::segment::Instant;
+
+/// Descriptors that are remembered of all processes: 1 MiB of them.
+const ALL_MAX: usize = 1 << 16;
+/// Kernel threads have none: children of this one.
+const KTHREADD: u32 = 2;
+
+/// What was open at the last look.
+pub(super) struct Descriptors {
+    /// How often to look; nothing for never.
+    period: Option<Nanos>,
+    due: Nanos,
+    /// Of this look, those that did not answer yet.
+    asked: HashSet<ProcessId>,
+    known: HashMap<ProcessId, Known>,
+    /// Of all that are known.
+    count: usize,
+    /// What is told is told again: the segment is another.
+    chapter: u64,
+    pass: u64,
+    /// Of the look under way, and of the one before.
+    left_out: [u64; 2],
+    cells: Cells,
+}
+
+struct Known {
+    /// The numbers, in their order, with what was told of them.
+    open: Vec<(u32, u64)>,
+    chapter: u64,
+    pass: u64,
+}
+
+impl Descriptors {
+    pub(super) fn new(period: Option<Nanos>) -> Self {
+        Self {
+            period,
+            due: Nanos(0),
+            asked: HashSet::new(),
+            known: HashMap::new(),
+            count: 0,
+            chapter: 0,
+            pass: 0,
+            left_out: [0; 2],
+            cells: Cells::new(&descriptor::TABLE),
+        }
+    }
+
+    /// What is beyond the bounds, at the last look.
+    pub(super) fn left_out(&self) -> u64 {
+        let [now, before] = self.left_out;
+        if self.asked.is_empty() || now > before {
+            now
+        } else {
+            before
+        }
+    }
+
+    /// A reading at `at` met these: whoever had something open and is not among them has ended.
+    /// Asks all of them if it is time to.
+    pub(super) fn met<'a>(
+        &mut self,
+        samples: impl Iterator<Item = &'a ProcessSample> + Clone,
+        asker: &Asker,
+        (is_new, at): (bool, Nanos),
+    ) {
+        let Some(period) = self.period else {
+            return;
+        };
+        self.pass += 1;
+        self.chapter += u64::from(is_new);
+        if !self.known.is_empty() {
+            for sample in samples.clone() {
+                if let Some(known) = self.known.get_mut(&sample.id) {
+                    known.pass = self.pass;
+                }
+            }
+            self.close_ended();
+        }
+        let is_due = is_new || at >= self.due;
+        // One look at a time: the next one waits for whoever is slow.
+        if !is_due || !self.asked.is_empty() {
+            return;
+        }
+        self.due = at.plus(period);
+        self.left_out = [0, self.left_out()];
+        let may_have = |one: &&ProcessSample| one.id.pid != KTHREADD && one.ppid != KTHREADD;
+        for sample in samples.filter(may_have) {
+            if asker
+                .ask(Job::Descriptors(sample.id), Haste::Leisure)
+                .is_ok()
+            {
+                self.asked.insert(sample.id);
+            }
+        }
+    }
+
+    fn close_ended(&mut self) {
+        let (pass, count, cells) = (self.pass, &mut self.count, &mut self.cells);
+        self.known.retain(|id, known| {
+            let is_there = known.pass == pass;
+            if !is_there {
+                *count -= known.open.len();
+                for (fd, _) in &known.open {
+                    cells.push(|out| descriptor::put_closed(out, *id, *fd), |_| true);
+                }
+            }
+            is_there
+        });
+    }
+
+    /// What a process has open, or why that is not known.
+    pub(super) fn answered(&mut self, id: ProcessId, listing: Result<Listing, Absent>) {
+        self.asked.remove(&id);
+        // What this user may not see is nobody's loss, and of who has ended the next reading tells.
+        let Ok(mut listing) = listing else {
+            return;
+        };
+        let known = self.known.remove(&id);
+        let is_told = known
+            .as_ref()
+            .is_some_and(|one| one.chapter == self.chapter);
+        let before = known.map_or_else(Vec::new, |known| known.open);
+        self.count -= before.len();
+        let room = ALL_MAX.saturating_sub(self.count);
+        let beyond = listing.all.len().saturating_sub(room);
+        listing.all.truncate(room);
+        let beyond = listing.left_out + beyond as u64;
+        self.left_out[0] += beyond;
+        let now: Vec<_> = listing.all.iter().map(|one| (one.fd, hash(one))).collect();
+        // What lies behind the last one is not known to be closed, if more is open than is kept.
+        let last = now.last().map_or(0, |(fd, _)| *fd);
+        let is_known = |fd: u32| beyond == 0 || fd < last;
+        for (fd, _) in before.iter().filter(|(fd, _)| is_known(*fd)) {
+            if now.binary_search_by_key(fd, |(fd, _)| *fd).is_err() {
+                self.cells
+                    .push(|out| descriptor::put_closed(out, id, *fd), |_| true);
+            }
+        }
+        for (one, told) in listing.all.iter().zip(&now) {
+            if !is_told || before.binary_search(told).is_err() {
+                self.cells
+                    .push(|out| descriptor::put_open(out, id, one), |_| true);
+            }
+        }
+        self.count += now.len();
+        if !now.is_empty() {
+            self.known.insert(
+                id,
+                Known {
+                    open: now,
+                    chapter: self.chapter,
+                    pass: self.pass,
+                },
+            );
+        }
+    }
+
+    /// A process does not answer: what it had open stands.
+    pub(super) fn unanswered(&mut self, id: ProcessId) {
+        self.asked.remove(&id);
+    }
+
+    /// Whether there are as many rows as a frame should have.
+    pub(super) fn is_full(&self) -> bool {
+        self.cells.is_full()
+    }
+
+    /// Writes what was put down.
+    ///
+    /// # Errors
+    /// It could not be written, and is counted as lost.
+    pub(super) fn flush(&mut self, when: Instant, writer: &mut Segments) -> Result<(), Error> {
+        let written = self.cells.flush(when, writer);
+        if written.is_err() {
+            // Whatever was lost is told at the next look.
+            self.chapter += 1;
+        }
+        written
+    }
+}
+
+fn hash(one: &Descriptor) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    one.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::table::descriptor::Kind;
+
+    fn listing(fds: std::ops::Range<u32>, left_out: u64) -> Result<Listing, Absent> {
+        let one = |fd| Descriptor {
+            fd,
+            kind: Kind::Pipe,
+            path: b"pipe:[1]".to_vec(),
+            mode: None,
+            position: None,
+        };
+        let all = fds.map(one).collect();
+        Ok(Listing { all, left_out })
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound_and_the_rest_is_counted() {
+        let mut descriptors = Descriptors::new(Some(Nanos(1)));
+        let id = |pid| ProcessId::new(pid, Nanos(0));
+        let most = ALL_MAX as u32;
+        descriptors.answered(id(1), listing(0..most - 2, 3));
+        descriptors.answered(id(2), listing(0..7, 0));
+        assert_eq!((descriptors.count, descriptors.left_out()), (ALL_MAX, 8));
+        // Of one that has ended nothing is kept.
+        descriptors.answered(id(1), listing(0..4, 0));
+        assert_eq!(descriptors.count, 6);
+        descriptors.answered(id(2), Err(Absent::Gone));
+        assert_eq!(descriptors.count, 6);
+        descriptors.pass += 1;
+        descriptors.close_ended();
+        assert_eq!((descriptors.count, descriptors.known.len()), (0, 0));
+    }
+}

@@ -1,0 +1,49 @@
+//! What the agent waits for between two readings.
+
+use super::Agent;
+use anyhow::{Context, Result};
+use record::unit::Nanos;
+use std::os::fd::AsFd;
+use sys::descriptor::{self, Waiting};
+use sys::signal::{self, Signals};
+
+pub(super) const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+/// Signals that end the agent, or let it read its settings again, blocked and readable.
+pub(super) fn end_signals() -> Result<Signals> {
+    let mask = [SIGTERM, SIGINT, SIGHUP]
+        .iter()
+        .fold(0u64, |mask, number| mask | 1 << (number - 1));
+    signal::set_mask(mask);
+    Signals::open(mask).context("signals")
+}
+
+/// What ended a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Woken {
+    Time,
+    /// Somebody answered that was asked aside.
+    Answers,
+    Signal(i32),
+    Keeper,
+}
+
+/// Sleeps so long, but for a signal to end, the end of the keeper or an answer.
+pub(super) fn wait(signals: &Signals, agent: &Agent, pause: Nanos) -> Result<Woken> {
+    let waiting = [signals.as_fd(), agent.keeper.as_fd(), agent.detail.as_fd()].map(|fd| Waiting {
+        fd: Some(fd),
+        exceptional: false,
+    });
+    let ready = descriptor::poll(&waiting, Some(pause.0)).context("waiting")?;
+    Ok(if let Some(arrived) = signals.next() {
+        Woken::Signal(arrived.signal)
+    } else if ready.get(1) == Some(&true) {
+        Woken::Keeper
+    } else if ready.get(2) == Some(&true) {
+        Woken::Answers
+    } else {
+        Woken::Time
+    })
+}
