@@ -242,9 +242,9 @@ impl Eyes {
         self.batching = !self.events.is_empty();
         self.stirred |= self.batching;
         self.listened = Nanos(clock::boot());
-        for event in std::mem::take(&mut self.events) {
-            self.take(event, facts);
-        }
+        let mut events = std::mem::take(&mut self.events);
+        events.drain(..).for_each(|event| self.take(event, facts));
+        self.events = events;
         if let Some(counts) = self.notifier.counts() {
             self.tree.counts(&counts);
         }

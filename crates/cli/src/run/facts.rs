@@ -229,11 +229,10 @@ impl Facts {
             return;
         };
         let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-        let environment = format!("/proc/{pid}/environ");
         let here = Here {
             nodes: self.nodes,
             host: &self.report.host.name,
-            environment: Some(Path::new(&environment)),
+            process: Some((Path::new("/proc"), *pid)),
         };
         let Some(departure) = leaves_tree(&words, &here) else {
             return;

@@ -35,16 +35,17 @@ pub struct Here<'a> {
     pub nodes: Option<u64>,
     /// The name of this host; empty if unknown.
     pub host: &'a str,
-    /// The file of the program's environment (`/proc/PID/environ`), read where it decides.
-    pub environment: Option<&'a Path>,
+    /// The program's process and where `/proc` is: its environment is read where it decides.
+    pub process: Option<(&'a Path, u32)>,
 }
 
 impl Here<'_> {
     /// Whether the program has one of these variables, not empty. Not where its environment cannot
     /// be read: it is another user's, or gone.
     fn has_variable(&self, names: &[&str]) -> bool {
-        let text = self.environment.and_then(|path| std::fs::read(path).ok());
-        let text = text.unwrap_or_default();
+        let environ = |(proc, pid): (&Path, u32)| proc.join(pid.to_string()).join("environ");
+        let text = self.process.map(environ).map(std::fs::read);
+        let text = text.and_then(Result::ok).unwrap_or_default();
         let has = |word: &[u8]| {
             names.iter().any(|name| {
                 let value = word.strip_prefix(name.as_bytes());
@@ -108,7 +109,7 @@ mod tests {
         let here = Here {
             nodes,
             host,
-            environment: None,
+            process: None,
         };
         leaves_tree(&words, &here).map(|departure| departure.certain)
     }
@@ -231,12 +232,13 @@ mod tests {
 
     #[test]
     fn podman_goes_by_its_environment_too() {
-        let path = std::env::temp_dir().join(format!("plimsoll-environ-{}", std::process::id()));
+        let proc = std::env::temp_dir().join(format!("plimsoll-environ-{}", std::process::id()));
+        std::fs::create_dir_all(proc.join("7")).unwrap();
         let leaves = |variables: &str, line: &str| {
-            std::fs::write(&path, variables.replace(' ', "\0")).unwrap();
+            std::fs::write(proc.join("7/environ"), variables.replace(' ', "\0")).unwrap();
             let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
             let here = Here {
-                environment: Some(&path),
+                process: Some((&proc, 7)),
                 ..Here::default()
             };
             leaves_tree(&words, &here).is_some()
@@ -255,9 +257,9 @@ mod tests {
             assert!(!leaves(variables, "podman run img true"), "{variables}");
         }
         assert!(!leaves("CONTAINER_HOST=unix:///x", "podman ps"));
-        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_dir_all(&proc).unwrap();
         let here = Here {
-            environment: Some(&path),
+            process: Some((&proc, 7)),
             ..Here::default()
         };
         assert_eq!(leaves_tree(&[b"podman", b"run", b"img"], &here), None);
