@@ -5,6 +5,7 @@ use super::compact::KeepArgs;
 use super::settings::{self, comment};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
 use crate::agent::detail::Wishes;
+use crate::agent::names::Outside;
 use crate::agent::reload::{File, Settings};
 use crate::agent::{self, Mechanism, Options, Upkeep, cpus, select};
 use crate::view::stdout;
@@ -30,6 +31,8 @@ const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 const INTERVAL_MAX: Nanos = Nanos::from_secs(3600);
 /// The shortest time between two looks at what processes have open.
 const DESCRIPTORS_MIN: Nanos = Nanos::from_secs(1);
+/// An identifier has so many bytes, at most.
+const LABEL_BYTES_MAX: usize = 255;
 /// The shortest time between two compactions.
 #[cfg(feature = "dataset")]
 const COMPACT_MIN: Nanos = Nanos::from_secs(1);
@@ -56,6 +59,12 @@ struct AgentArgs {
     /// cgroup:PATH (and below), user:NAME; several add up
     #[arg(long, value_name = "KIND", default_value = "all", value_parser = select::parse)]
     select: Vec<Wanted>,
+    /// File processes outside of any job under this identifier, such as LOGIN or MOM
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    identifier: Option<String>,
+    /// And under this subidentifier
+    #[arg(long, value_name = "TEXT", value_parser = label, requires = "identifier")]
+    subidentifier: Option<String>,
     /// Look at what processes have open this often, or `off`
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = descriptors)]
     descriptors: Looks,
@@ -169,6 +178,10 @@ fn read(settled: &ArgMatches) -> Result<Settings> {
         socket: args.socket,
         mechanism: args.mechanism,
         wanted: args.select,
+        outside: args.identifier.map(|identifier| Outside {
+            identifier,
+            subidentifier: args.subidentifier,
+        }),
         wishes: Wishes {
             descriptors: args.descriptors.0,
             weighs: args.pss == Weigh::Auto,
@@ -215,6 +228,15 @@ enum Weigh {
     Auto,
     /// Never
     Off,
+}
+
+fn label(text: &str) -> Result<String> {
+    match text.is_empty() || text.contains(char::is_control) || text.len() > LABEL_BYTES_MAX {
+        true => Err(anyhow!(
+            "a text of 1 to {LABEL_BYTES_MAX} bytes in one line"
+        )),
+        false => Ok(text.to_owned()),
+    }
 }
 
 fn variable(text: &str) -> Result<String> {
