@@ -121,6 +121,14 @@ impl Events {
         }
     }
 
+    /// These are wanted too.
+    pub(super) fn want_too(&mut self, pids: impl Iterator<Item = u32>) {
+        let room = WANTED_MAX.saturating_sub(self.wanted.pids.len());
+        if !self.wanted.is_everyone {
+            self.wanted.pids.extend(pids.take(room));
+        }
+    }
+
     /// How many ends were told, and how many events were missed.
     pub(super) const fn counts(&self) -> (u64, u64) {
         (self.count, self.lost)

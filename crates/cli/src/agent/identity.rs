@@ -161,6 +161,22 @@ impl Identities {
         (wanted, self.flush(when, writer))
     }
 
+    /// Who was met already and is in no job that began less than `age` ago.
+    pub(super) fn others(&self, now: Nanos, age: Nanos) -> HashMap<u32, ProcessId> {
+        let ids = self.known.keys();
+        let others = ids.filter(|id| !self.names.is_young(**id, now, age));
+        others.map(|id| (id.pid, *id)).collect()
+    }
+
+    /// Asks for some who they are, between two readings of everyone, as [`Identities::tell`] does.
+    pub(super) fn meet(&mut self, samples: &[&ProcessSample], asker: &Asker, at: Nanos) {
+        self.at = at;
+        for sample in samples {
+            let is_wanted = self.selection.is_place(sample);
+            self.look(sample, is_wanted, false, asker);
+        }
+    }
+
     /// Looks at one process if that is due; whether it is wanted.
     fn look(
         &mut self,

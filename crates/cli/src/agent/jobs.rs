@@ -230,6 +230,7 @@ impl Jobs {
     }
 
     /// An event told of a process of this job.
+    #[cfg(feature = "bpf")]
     pub(super) fn seen(&mut self, name: &Name, at: Nanos) {
         if let Some(known) = self.of(name) {
             known.at(at);
@@ -237,6 +238,7 @@ impl Jobs {
     }
 
     /// A process of this job was of this user.
+    #[cfg(feature = "bpf")]
     pub(super) fn owned(&mut self, name: &Name, uid: u32) {
         let Some(known) = name
             .job
@@ -308,6 +310,17 @@ impl Jobs {
         known.seen.environment_absent = absent;
     }
 
+    /// Whether this is a job that began less than `age` ago.
+    pub(super) fn is_young(&self, name: &Name, now: Nanos, age: Nanos) -> bool {
+        let known = name.job.as_ref().and_then(|job| self.all.get(&key(job)));
+        known.is_some_and(|known| known.is_young(now, age))
+    }
+
+    /// Whether there is any such.
+    pub(super) fn has_young(&self, now: Nanos, age: Nanos) -> bool {
+        self.all.values().any(|known| known.is_young(now, age))
+    }
+
     /// Writes what is another since the last time, all if the segment is new; `is_end`: nobody
     /// writes after that.
     ///
@@ -339,6 +352,13 @@ impl Jobs {
         });
         writer.lose(std::mem::take(&mut self.left_out));
         result.and(self.cells.flush(when, writer))
+    }
+}
+
+impl Known {
+    fn is_young(&self, now: Nanos, age: Nanos) -> bool {
+        let begun = self.seen.first_start;
+        self.living > 0 && begun.is_some_and(|begun| now.since(begun) < age)
     }
 }
 
@@ -447,5 +467,16 @@ mod tests {
         let job = known(&jobs, "7");
         assert_eq!(job.empty, READINGS_EMPTY);
         assert_eq!(job.seen.last_seen, Some(Nanos(15)));
+    }
+
+    #[test]
+    fn a_job_is_young_by_its_first_process_while_it_has_one() {
+        let mut jobs = Jobs::new();
+        let job = name("7", "0");
+        jobs.enter(&job, id(10), Nanos::from_secs(11));
+        let young = |jobs: &Jobs, now| jobs.has_young(Nanos::from_secs(now), Nanos::from_secs(60));
+        assert!(young(&jobs, 69) && !young(&jobs, 70));
+        jobs.leave(&job, None);
+        assert!(!young(&jobs, 12));
     }
 }

@@ -119,6 +119,15 @@ impl Listener {
         drop(pids);
     }
 
+    /// These are wanted too, beside those of the last reading.
+    pub(super) fn want_too(&mut self, pids: impl Iterator<Item = u32>) {
+        #[cfg(feature = "bpf")]
+        if let Some(events) = &mut self.events {
+            return events.want_too(pids);
+        }
+        drop(pids);
+    }
+
     /// How many ends were told, and how many events were missed.
     pub(super) fn counts(&self) -> (u64, u64) {
         #[cfg(feature = "bpf")]

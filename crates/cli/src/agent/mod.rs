@@ -24,6 +24,7 @@ mod listener;
 pub(crate) mod names;
 mod node;
 pub(crate) mod own;
+pub(crate) mod pace;
 mod pause;
 mod reader;
 pub(crate) mod reload;
@@ -37,10 +38,10 @@ mod upkeep;
 mod upkeep;
 mod weights;
 mod who;
+mod young;
 
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
-use budget::Budget;
 use detail::{Detail, Wishes};
 use identity::Identities;
 use keeper::{Kept, Life};
@@ -49,6 +50,7 @@ use listener::Listener;
 use names::Outside;
 use node::Node;
 use own::Own;
+use pace::{Pace, Young};
 use pause::{SIGHUP, Woken};
 use reader::Reader;
 use record::codec::series::Row;
@@ -66,7 +68,6 @@ use store::segment::{self, Instant, Origin, Sheet, Writer};
 use sys::affinity::Cpus;
 use sys::clock::{self, Clock};
 use sys::heap;
-use tick::Ticks;
 pub(crate) use upkeep::Upkeep;
 
 /// Warnings told, at most.
@@ -99,6 +100,8 @@ pub(crate) struct Options {
     pub(crate) interval: Nanos,
     /// By so much the readings come behind whole intervals of the time of day.
     pub(crate) offset: Nanos,
+    /// How the processes of jobs are read that have just begun; as everyone if that is not said.
+    pub(crate) young: Option<Young>,
     /// What the agent may cost, millionths of one CPU; nothing for as much as it takes.
     pub(crate) budget: Option<u64>,
     /// When to end by itself.
@@ -162,24 +165,23 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
     ));
     let begun = Nanos(clock::boot());
     let mut end = options.duration.map(|duration| begun.plus(duration));
-    let mut ticks = Ticks::new(options.interval, options.offset);
-    let mut budget = Budget::new(options.budget, options.interval);
-    let mut spent = clock::now(Clock::Process);
-    let first = ticks.next(begun, real_offset());
+    let mut pace = Pace::new(&options);
+    let mut age = options.young.map(|young| young.age);
+    let first = pace.next(begun, false).at;
     agent.service.starting(first.since(begun));
     let why = loop {
         let now = Nanos(clock::boot());
         if end.is_some_and(|end| now >= end) {
             break "the time is over";
         }
-        let due = ticks.next(now, real_offset());
+        let due = pace.next(now, age.is_some_and(|age| agent.has_young(now, age)));
         let until = agent
             .next_due(now)
             .into_iter()
             .chain(end)
-            .chain([due])
+            .chain([due.at])
             .min();
-        let woken = pause::wait(&signals, &agent, until.unwrap_or(due).since(now))?;
+        let woken = pause::wait(&signals, &agent, until.unwrap_or(due.at).since(now))?;
         match woken {
             Woken::Time => {}
             Woken::Answers => agent.take_answers(),
@@ -187,8 +189,8 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
                 if let Some(Taken { options, is_paced }) = running.reload(&mut agent) {
                     end = options.duration.map(|duration| begun.plus(duration));
                     if is_paced {
-                        ticks = Ticks::new(options.interval, options.offset);
-                        budget = Budget::new(options.budget, options.interval);
+                        pace = Pace::new(&options);
+                        age = options.young.map(|young| young.age);
                     }
                 }
                 continue;
@@ -197,19 +199,17 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
             Woken::Keeper => bail!("the keeper of the dataset has ended"),
         }
         let now = Nanos(clock::boot());
-        if now >= due {
-            agent.late += ticks.passed(now);
+        if now >= due.at {
             agent.own.begin();
-            agent.pass();
-            agent.own.end();
-            let before = std::mem::replace(&mut spent, clock::now(Clock::Process));
-            if budget.spent(Nanos(spent.saturating_sub(before))) {
-                ticks.set_interval(budget.interval());
-                let every = show_time(budget.interval().0);
-                say(&format!(
-                    "reading every {every} now, to keep within the budget"
-                ));
+            match age.filter(|_| due.is_young) {
+                Some(age) => agent.read_young(age),
+                None => {
+                    agent.late += pace.passed(now);
+                    agent.pass();
+                }
             }
+            agent.own.end();
+            pace.read(due.is_young);
         } else if woken == Woken::Time {
             agent.listen(false);
             agent.take_answers();

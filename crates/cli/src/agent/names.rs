@@ -235,6 +235,21 @@ impl Names {
         });
         self.jobs.read();
     }
+
+    /// Some are there between two readings.
+    pub(super) fn glance(&mut self, ids: impl Iterator<Item = ProcessId>, at: Nanos) {
+        for id in ids {
+            if let Some(filed) = self.of.get(&id.pid).filter(|filed| filed.id == id) {
+                self.jobs.lives(&filed.name, id, at);
+            }
+        }
+    }
+
+    /// Whether a process is in a job that began less than `age` ago.
+    pub(super) fn is_young(&self, id: ProcessId, now: Nanos, age: Nanos) -> bool {
+        let filed = self.of.get(&id.pid).filter(|filed| filed.id == id);
+        filed.is_some_and(|filed| self.jobs.is_young(&filed.name, now, age))
+    }
 }
 
 #[cfg(test)]

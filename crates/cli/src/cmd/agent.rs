@@ -6,6 +6,7 @@ use super::settings::{self, comment};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
 use crate::agent::detail::Wishes;
 use crate::agent::names::Outside;
+use crate::agent::pace::Young;
 use crate::agent::reload::{File, Settings};
 use crate::agent::{self, Mechanism, Options, Upkeep, cpus, select};
 use crate::view::stdout;
@@ -48,6 +49,12 @@ struct AgentArgs {
     /// Read so long after each whole interval of the time of day
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = offset)]
     offset: Nanos,
+    /// In a job's first minute read its processes this often, where the interval is longer, or `off`
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = young)]
+    young: Looks,
+    /// How long a job's first minute lasts
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = time, hide = true)]
+    young_age: Nanos,
     /// What reading may cost, as a share of one CPU, such as 0.1%, compaction aside: it reads less
     /// often where that is needed, and says so
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -173,6 +180,10 @@ fn read(settled: &ArgMatches) -> Result<Settings> {
         dataset: args.dataset.context(missing)?,
         interval: args.interval,
         offset: args.offset,
+        young: args.young.0.map(|every| Young {
+            every,
+            age: args.young_age,
+        }),
         budget: args.budget,
         duration: args.duration,
         socket: args.socket,
@@ -218,6 +229,13 @@ fn descriptors(text: &str) -> Result<Looks> {
     match every >= DESCRIPTORS_MIN {
         true => Ok(Looks(Some(every))),
         false => Err(anyhow!("1s or more, or off")),
+    }
+}
+
+fn young(text: &str) -> Result<Looks> {
+    match text {
+        "off" => Ok(Looks(None)),
+        _ => Ok(Looks(Some(interval(text).context("or off")?))),
     }
 }
 
