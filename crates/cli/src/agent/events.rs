@@ -65,7 +65,7 @@ impl Events {
                     of.born(ProcessId::new(pid, start), parent);
                 }
                 Happened::Became(program, groups) if wanted.has(program.id.pid) => {
-                    let job = of.met(program.id, groups.as_deref(), program.at);
+                    let job = of.became(program.id, groups.as_deref(), program.at);
                     let job = names::pair(job.as_ref());
                     programs.push(|out| who::put_exec(out, &program, job), |_| true);
                 }

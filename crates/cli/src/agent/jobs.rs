@@ -26,7 +26,7 @@ const JOBS_MAX: usize = 1 << 14;
 /// Parts of a job whose names are kept.
 const STEPS_MAX: usize = 64;
 /// Processes of a job that are asked until one has its environment.
-const ASKED_MAX: u32 = 16;
+const ASKED_MAX: usize = 16;
 /// The limits of a job are read again after so many readings.
 const READINGS_BETWEEN: u64 = 64;
 /// A job is over when so many readings in a row have met no process of it: one that is new may not
@@ -79,9 +79,9 @@ impl Facts {
 
 /// All jobs that have processes here.
 pub(super) struct Jobs {
-    all: HashMap<(&'static str, String), Known>,
+    all: HashMap<Key, Known>,
     /// Who was asked about which.
-    asked: HashMap<ProcessId, (&'static str, String)>,
+    asked: HashMap<ProcessId, Key>,
     /// Who is to be asked.
     questions: Vec<ProcessId>,
     users: Users,
@@ -103,13 +103,18 @@ struct Known {
     is_changed: bool,
     has_row: bool,
     is_asked: bool,
-    asks_left: u32,
+    /// Who may tell the environment, the latest last; and who was asked and did not.
+    candidates: Vec<ProcessId>,
+    asked_in_vain: Vec<ProcessId>,
     has_environment: bool,
     /// Its limits are read again then.
     due: u64,
 }
 
-fn key(job: &JobName) -> (&'static str, String) {
+/// Who gave it its name, and that.
+type Key = (&'static str, String);
+
+fn key(job: &JobName) -> Key {
     (job.scheduler, job.identifier.clone())
 }
 
@@ -130,7 +135,8 @@ impl Known {
             is_changed: true,
             has_row: false,
             is_asked: false,
-            asks_left: ASKED_MAX,
+            candidates: Vec::new(),
+            asked_in_vain: Vec::new(),
             has_environment: false,
             due,
         }
@@ -150,6 +156,29 @@ impl Known {
             true => self.seen.steps.push(step.to_owned()),
             false => self.seen.steps_cut = true,
         }
+    }
+
+    /// This process may tell the environment of the job.
+    fn may_tell(&mut self, id: ProcessId) {
+        let is_known = self.candidates.contains(&id) || self.asked_in_vain.contains(&id);
+        if self.has_environment || is_known || self.asked_in_vain.len() >= ASKED_MAX {
+            return;
+        }
+        if self.candidates.len() >= ASKED_MAX {
+            self.candidates.remove(0);
+        }
+        self.candidates.push(id);
+    }
+
+    /// Who is asked next: the latest, which is the likeliest to be there.
+    fn next_asked(&mut self) -> Option<ProcessId> {
+        if self.is_asked || self.has_environment || self.asked_in_vain.len() >= ASKED_MAX {
+            return None;
+        }
+        let id = self.candidates.pop()?;
+        self.asked_in_vain.push(id);
+        self.is_asked = true;
+        Some(id)
     }
 
     /// Its processes are of this user. Root's may be its scheduler's.
@@ -186,13 +215,13 @@ impl Jobs {
         let Some(job) = &name.job else {
             return;
         };
-        let key = key(job);
+        let key: Key = key(job);
         if self.all.len() >= JOBS_MAX && !self.all.contains_key(&key) {
             self.left_out += 1;
             return;
         }
         let due = self.pass + READINGS_BETWEEN;
-        let known = self.all.entry(key);
+        let known = self.all.entry(key.clone());
         let known = known.or_insert_with(|| Known::new(job, due));
         known.living += 1;
         known.empty = 0;
@@ -204,19 +233,31 @@ impl Jobs {
         if let Some(step) = &name.part {
             known.step(step);
         }
-        if !known.has_environment && known.asks_left > 0 {
-            self.ask(name, id);
+        known.may_tell(id);
+        self.ask_next(&key);
+    }
+
+    /// Asks the next one about a job that nobody has told of.
+    fn ask_next(&mut self, key: &Key) {
+        if let Some(known) = self.all.get_mut(key)
+            && let Some(id) = known.next_asked()
+        {
+            self.questions.push(id);
+            self.asked.insert(id, key.clone());
         }
     }
 
-    fn ask(&mut self, name: &Name, id: ProcessId) {
-        if let Some(known) = self.of(name).filter(|known| !known.is_asked) {
-            known.is_asked = true;
-            known.asks_left = known.asks_left.saturating_sub(1);
-            self.questions.push(id);
-            self.asked
-                .extend(name.job.as_ref().map(|job| (id, key(job))));
+    /// A process of this job executes another program: its environment may be another.
+    #[cfg(feature = "bpf")]
+    pub(super) fn became(&mut self, name: &Name, id: ProcessId) {
+        let Some(key) = name.job.as_ref().map(key) else {
+            return;
+        };
+        if let Some(known) = self.all.get_mut(&key) {
+            known.asked_in_vain.retain(|asked| *asked != id);
+            known.may_tell(id);
         }
+        self.ask_next(&key);
     }
 
     /// A process is not in this job any more; it was until then, if that is known.
@@ -259,9 +300,19 @@ impl Jobs {
             return;
         };
         known.at(at);
-        if known.due <= pass {
+        if known.due <= pass && !known.is_asked {
             known.due = pass + READINGS_BETWEEN;
-            self.ask(name, id);
+            known.is_asked = true;
+            self.questions.push(id);
+            self.asked
+                .extend(name.job.as_ref().map(|job| (id, key(job))));
+            return;
+        }
+        known.may_tell(id);
+        if !known.candidates.is_empty()
+            && let Some(job) = &name.job
+        {
+            self.ask_next(&key(job));
         }
     }
 
@@ -304,10 +355,14 @@ impl Jobs {
         if let Some(record) = record {
             known.is_changed |= known.record.renew(record);
         }
-        known.has_environment |= told.is_ok();
+        if told.is_ok() {
+            known.has_environment = true;
+            (known.candidates, known.asked_in_vain) = (Vec::new(), Vec::new());
+        }
         let absent = told.err().filter(|_| !known.has_environment);
         known.is_changed |= known.seen.environment_absent != absent;
         known.seen.environment_absent = absent;
+        self.ask_next(&key);
     }
 
     /// Whether this is a job that began less than `age` ago.
@@ -335,10 +390,11 @@ impl Jobs {
         let (cells, mut result) = (&mut self.cells, Ok(()));
         self.all.retain(|_, known| {
             let is_over = known.empty >= READINGS_EMPTY || is_end && known.living == 0;
+            // One without processes waits for its end, a new one for what it is.
+            let is_living = known.living > 0;
             let is_due = match known.has_row {
-                true => known.is_changed || is_new || is_over || is_end,
-                // It waits for what it is; and one without processes for its end.
-                false => is_over || is_end || !known.is_asked && known.living > 0,
+                true => is_over || is_living && (known.is_changed || is_new || is_end),
+                false => is_over || is_living && (!known.is_asked || is_end),
             };
             known.seen.is_present = !is_over;
             if is_due {
@@ -429,8 +485,18 @@ mod tests {
         let absent = |jobs: &Jobs| known(jobs, "7").seen.environment_absent;
         assert_eq!(absent(&jobs), Some(Absent::Gone));
         jobs.enter(&name("7", "0"), id(2), Nanos(2));
+        // They wait for the answer of the one before, the latest comes first.
+        for pid in [3, 4] {
+            jobs.enter(&name("7", "0"), id(pid), Nanos(2));
+        }
         assert_eq!(jobs.questions(), [id(2)]);
-        jobs.answered(id(2), facts(5, "physics"));
+        jobs.answered(id(2), Facts::absent(Absent::Gone));
+        assert_eq!(jobs.questions(), [id(4)]);
+        // In vain once: it is not asked again by a reading.
+        jobs.lives(&name("7", "0"), id(2), Nanos(3));
+        jobs.answered(id(4), Facts::absent(Absent::Gone));
+        assert_eq!(jobs.questions(), [id(3)]);
+        jobs.answered(id(3), facts(5, "physics"));
         assert_eq!(absent(&jobs), None);
         let job = known(&jobs, "7");
         assert_eq!(job.record.text("account"), Some("physics"));
@@ -439,7 +505,7 @@ mod tests {
             (uid.value.clone(), uid.trust),
             (record::job::JobValue::Int(4711), Trust::Observed,)
         );
-        jobs.enter(&name("7", "0"), id(3), Nanos(3));
+        jobs.enter(&name("7", "0"), id(5), Nanos(3));
         assert!(jobs.questions().is_empty());
         // What another job's process tells is none of its.
         let mut jobs = Jobs::new();

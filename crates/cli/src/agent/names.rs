@@ -171,14 +171,24 @@ impl Names {
         }
     }
 
-    /// What a process is filed under at an event, by what its control groups say then.
+    /// What a process is filed under when it becomes another program.
     #[cfg(feature = "bpf")]
-    pub(super) fn met(
+    pub(super) fn became(
         &mut self,
         id: ProcessId,
         groups: Option<&Chain>,
         at: Nanos,
     ) -> Option<Rc<Name>> {
+        let name = self.met(id, groups, at);
+        if let Some(name) = &name {
+            self.jobs.became(name, id);
+        }
+        name
+    }
+
+    /// What a process is filed under at an event, by what its control groups say then.
+    #[cfg(feature = "bpf")]
+    fn met(&mut self, id: ProcessId, groups: Option<&Chain>, at: Nanos) -> Option<Rc<Name>> {
         let known = self.known(id);
         let told = groups.and_then(|chain| self.of_chain(chain));
         let is = |name: &Option<Rc<Name>>, by: fn(&JobName) -> bool| {

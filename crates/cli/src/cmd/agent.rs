@@ -49,7 +49,8 @@ struct AgentArgs {
     /// Read so long after each whole interval of the time of day
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = offset)]
     offset: Nanos,
-    /// In a job's first minute read its processes this often, where the interval is longer, or `off`
+    /// In a job's first minute read its processes this often, where the interval is longer; or
+    /// `off`: as all others
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = young)]
     young: Looks,
     /// How long a job's first minute lasts

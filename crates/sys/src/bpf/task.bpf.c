@@ -23,12 +23,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define CLONE_VM 0x100
 
-/* Set by load.rs. */
+/* Set by load.rs: a copy of its own follows every process that is born while it is attached. */
 const volatile struct {
-	/* A copy of its own follows every process that is born while it is attached. */
 	__u32 everyone;
-	/* Numbers of controllers of version 1, + 1; 0: none. */
-	__u32 subsystems[GROUPS_TOLD - 1];
+	__u32 subsystems[GROUPS_TOLD - 1]; /* controllers of version 1, + 1; 0: none */
 } constants = {};
 
 /* The parent of whoever is born to nobody's member there: it holds the run. */

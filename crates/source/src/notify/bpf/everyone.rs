@@ -1,14 +1,13 @@
 //! Everyone who is born on this node, followed in the kernel to their ends.
 
 use super::groups::Groups;
-use super::task::{cannot, counters, known};
+use super::task::{cannot, counters, peaks};
 use crate::error::Error;
 use crate::root::Root;
 use record::context::Chain;
 use record::identity::{Ending, ProcessId};
-use record::sample::MemoryPeaks;
 use record::table::exit::Exit;
-use record::unit::{Bytes, Nanos};
+use record::unit::Nanos;
 use std::collections::HashMap;
 use std::rc::Rc;
 use sys::bpf::{GroupNumbers, RawEvent, Run, TaskPrograms};
@@ -141,36 +140,10 @@ fn take(
             };
             tell(Happened::Became(program, known_groups.chain(groups)));
         }
-        RawEvent::Exit {
-            at_ns,
-            pid,
-            start_ns,
-            wait_status,
-            own,
-            rss_peak,
-            vm_peak_bytes,
-            anon_bytes,
-            parent,
-            uid,
-            comm,
-            groups,
-        } => {
-            let id = ProcessId::new(pid, Nanos(start_ns));
-            let exit = Exit {
-                id,
-                at: Nanos(at_ns),
-                parent,
-                uid,
-                comm: comm.to_vec(),
-                ending: Ending::from_wait_status(wait_status),
-                own: counters(&own),
-                peaks: MemoryPeaks {
-                    rss: known(rss_peak),
-                    virtual_size: vm_peak_bytes.map(Bytes),
-                    anon_at_end: anon_bytes.map(Bytes),
-                },
-            };
-            waiting.insert(id, (exit, groups));
+        RawEvent::Exit { groups, .. } => {
+            if let Some(exit) = exit_of(event) {
+                waiting.insert(exit.id, (exit, groups));
+            }
         }
         RawEvent::Final {
             pid,
@@ -190,4 +163,35 @@ fn take(
         } => known_groups.made(hierarchy, number, path),
         RawEvent::Lost { count, .. } => tell(Happened::Lost(count)),
     }
+}
+
+/// The record of an end; its CPU time is not final yet.
+fn exit_of(event: RawEvent<'_>) -> Option<Exit> {
+    let RawEvent::Exit {
+        at_ns,
+        pid,
+        start_ns,
+        wait_status,
+        own,
+        rss_peak,
+        vm_peak_bytes,
+        anon_bytes,
+        parent,
+        uid,
+        comm,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    Some(Exit {
+        id: ProcessId::new(pid, Nanos(start_ns)),
+        at: Nanos(at_ns),
+        parent,
+        uid,
+        comm: comm.to_vec(),
+        ending: Ending::from_wait_status(wait_status),
+        own: counters(&own),
+        peaks: peaks(rss_peak, vm_peak_bytes, anon_bytes),
+    })
 }

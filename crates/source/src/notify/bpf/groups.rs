@@ -8,7 +8,7 @@ use crate::context::chain::{Input, resolve};
 use crate::query::proc_pid_cgroup::{self, Membership};
 use crate::root::Root;
 use record::context::Chain;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::DirEntryExt;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,12 @@ pub(super) struct Groups {
     /// Paths that the kernel tells are those that we see.
     sees_all: bool,
     chains: HashMap<GroupNumbers, Rc<Chain>>,
-    /// A number was told that is not known.
-    is_missing: bool,
+    /// All groups are to be looked for.
+    is_due: bool,
+    /// Numbers that were told and are not known, and those that were looked for in vain: of groups
+    /// that are gone, or outside of our namespace.
+    missing: HashSet<u64>,
+    in_vain: HashSet<u64>,
 }
 
 #[derive(Debug)]
@@ -58,7 +62,9 @@ impl Groups {
             hierarchies: hierarchies(&own, &mounts),
             sees_all: namespace == Path::new(FIRST_NAMESPACE),
             chains: HashMap::new(),
-            is_missing: false,
+            is_due: false,
+            missing: HashSet::new(),
+            in_vain: HashSet::new(),
         }
     }
 
@@ -80,7 +86,7 @@ impl Groups {
         if let Some(of) = of.filter(|_| self.sees_all) {
             if of.paths.len() >= GROUPS_MAX {
                 of.paths.clear();
-                self.is_missing = true;
+                self.is_due = true;
             }
             let path = Path::new(std::ffi::OsStr::from_bytes(path));
             of.paths.insert(number, path.to_owned());
@@ -98,7 +104,9 @@ impl Groups {
                 continue;
             };
             let Some(path) = hierarchy.paths.get(&number) else {
-                self.is_missing = true;
+                if self.missing.len() < GROUPS_MAX && !self.in_vain.contains(&number) {
+                    self.missing.insert(number);
+                }
                 return None;
             };
             groups.push(Membership {
@@ -124,17 +132,26 @@ impl Groups {
 
     /// Looks for all groups once more.
     pub(super) fn look_again(&mut self) {
-        self.is_missing = true;
+        self.is_due = true;
         self.refresh();
     }
 
     /// Looks for all groups if one was missing.
     pub(super) fn refresh(&mut self) {
-        if std::mem::take(&mut self.is_missing) {
-            for hierarchy in self.hierarchies.iter_mut().flatten() {
-                hierarchy.scan();
-            }
+        if !std::mem::take(&mut self.is_due) && self.missing.is_empty() {
+            return;
         }
+        for hierarchy in self.hierarchies.iter_mut().flatten() {
+            hierarchy.scan();
+        }
+        if self.in_vain.len() >= GROUPS_MAX {
+            self.in_vain.clear();
+        }
+        let all = self.hierarchies.iter().flatten();
+        let missing = std::mem::take(&mut self.missing).into_iter();
+        let is_known = |number: &u64| all.clone().any(|one| one.paths.contains_key(number));
+        self.in_vain
+            .extend(missing.filter(|number| !is_known(number)));
     }
 }
 
@@ -213,7 +230,9 @@ mod tests {
             hierarchies: hierarchies(&proc_pid_cgroup::parse(OWN.as_bytes()), &mounts),
             sees_all: true,
             chains: HashMap::new(),
-            is_missing: true,
+            is_due: false,
+            missing: HashSet::new(),
+            in_vain: HashSet::new(),
         }
     }
 
@@ -245,6 +264,11 @@ mod tests {
         let number = |path: &Path| fs::metadata(path).unwrap().ino();
         assert_eq!(told(&mut groups, [0, number(&job), 0]), None);
         groups.refresh();
+        // One that is nowhere is looked for once.
+        assert_eq!(told(&mut groups, [0, 0, 1 << 60]), None);
+        groups.refresh();
+        assert_eq!(told(&mut groups, [0, 0, 1 << 60]), None);
+        assert!(groups.missing.is_empty());
         let known = (Some("7".to_owned()), Some("batch".to_owned()));
         assert_eq!(told(&mut groups, [0, number(&job), 0]), Some(known));
         let top = number(&folder.path().join("freezer"));

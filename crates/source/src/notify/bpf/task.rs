@@ -341,11 +341,7 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Option<Event> {
             pid,
             ending: Some(Ending::from_wait_status(wait_status)),
             own: Some(Box::new(counters(&own))),
-            peaks: Some(MemoryPeaks {
-                rss: known(rss_peak),
-                virtual_size: vm_peak_bytes.map(Bytes),
-                anon_at_end: anon_bytes.map(Bytes),
-            }),
+            peaks: Some(peaks(rss_peak, vm_peak_bytes, anon_bytes)),
         },
         RawEvent::Final {
             pid,
@@ -364,9 +360,18 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Option<Event> {
     })
 }
 
+/// The memory peaks of a process that ended, in bytes.
+pub(super) fn peaks(rss: RssPeak, vm_bytes: Option<u64>, anon_bytes: Option<u64>) -> MemoryPeaks {
+    MemoryPeaks {
+        rss: known(rss),
+        virtual_size: vm_bytes.map(Bytes),
+        anon_at_end: anon_bytes.map(Bytes),
+    }
+}
+
 /// An upper bound that holds the image before the exec says nothing about the program: no peak
 /// then.
-pub(super) fn known(peak: RssPeak) -> Option<Bytes> {
+fn known(peak: RssPeak) -> Option<Bytes> {
     match peak {
         RssPeak::OfProgram(bytes) => Some(Bytes(bytes)),
         RssPeak::UpperBound(_) => None,
