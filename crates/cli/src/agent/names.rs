@@ -191,16 +191,13 @@ impl Names {
     fn met(&mut self, id: ProcessId, groups: Option<&Chain>, at: Nanos) -> Option<Rc<Name>> {
         let known = self.known(id);
         let told = groups.and_then(|chain| self.of_chain(chain));
-        let is = |name: &Option<Rc<Name>>, by: fn(&JobName) -> bool| {
+        // A unit is no job, and a group that only stands for its job says less than what was read.
+        let rank = |name: &Option<Rc<Name>>| {
             let job = name.as_ref().and_then(|name| name.job.as_ref());
-            job.is_some_and(by)
+            job.map_or(0, |job| if job.is_stand_in { 1 } else { 2 })
         };
-        // A group that only stands for its job says less than what was read.
-        let is_better = is(&told, |job| !job.is_stand_in) || !is(&known, |_| true);
-        let name = match is_better {
-            true => told.or(known),
-            false => known,
-        };
+        let is_told = told.is_some() && rank(&told) >= rank(&known);
+        let name = if is_told { told } else { known };
         if let Some(name) = &name {
             self.file(id, Rc::clone(name), at);
             self.jobs.seen(name, at);
@@ -353,6 +350,8 @@ mod tests {
         let stand_in = chain("slurm", "sX", "", Trust::Enforced);
         assert_eq!(is(names.met(id(1), Some(&stand_in), AT)), told("7", "-"));
         assert_eq!(is(names.met(id(4), Some(&stand_in), AT)), told("sX", "-"));
+        let another = chain("slurm", "sY", "", Trust::Enforced);
+        assert_eq!(is(names.met(id(4), Some(&another), AT)), told("sY", "-"));
     }
 
     #[cfg(feature = "bpf")]
