@@ -69,6 +69,22 @@ impl JobRecord {
         }
     }
 
+    /// Takes what was read anew: what the kernel keeps counts as it is now, of all else what was
+    /// told first stays. Whether anything is another.
+    pub fn renew(&mut self, fresh: Self) -> bool {
+        let before = self.clone();
+        let kept = fresh
+            .0
+            .iter()
+            .filter(|(_, fact)| fact.trust == Trust::Enforced);
+        let kept: Vec<_> = kept
+            .map(|(column, fact)| (column.clone(), fact.clone()))
+            .collect();
+        self.0.extend(kept);
+        self.merge(fresh);
+        *self != before
+    }
+
     /// What is known of a column.
     pub fn fact(&self, column: &str) -> Option<&JobFact> {
         self.0.get(column)
@@ -109,6 +125,24 @@ mod tests {
             job.fact("nodes").map(|it| &it.value),
             Some(&JobValue::Int(2))
         );
+    }
+
+    #[test]
+    fn what_the_kernel_keeps_is_renewed_and_claims_stay() {
+        let told = |limit, name: &str| {
+            let mut job = JobRecord::default();
+            job.tell_int("memory_limit", Some(limit), "x", Trust::Enforced);
+            job.tell_text("name", Some(name), "x", Trust::Claimed);
+            job
+        };
+        let mut job = told(1, "first");
+        assert!(!job.renew(told(1, "second")));
+        assert!(job.renew(told(2, "second")));
+        assert_eq!(job, told(2, "first"));
+        let mut more = told(2, "first");
+        more.tell_int("nodes", Some(3), "x", Trust::Claimed);
+        assert!(job.renew(more.clone()));
+        assert_eq!(job, more);
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "kernel.h",
         "peaks.h",
         "sigchld.h",
+        "groups.h",
         "counters.h",
         "calls.bpf.c",
         "calls.h",

@@ -60,7 +60,7 @@ pub use files::{
 #[cfg(feature = "bpf")]
 pub use followed::{Followed, FollowedFiles};
 #[cfg(feature = "bpf")]
-pub use layout::{ExitCounters, ExitIo, RawEvent, RssPeak};
+pub use layout::{ExitCounters, ExitIo, GROUPS_TOLD, GroupNumbers, RawEvent, RssPeak};
 #[cfg(feature = "bpf")]
 pub use lend::{Guest, borrow};
 #[cfg(feature = "bpf")]

@@ -38,6 +38,21 @@ impl Budget {
         Nanos(self.interval.0.saturating_mul(self.factor))
     }
 
+    /// What is not needed of the share.
+    pub(super) fn left(&self) -> Option<u64> {
+        let share = self.share?;
+        let time = u128::from(self.interval().0.max(1));
+        let taken = self
+            .cost
+            .map_or(0, |cost| u128::from(cost.0) * u128::from(MILLION) / time);
+        Some(share.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX)))
+    }
+
+    /// It may cost so much from now on.
+    pub(super) fn allow(&mut self, share: Option<u64>) {
+        self.share = share;
+    }
+
     /// A reading, and all since the one before, took so much of a CPU; whether the time between two
     /// is another now.
     pub(super) fn spent(&mut self, cost: Nanos) -> bool {
@@ -98,6 +113,15 @@ mod tests {
             Nanos::from_secs(2)
         );
         assert_eq!(after(&mut budget, Nanos(900_000), 100), Nanos::from_secs(2));
+    }
+
+    #[test]
+    fn what_is_not_needed_is_left() {
+        let mut budget = Budget::new(Some(1000), SECOND);
+        assert_eq!(budget.left(), Some(1000));
+        after(&mut budget, Nanos(400_000), 20);
+        assert_eq!(budget.left(), Some(600));
+        assert_eq!(Budget::new(None, SECOND).left(), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::Segments;
 use super::descriptors::Descriptors;
 use super::identity::Identities;
+use super::jobs::Facts;
 use super::weights::Weights;
 use super::who::{Who, id_of};
 use anyhow::Result;
@@ -72,6 +73,8 @@ const fn own(name: &'static str, kind: Kind, doc: &'static str) -> Metric {
 pub(super) enum Job {
     /// Who a process is.
     Who(ProcessId),
+    /// What it tells of its job.
+    Facts(ProcessId),
     /// What it has open.
     Descriptors(ProcessId),
     /// What its memory weighs.
@@ -81,6 +84,7 @@ pub(super) enum Job {
 /// And its answer.
 pub(super) enum Answer {
     Who(ProcessId, Box<Who>),
+    Facts(ProcessId, Box<Facts>),
     Descriptors(ProcessId, Result<Listing, Absent>),
     Weight(ProcessId, Result<SmapsRollup, Absent>),
 }
@@ -165,6 +169,9 @@ impl Detail {
         for told in self.asker.take() {
             match told {
                 Told::Answer(Answer::Who(id, who)) => identities.answered(id, &who),
+                Told::Answer(Answer::Facts(id, facts)) => {
+                    identities.names.jobs.answered(id, *facts);
+                }
                 Told::Answer(Answer::Descriptors(id, open)) => self.descriptors.answered(id, open),
                 Told::Answer(Answer::Weight(id, weight)) => {
                     self.weights.answered(id, weight, when.at);
@@ -174,6 +181,10 @@ impl Detail {
                 Told::Silent(job) | Told::Unasked(job) => match job {
                     Job::Descriptors(id) => self.descriptors.unanswered(id),
                     Job::Weight(id) => self.weights.unanswered(id, when.at),
+                    Job::Facts(id) => {
+                        let facts = Facts::absent(Absent::NoAnswer);
+                        identities.names.jobs.answered(id, facts);
+                    }
                     Job::Who(_) => {}
                 },
             }
@@ -239,6 +250,13 @@ fn answer(root: &Root, job: Job, names: &[String], turn: &Turn<'_>) -> Answer {
         Job::Who(id) => {
             let who = Who::read(root, id, names, &|pid| turn.may_read(pid));
             Answer::Who(id, Box::new(who))
+        }
+        Job::Facts(id) => {
+            let memory = |pid: u32, file: &str| match turn.may_read(pid) {
+                true => root.read_process(Some(pid), file),
+                false => Err(Absent::NoAnswer),
+            };
+            Answer::Facts(id, Box::new(Facts::read(root, id, &memory)))
         }
         Job::Descriptors(id) => {
             let open = descriptors::read(root, id.pid, DESCRIPTORS_MAX);

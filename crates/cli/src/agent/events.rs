@@ -2,7 +2,9 @@
 
 use super::Segments;
 use super::cells::Cells;
+use super::names::{self, Names};
 use super::who;
+use record::identity::ProcessId;
 use record::table::{exit, process};
 use source::follow::select::Wanted;
 use source::notify::bpf::{Everyone, Happened};
@@ -44,24 +46,36 @@ impl Events {
         })
     }
 
-    /// Takes what happened up to now.
+    /// Takes what happened up to now; `of` knows who is in which job.
     ///
     /// # Errors
     /// Some of it could not be written, and is counted as lost.
-    pub(super) fn read(&mut self, when: Instant, writer: &mut Segments) -> Result<(), Error> {
+    pub(super) fn read(
+        &mut self,
+        when: Instant,
+        of: &mut Names,
+        writer: &mut Segments,
+    ) -> Result<(), Error> {
         let (wanted, exits, programs) = (&mut self.wanted, &mut self.exits, &mut self.programs);
         let (mut count, mut lost, mut result) = (0, 0, Ok(()));
         self.everyone.read(&mut |happened| {
             match happened {
-                Happened::Born { pid, parent } => wanted.born(pid, parent),
-                Happened::Became(program) if wanted.has(program.id.pid) => {
-                    programs.push(|out| who::put_exec(out, &program), |_| true);
+                Happened::Born { pid, parent, start } => {
+                    wanted.born(pid, parent);
+                    of.born(ProcessId::new(pid, start), parent);
                 }
-                Happened::Ended(exit) if wanted.ended(exit.id.pid, exit.uid) => {
-                    exits.push(|out| exit::put(out, exit), |_| true);
+                Happened::Became(program, groups) if wanted.has(program.id.pid) => {
+                    let job = of.became(program.id, groups.as_deref(), program.at);
+                    let job = names::pair(job.as_ref());
+                    programs.push(|out| who::put_exec(out, &program, job), |_| true);
+                }
+                Happened::Ended(exit, groups) if wanted.ended(exit.id.pid, exit.uid) => {
+                    let job = of.ended((exit.id, exit.uid), groups.as_deref(), exit.at);
+                    let job = names::pair(job.as_ref());
+                    exits.push(|out| exit::put(out, exit, job), |_| true);
                     count += 1;
                 }
-                Happened::Became(_) | Happened::Ended(_) => {}
+                Happened::Became(..) | Happened::Ended(..) => {}
                 Happened::Lost(more) => lost += more,
             }
             for cells in [&mut *exits, &mut *programs] {
@@ -88,6 +102,11 @@ impl Events {
         programs.and(self.exits.flush(when, writer))
     }
 
+    /// Looks for control groups that an event named and nobody knew.
+    pub(super) fn refresh(&mut self) {
+        self.everyone.refresh();
+    }
+
     /// From now on these are wanted; until the next reading, of those found by a place in the tree,
     /// nobody is known.
     pub(super) fn select(&mut self, wanted: &[Wanted]) {
@@ -99,6 +118,14 @@ impl Events {
         if !self.wanted.is_everyone {
             self.wanted.pids.clear();
             self.wanted.pids.extend(pids);
+        }
+    }
+
+    /// These are wanted too.
+    pub(super) fn want_too(&mut self, pids: impl Iterator<Item = u32>) {
+        let room = WANTED_MAX.saturating_sub(self.wanted.pids.len());
+        if !self.wanted.is_everyone {
+            self.wanted.pids.extend(pids.take(room));
         }
     }
 

@@ -7,10 +7,14 @@
 use super::Segments;
 use super::cells::Cells;
 use super::detail::{Asker, Job};
+use super::jobs::Jobs;
+use super::names::{self, Names, Outside};
 use super::who::{self, Face, Owner, Users, Who};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table;
+use record::unit::Nanos;
+use record::value::Absent;
 use source::aside::Haste;
 use source::context::unfamiliar::{self, Layouts};
 use source::follow::select::Selection;
@@ -31,10 +35,14 @@ pub(super) struct Identities {
     root: Root,
     selection: Selection,
     known: HashMap<ProcessId, Known>,
+    /// Which jobs they are in.
+    pub(super) names: Names,
     users: Users,
     /// Layouts of control groups that people were warned of.
     layouts: Layouts,
     pass: u64,
+    /// When that was.
+    at: Nanos,
     told: u64,
     cells: Cells,
 }
@@ -89,14 +97,16 @@ impl Known {
 }
 
 impl Identities {
-    pub(super) fn new(root: Root, selection: Selection) -> Self {
+    pub(super) fn new(root: Root, selection: Selection, outside: Option<&Outside>) -> Self {
         Self {
             root,
             selection,
             known: HashMap::new(),
+            names: Names::new(outside, Jobs::new()),
             users: Users::default(),
             layouts: Layouts::default(),
             pass: 0,
+            at: Nanos(0),
             told: 0,
             cells: Cells::new(&table::process::TABLE),
         }
@@ -132,6 +142,7 @@ impl Identities {
         writer: &mut Segments,
     ) -> (Vec<bool>, Result<(), Error>) {
         self.pass += 1;
+        self.at = when.at;
         let mut wanted = self.selection.places(samples);
         for (sample, wanted) in samples.iter().zip(&mut wanted) {
             *wanted = self.look(sample, *wanted, is_new, asker);
@@ -148,6 +159,22 @@ impl Identities {
         });
         self.known = known;
         (wanted, self.flush(when, writer))
+    }
+
+    /// Who was met already and is in no job that began less than `age` ago.
+    pub(super) fn others(&self, now: Nanos, age: Nanos) -> HashMap<u32, ProcessId> {
+        let ids = self.known.keys();
+        let others = ids.filter(|id| !self.names.is_young(**id, now, age));
+        others.map(|id| (id.pid, *id)).collect()
+    }
+
+    /// Asks for some who they are, between two readings of everyone, as [`Identities::tell`] does.
+    pub(super) fn meet(&mut self, samples: &[&ProcessSample], asker: &Asker, at: Nanos) {
+        self.at = at;
+        for sample in samples {
+            let is_wanted = self.selection.is_place(sample);
+            self.look(sample, is_wanted, false, asker);
+        }
     }
 
     /// Looks at one process if that is due; whether it is wanted.
@@ -245,11 +272,13 @@ impl Identities {
         known.execs += i64::from(is_other);
         known.is_renamed = false;
         known.exe.clone_from(exe);
+        let job = self.names.read(id, &who.owner.job, who.is_whole, self.at);
         let face = Face {
             id,
             ppid: known.ppid,
             comm: &known.comm,
             execs: known.execs,
+            job: names::pair(job.as_ref()),
         };
         let (before, is_owed) = (known.row, std::mem::take(&mut known.is_owed));
         let (users, row) = (&mut self.users, &mut known.row);
@@ -261,6 +290,16 @@ impl Identities {
             },
         );
         self.told += u64::from(before.is_none());
+    }
+
+    /// Asks about the jobs of which too little is known.
+    pub(super) fn ask_jobs(&mut self, asker: &Asker) {
+        for id in self.names.jobs.questions() {
+            if asker.ask(Job::Facts(id), Haste::Now).is_err() {
+                let facts = super::jobs::Facts::absent(Absent::NoAnswer);
+                self.names.jobs.answered(id, facts);
+            }
+        }
     }
 
     /// Whether there are as many rows as a frame should have.

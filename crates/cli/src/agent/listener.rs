@@ -3,6 +3,7 @@
 use super::Segments;
 #[cfg(feature = "bpf")]
 use super::events::Events;
+use super::names::Names;
 use super::{Mechanism, Options};
 use record::unit::Nanos;
 use source::follow::select::Wanted;
@@ -61,17 +62,30 @@ impl Listener {
         None
     }
 
-    /// Takes what happened up to now.
+    /// Takes what happened up to now; `of` knows who is in which job.
     ///
     /// # Errors
     /// Some of it could not be written, and is counted as lost.
-    pub(super) fn read(&mut self, when: Instant, writer: &mut Segments) -> Result<(), Error> {
+    pub(super) fn read(
+        &mut self,
+        when: Instant,
+        of: &mut Names,
+        writer: &mut Segments,
+    ) -> Result<(), Error> {
         #[cfg(feature = "bpf")]
         if let Some(events) = &mut self.events {
-            return events.read(when, writer);
+            return events.read(when, of, writer);
         }
-        let _ = (when, writer);
+        let _ = (when, of, writer);
         Ok(())
+    }
+
+    /// Looks for control groups that an event named and nobody knew.
+    pub(super) fn refresh(&mut self) {
+        #[cfg(feature = "bpf")]
+        if let Some(events) = &mut self.events {
+            events.refresh();
+        }
     }
 
     /// Writes what was taken.
@@ -101,6 +115,15 @@ impl Listener {
         #[cfg(feature = "bpf")]
         if let Some(events) = &mut self.events {
             return events.want(pids);
+        }
+        drop(pids);
+    }
+
+    /// These are wanted too, beside those of the last reading.
+    pub(super) fn want_too(&mut self, pids: impl Iterator<Item = u32>) {
+        #[cfg(feature = "bpf")]
+        if let Some(events) = &mut self.events {
+            return events.want_too(pids);
         }
         drop(pids);
     }

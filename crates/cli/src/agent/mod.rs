@@ -9,7 +9,9 @@ mod descriptors;
 pub(crate) mod detail;
 #[cfg(feature = "bpf")]
 mod events;
+mod farewell;
 mod identity;
+mod jobs;
 mod keeper;
 #[cfg(feature = "bpf")]
 mod lender;
@@ -19,8 +21,10 @@ mod lender;
 #[cfg(feature = "bpf")]
 mod lender_share;
 mod listener;
+pub(crate) mod names;
 mod node;
 pub(crate) mod own;
+pub(crate) mod pace;
 mod pause;
 mod reader;
 pub(crate) mod reload;
@@ -34,35 +38,36 @@ mod upkeep;
 mod upkeep;
 mod weights;
 mod who;
+mod young;
 
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
-use budget::Budget;
 use detail::{Detail, Wishes};
 use identity::Identities;
 use keeper::{Kept, Life};
 use lender::Lender;
 use listener::Listener;
+use names::Outside;
 use node::Node;
 use own::Own;
+use pace::{Pace, Young};
 use pause::{SIGHUP, Woken};
 use reader::Reader;
 use record::codec::series::Row;
-use record::quantity::{show_bytes, show_time};
+use record::quantity::show_time;
 use record::sample::ProcessSample;
 use record::table;
 use record::unit::Nanos;
 use reload::{File, Running, Settings, Taken};
 use service::Service;
 use source::follow::select::{Selection, Wanted};
-use source::query::{proc_pid_status, sys_kernel};
+use source::query::sys_kernel;
 use source::root::Root;
 use std::path::PathBuf;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
 use sys::affinity::Cpus;
 use sys::clock::{self, Clock};
 use sys::heap;
-use tick::Ticks;
 pub(crate) use upkeep::Upkeep;
 
 /// Warnings told, at most.
@@ -95,6 +100,8 @@ pub(crate) struct Options {
     pub(crate) interval: Nanos,
     /// By so much the readings come behind whole intervals of the time of day.
     pub(crate) offset: Nanos,
+    /// How the processes of jobs are read that have just begun; as everyone if that is not said.
+    pub(crate) young: Option<Young>,
     /// What the agent may cost, millionths of one CPU; nothing for as much as it takes.
     pub(crate) budget: Option<u64>,
     /// When to end by itself.
@@ -105,6 +112,8 @@ pub(crate) struct Options {
     pub(crate) mechanism: Option<Mechanism>,
     /// Which processes: whoever is of one of these kinds.
     pub(crate) wanted: Vec<Wanted>,
+    /// What those outside of any job are filed under.
+    pub(crate) outside: Option<Outside>,
     /// What else is read of them.
     pub(crate) wishes: Wishes,
     /// What is done with the dataset now and then.
@@ -156,24 +165,23 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
     ));
     let begun = Nanos(clock::boot());
     let mut end = options.duration.map(|duration| begun.plus(duration));
-    let mut ticks = Ticks::new(options.interval, options.offset);
-    let mut budget = Budget::new(options.budget, options.interval);
-    let mut spent = clock::now(Clock::Process);
-    let first = ticks.next(begun, real_offset());
+    let mut pace = Pace::new(&options);
+    let mut age = options.young.map(|young| young.age);
+    let first = pace.next(begun, false).at;
     agent.service.starting(first.since(begun));
     let why = loop {
         let now = Nanos(clock::boot());
         if end.is_some_and(|end| now >= end) {
             break "the time is over";
         }
-        let due = ticks.next(now, real_offset());
+        let due = pace.next(now, age.is_some_and(|age| agent.has_young(now, age)));
         let until = agent
             .next_due(now)
             .into_iter()
             .chain(end)
-            .chain([due])
+            .chain([due.at])
             .min();
-        let woken = pause::wait(&signals, &agent, until.unwrap_or(due).since(now))?;
+        let woken = pause::wait(&signals, &agent, until.unwrap_or(due.at).since(now))?;
         match woken {
             Woken::Time => {}
             Woken::Answers => agent.take_answers(),
@@ -181,8 +189,8 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
                 if let Some(Taken { options, is_paced }) = running.reload(&mut agent) {
                     end = options.duration.map(|duration| begun.plus(duration));
                     if is_paced {
-                        ticks = Ticks::new(options.interval, options.offset);
-                        budget = Budget::new(options.budget, options.interval);
+                        pace = Pace::new(&options);
+                        age = options.young.map(|young| young.age);
                     }
                 }
                 continue;
@@ -191,19 +199,17 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
             Woken::Keeper => bail!("the keeper of the dataset has ended"),
         }
         let now = Nanos(clock::boot());
-        if now >= due {
-            agent.late += ticks.passed(now);
+        if now >= due.at {
             agent.own.begin();
-            agent.pass();
-            agent.own.end();
-            let before = std::mem::replace(&mut spent, clock::now(Clock::Process));
-            if budget.spent(Nanos(spent.saturating_sub(before))) {
-                ticks.set_interval(budget.interval());
-                let every = show_time(budget.interval().0);
-                say(&format!(
-                    "reading every {every} now, to keep within the budget"
-                ));
+            match age.filter(|_| due.is_young) {
+                Some(age) => agent.read_young(age),
+                None => {
+                    agent.late += pace.passed(now);
+                    agent.pass();
+                }
             }
+            agent.own.end();
+            pace.read(due.is_young);
         } else if woken == Woken::Time {
             agent.listen(false);
             agent.take_answers();
@@ -285,7 +291,7 @@ impl Agent {
         Ok(Self {
             interval: options.interval,
             reader,
-            identities: Identities::new(root.clone(), selection),
+            identities: Identities::new(root.clone(), selection, options.outside.as_ref()),
             detail: Detail::new(&root, &options.wishes, options.budget)?,
             listener,
             is_new,
@@ -318,10 +324,12 @@ impl Agent {
     /// Takes what happened since the last time; `writes`: into the segment, too.
     fn listen(&mut self, writes: bool) {
         let (when, writer) = (now(), &mut self.writer);
-        let mut done = self.listener.read(when, writer);
+        let names = &mut self.identities.names;
+        let mut done = self.listener.read(when, names, writer);
         if writes {
             done = done.and(self.listener.flush(when, writer));
         }
+        self.identities.ask_jobs(self.detail.asker());
         if let Err(error) = done {
             warn(&mut self.warned, &error.into());
         }
@@ -329,9 +337,11 @@ impl Agent {
 
     /// Takes what was answered since the last time.
     fn take_answers(&mut self) {
-        let taken = self
-            .detail
-            .take(&mut self.identities, now(), &mut self.writer);
+        let (when, writer) = (now(), &mut self.writer);
+        let mut taken = self.detail.take(&mut self.identities, when, writer);
+        let jobs = &mut self.identities.names.jobs;
+        taken = taken.and(jobs.write((false, when), false, writer));
+        self.identities.ask_jobs(self.detail.asker());
         if let Err(error) = taken {
             warn(&mut self.warned, &error.into());
         }
@@ -342,6 +352,7 @@ impl Agent {
         self.passes += 1;
         self.lender.look();
         self.listen(false);
+        self.listener.refresh();
         let when = now();
         let samples = match self.reader.read() {
             Ok(samples) => samples,
@@ -369,6 +380,9 @@ impl Agent {
         let (wanted, told) = self.identities.tell(kept, asker, place, writer);
         let wanted = || kept.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
         self.listener.want(wanted().map(|(one, _)| one.id.pid));
+        let ids = wanted().map(|(one, _)| one.id);
+        let names = &mut self.identities.names;
+        names.reading(ids, when.at, self.listener.hears());
         self.detail.met(wanted().map(|(one, _)| one), place);
         self.samples.begin(when, is_new);
         let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
@@ -378,9 +392,12 @@ impl Agent {
         let node = self.node.write((when, is_new), &own, writer, span);
         let heard = self.listener.flush(when, writer);
         let answered = self.detail.take(&mut self.identities, now(), writer);
+        self.identities.ask_jobs(self.detail.asker());
+        let jobs = &mut self.identities.names.jobs;
+        let jobs = jobs.write((is_new, when), false, writer);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;
-        let all = [told, sampled, node, heard, answered, synced].into_iter();
+        let all = [told, sampled, node, heard, answered, jobs, synced].into_iter();
         for error in all.filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
         }
@@ -391,68 +408,6 @@ impl Agent {
         self.service.read(true, when.at, || {
             format!("{rows} processes at the last of {passes} readings, {lost} rows lost")
         });
-    }
-
-    /// Says after the first reading what the settings will make, and what may not be read.
-    fn foretell(&self, rows: u64) {
-        let rows_a_day = u128::from(rows) * u128::from(DAY.0 / self.interval.0.max(1));
-        let bytes = |each: u64| {
-            let bytes = u64::try_from(rows_a_day * u128::from(each));
-            show_bytes(bytes.unwrap_or(u64::MAX))
-        };
-        say(&format!(
-            "{rows} processes now: {} to {} a day once compacted",
-            bytes(ROW_BYTES.0),
-            bytes(ROW_BYTES.1)
-        ));
-        if let Some(absent) = self.node.absent() {
-            say(&format!("this machine does not tell: {absent}"));
-        }
-        let hidden = self.reader.hidden();
-        if hidden.io + hidden.all > 0 {
-            say(&format!(
-                "this user may not read the I/O of {} processes, and nothing of {}",
-                hidden.io, hidden.all
-            ));
-        }
-    }
-
-    fn finish(mut self, why: &str, lasted: Nanos) -> Result<()> {
-        self.service.stopping(why);
-        self.listen(true);
-        let writer = &mut self.writer;
-        if let Err(error) = self.detail.end(&mut self.identities, now, writer) {
-            warn(&mut self.warned, &error.into());
-        }
-        self.writer.close()?;
-        let (ends, missed) = self.listener.counts();
-        let status = proc_pid_status::read(&self.root, None).unwrap_or_default();
-        let peak = status.memory.rss_peak;
-        say(&format!(
-            "ended after {} ({why}): {} rows of {} processes in {} readings, {ends} ends, {} \
-             written, {} rows lost; {} of CPU, {} of memory",
-            show_time(lasted.0),
-            self.rows,
-            self.identities.told(),
-            self.passes,
-            show_bytes(self.writer.bytes_total()),
-            self.writer.lost_total(),
-            show_time(clock::now(Clock::Process)),
-            peak.map_or_else(|| "?".to_owned(), |peak| show_bytes(peak.0)),
-        ));
-        if missed > 0 {
-            say(&format!("{missed} events were missed: they came too fast"));
-        }
-        if self.late > 0 {
-            say(&format!(
-                "{} readings were left out: the ones before them took too long",
-                self.late
-            ));
-        }
-        // Whoever comes next has the dataset for itself.
-        drop(self.writer);
-        self.keeper.wait();
-        Ok(())
     }
 }
 

@@ -100,6 +100,27 @@ impl Reader {
         Ok(&mut self.samples)
     }
 
+    /// Some who live now, in the order of their ids: those whose pids are wanted, or more.
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub(super) fn read_some(
+        &mut self,
+        is_wanted: &dyn Fn(u32) -> bool,
+    ) -> Result<&[ProcessSample]> {
+        match &mut self.way {
+            // To walk past the others costs less than to leave them out.
+            #[cfg(feature = "bpf")]
+            Way::Walk(walker) => walker.sample(&mut self.samples)?,
+            Way::Proc(sampler) => {
+                let mut pids = procfs::all(&self.root.proc(""))?;
+                pids.retain(|pid| is_wanted(*pid));
+                sampler.glance(&pids, &mut self.samples);
+            }
+        }
+        Ok(&self.samples)
+    }
+
     /// What the last reading could not have.
     pub(super) const fn hidden(&self) -> Hidden {
         self.hidden

@@ -14,6 +14,7 @@ use sys::heap;
 const AT_ONCE: &[&str] = &[
     "interval",
     "offset",
+    "young",
     "budget",
     "duration",
     "select",
@@ -71,7 +72,9 @@ impl Running {
         let read = (file.read)().and_then(|settings| {
             let is_other = |key: &str| settings.values.get(key) != self.values.get(key);
             agent.take(&settings.options, is_other("select"))?;
-            let is_paced = ["interval", "offset", "budget"].into_iter().any(is_other);
+            let is_paced = ["interval", "offset", "young", "budget"]
+                .into_iter()
+                .any(is_other);
             Ok((settings, is_paced))
         });
         // Reading a file needs more memory than sampling.

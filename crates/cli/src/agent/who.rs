@@ -135,6 +135,8 @@ impl Program {
 pub(super) struct Who {
     pub(super) owner: Owner,
     pub(super) program: Program,
+    /// All that says which job it is in was read.
+    pub(super) is_whole: bool,
 }
 
 impl Who {
@@ -152,19 +154,31 @@ impl Who {
         };
         let mut owner = Owner::read(root, id.pid);
         let environ = owner.read_job(root, id.pid, &memory);
+        let is_whole = owner.status.uid.is_some() && may_read(id.pid);
         let mut program = Program::read(root, id.pid, may_read(id.pid));
         if !names.is_empty() {
             let environ = environ.map_or_else(|| memory(id.pid, "environ"), Ok);
             program.keep_variables(environ, names);
         }
-        Self { owner, program }.of(root, id)
+        Self {
+            owner,
+            program,
+            is_whole,
+        }
+        .of(root, id)
     }
 
     /// The same without what is in the memory of processes.
     pub(super) fn silent(root: &Root, id: ProcessId) -> Self {
-        let owner = Owner::read(root, id.pid);
-        let program = Program::silent(root, id.pid);
-        Self { owner, program }.of(root, id)
+        let mut owner = Owner::read(root, id.pid);
+        // Its control group is not in its memory.
+        owner.read_job(root, id.pid, &|_, _| Err(Absent::NoAnswer));
+        Self {
+            owner,
+            program: Program::silent(root, id.pid),
+            is_whole: false,
+        }
+        .of(root, id)
     }
 
     /// Of one that has ended.
@@ -172,6 +186,7 @@ impl Who {
         Self {
             owner: Owner::default(),
             program: Program::absent(Absent::Gone),
+            is_whole: false,
         }
     }
 
@@ -198,6 +213,8 @@ pub(super) struct Face<'a> {
     pub(super) comm: &'a [u8],
     /// Programs that it executed.
     pub(super) execs: i64,
+    /// The job and its part that it is filed under.
+    pub(super) job: [Option<&'a str>; 2],
 }
 
 /// The short name. Workers of the kernel have that of their present work behind their own in
@@ -220,7 +237,7 @@ pub(super) fn name(sample: &ProcessSample) -> &[u8] {
 pub(super) struct Users(HashMap<u32, Option<String>>);
 
 impl Users {
-    fn name(&mut self, uid: u32) -> Option<&[u8]> {
+    pub(super) fn name(&mut self, uid: u32) -> Option<&[u8]> {
         if self.0.len() >= USERS_MAX {
             self.0.clear();
         }
@@ -231,13 +248,12 @@ impl Users {
 
 /// Appends a row: who it is.
 pub(super) fn put(out: &mut Vec<u8>, face: Face<'_>, who: &Who, users: &mut Users) {
-    let Who { owner, program } = who;
+    let Who { owner, program, .. } = who;
     let id = |id: Option<u32>| id.map(|id| Cell::Int(id.into()));
     let text = |text: &'_ Option<Vec<u8>>| text.clone();
     let (exe, cwd, group) = (text(&program.exe), text(&program.cwd), owner.group());
-    let (status, job) = (&owner.status, &owner.job);
-    let name_of = |name: &'_ Option<String>| name.clone().map(String::into_bytes);
-    let (job, part) = (name_of(&job.identifier), name_of(&job.subidentifier));
+    let status = &owner.status;
+    let [job, part] = face.job.map(|name| name.map(str::as_bytes));
     let start = i64::try_from(face.id.start_ns.0).unwrap_or(i64::MAX);
     let (command, command_absent) = words(Some(&program.arguments));
     let (variables, variables_absent) = words(program.environment.as_ref());
@@ -257,8 +273,8 @@ pub(super) fn put(out: &mut Vec<u8>, face: Face<'_>, who: &Who, users: &mut User
         ("gid", id(status.gid)),
         ("egid", id(status.gid_effective)),
         ("user", user.map(Cell::Text)),
-        ("identifier", job.as_deref().map(Cell::Text)),
-        ("subidentifier", part.as_deref().map(Cell::Text)),
+        ("identifier", job.map(Cell::Text)),
+        ("subidentifier", part.map(Cell::Text)),
         ("command_cut", program.is_cut.then_some(Cell::Int(1))),
         ("command_absent", command_absent),
         ("environment", variables),
@@ -280,12 +296,13 @@ fn words(words: Option<&Words>) -> (Option<Cell<'_>>, Option<Cell<'static>>) {
     }
 }
 
-/// Appends a row of what an exec told.
+/// Appends a row of what an exec told, with the job and its part.
 #[cfg(feature = "bpf")]
-pub(super) fn put_exec(out: &mut Vec<u8>, exec: &Exec<'_>) {
+pub(super) fn put_exec(out: &mut Vec<u8>, exec: &Exec<'_>, job: [Option<&str>; 2]) {
     let int = |value: u64| i64::try_from(value).ok().map(Cell::Int);
     let arguments = redact(&proc_pid_cmdline::parse(exec.command));
     let arguments = arguments.iter().map(Vec::as_slice).collect();
+    let [job, part] = job.map(|name| name.map(str::as_bytes));
     let name = exec.path.rsplit(|byte| *byte == b'/').next();
     let name = name.map(|name| name.get(..COMM_BYTES).unwrap_or(name));
     let cells = [
@@ -296,6 +313,8 @@ pub(super) fn put_exec(out: &mut Vec<u8>, exec: &Exec<'_>) {
         ("exe", Some(Cell::Text(exec.path))),
         ("command_cut", exec.is_cut.then_some(Cell::Int(1))),
         ("exec_ns", int(exec.at.0)),
+        ("identifier", job.map(Cell::Text)),
+        ("subidentifier", part.map(Cell::Text)),
     ];
     let known = |(name, cell)| Some((place(name)?, cell?));
     put_row(out, cells.into_iter().filter_map(known));
@@ -359,6 +378,7 @@ mod tests {
             ppid: 5,
             comm: b"a b) S 1",
             execs: 3,
+            job: [Some("7"), None],
         };
         put(&mut row, face, &who, &mut Users::default());
         let mut from = row.as_slice();
@@ -381,6 +401,8 @@ mod tests {
         let words: Vec<_> = words.collect();
         let words = words.iter().map(Vec::as_slice).collect();
         assert_eq!(of("command"), Some(Cell::List(words)));
+        assert_eq!(of("identifier"), Some(Cell::Text(b"7")));
+        assert_eq!(of("subidentifier"), None);
         assert!(of("uid").is_some() && of("egid").is_some());
         assert_eq!((of("command_cut"), of("command_absent")), (None, None));
         let path = format!("PATH={}", std::env::var("PATH").unwrap());

@@ -5,6 +5,8 @@ use super::compact::KeepArgs;
 use super::settings::{self, comment};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
 use crate::agent::detail::Wishes;
+use crate::agent::names::Outside;
+use crate::agent::pace::Young;
 use crate::agent::reload::{File, Settings};
 use crate::agent::{self, Mechanism, Options, Upkeep, cpus, select};
 use crate::view::stdout;
@@ -30,6 +32,8 @@ const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 const INTERVAL_MAX: Nanos = Nanos::from_secs(3600);
 /// The shortest time between two looks at what processes have open.
 const DESCRIPTORS_MIN: Nanos = Nanos::from_secs(1);
+/// An identifier has so many bytes, at most.
+const LABEL_BYTES_MAX: usize = 255;
 /// The shortest time between two compactions.
 #[cfg(feature = "dataset")]
 const COMPACT_MIN: Nanos = Nanos::from_secs(1);
@@ -45,6 +49,13 @@ struct AgentArgs {
     /// Read so long after each whole interval of the time of day
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = offset)]
     offset: Nanos,
+    /// In a job's first minute read its processes this often, where the interval is longer; or
+    /// `off`: as all others
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = young)]
+    young: Looks,
+    /// How long a job's first minute lasts
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = time, hide = true)]
+    young_age: Nanos,
     /// What reading may cost, as a share of one CPU, such as 0.1%, compaction aside: it reads less
     /// often where that is needed, and says so
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -56,6 +67,12 @@ struct AgentArgs {
     /// cgroup:PATH (and below), user:NAME; several add up
     #[arg(long, value_name = "KIND", default_value = "all", value_parser = select::parse)]
     select: Vec<Wanted>,
+    /// File processes outside of any job under this identifier, such as LOGIN or MOM
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    identifier: Option<String>,
+    /// And under this subidentifier
+    #[arg(long, value_name = "TEXT", value_parser = label, requires = "identifier")]
+    subidentifier: Option<String>,
     /// Look at what processes have open this often, or `off`
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = descriptors)]
     descriptors: Looks,
@@ -164,11 +181,19 @@ fn read(settled: &ArgMatches) -> Result<Settings> {
         dataset: args.dataset.context(missing)?,
         interval: args.interval,
         offset: args.offset,
+        young: args.young.0.map(|every| Young {
+            every,
+            age: args.young_age,
+        }),
         budget: args.budget,
         duration: args.duration,
         socket: args.socket,
         mechanism: args.mechanism,
         wanted: args.select,
+        outside: args.identifier.map(|identifier| Outside {
+            identifier,
+            subidentifier: args.subidentifier,
+        }),
         wishes: Wishes {
             descriptors: args.descriptors.0,
             weighs: args.pss == Weigh::Auto,
@@ -208,6 +233,13 @@ fn descriptors(text: &str) -> Result<Looks> {
     }
 }
 
+fn young(text: &str) -> Result<Looks> {
+    match text {
+        "off" => Ok(Looks(None)),
+        _ => Ok(Looks(Some(interval(text).context("or off")?))),
+    }
+}
+
 /// When memory is weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Weigh {
@@ -215,6 +247,15 @@ enum Weigh {
     Auto,
     /// Never
     Off,
+}
+
+fn label(text: &str) -> Result<String> {
+    match text.is_empty() || text.contains(char::is_control) || text.len() > LABEL_BYTES_MAX {
+        true => Err(anyhow!(
+            "a text of 1 to {LABEL_BYTES_MAX} bytes in one line"
+        )),
+        false => Ok(text.to_owned()),
+    }
 }
 
 fn variable(text: &str) -> Result<String> {

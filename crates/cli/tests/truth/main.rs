@@ -17,6 +17,8 @@ mod again;
 #[cfg(feature = "dataset")]
 mod agent;
 #[cfg(feature = "dataset")]
+mod agent_jobs;
+#[cfg(feature = "dataset")]
 mod agent_settings;
 mod aio;
 mod bad_places;

@@ -41,7 +41,7 @@ pub struct Exit {
 const EVENT: &str = "sched_process_exit";
 /// The columns in front of the counters, and behind them.
 const FRONT_COUNT: usize = 6;
-const COLUMN_COUNT: usize = FRONT_COUNT + OWN_COUNT + 2;
+const COLUMN_COUNT: usize = FRONT_COUNT + OWN_COUNT + 4;
 
 const COLUMNS: [Column; COLUMN_COUNT] = columns();
 
@@ -73,6 +73,16 @@ const VIRTUAL_PEAK: Column = int(
     "largest address space since the last exec",
 );
 
+const JOB: &str = "sched_process_exit task->cgroups; the context chain";
+
+const IDENTIFIER: Column = text(
+    "identifier",
+    JOB,
+    "the job, or what stands for one, as in the table process",
+);
+
+const SUBIDENTIFIER: Column = text("subidentifier", JOB, "the part of the job: its step");
+
 #[allow(
     clippy::indexing_slicing,
     reason = "of a constant: the compiler checks the bounds"
@@ -87,12 +97,14 @@ const fn columns() -> [Column; COLUMN_COUNT] {
         };
         index += 1;
     }
-    columns[COLUMN_COUNT - 1] = VIRTUAL_PEAK;
+    columns[COLUMN_COUNT - 3] = VIRTUAL_PEAK;
+    columns[COLUMN_COUNT - 2] = IDENTIFIER;
+    columns[COLUMN_COUNT - 1] = SUBIDENTIFIER;
     columns
 }
 
-/// Appends the row of a process.
-pub fn put(out: &mut Vec<u8>, exit: &Exit) {
+/// Appends the row of a process, with the job and its part that it belonged to.
+pub fn put(out: &mut Vec<u8>, exit: &Exit, job: [Option<&str>; 2]) {
     let int = |value: u64| i64::try_from(value).ok().map(Cell::Int);
     let (code, signal) = match exit.ending {
         Ending::Code(code) => (Some(Cell::Int(code.into())), None),
@@ -111,7 +123,8 @@ pub fn put(out: &mut Vec<u8>, exit: &Exit) {
     let own = own_values(&exit.own).map(|value| value.map(Cell::Int));
     let peaks = [exit.peaks.rss, exit.peaks.virtual_size];
     let peaks = peaks.map(|peak| peak.and_then(|peak| int(peak.0)));
-    let cells = front.into_iter().chain(own).chain(peaks);
+    let job = job.map(|name| name.map(|name| Cell::Text(name.as_bytes())));
+    let cells = front.into_iter().chain(own).chain(peaks).chain(job);
     let known = |(place, cell): (usize, Option<_>)| Some((u8::try_from(place).ok()?, cell?));
     put_row(out, cells.enumerate().filter_map(known));
 }
@@ -143,7 +156,7 @@ mod tests {
             },
         };
         let mut row = Vec::new();
-        put(&mut row, &exit);
+        put(&mut row, &exit, [Some("7"), None]);
         let cells = take_row(&mut row.as_slice()).unwrap();
         let all: Vec<_> = TABLE.key.iter().chain(TABLE.columns).collect();
         let of = |name: &str| {
@@ -171,5 +184,7 @@ mod tests {
         );
         assert_eq!((of("reads"), of("rss_peak")), (None, None));
         assert_eq!(of("virtual_peak"), Some(Cell::Int(13)));
+        assert_eq!(of("identifier"), Some(Cell::Text(b"7")));
+        assert_eq!(of("subidentifier"), None);
     }
 }

@@ -1,6 +1,11 @@
 //! `job`: what is known of a job, a row whenever more is known of it.
 
 use super::{Column, Form, Shape, Table, int, text};
+use crate::codec::cells::{Cell, put_row};
+use crate::context::Trust;
+use crate::job::{JobRecord, JobValue};
+use crate::unit::Nanos;
+use crate::value::Absent;
 
 /// The table.
 pub const TABLE: Table = Table {
@@ -9,14 +14,34 @@ pub const TABLE: Table = Table {
     form: Form::Cells,
     key: KEY,
     columns: COLUMNS,
-    doc: "What is known of a job: one row when it is first seen, one more when more is known.",
+    doc: "What is known of a job: one row when it is first seen, one more when anything of it is \
+          another, with each segment, and when its last process is gone.",
 };
+
+/// What was seen of a job on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Presence {
+    /// A process of it is there.
+    pub is_present: bool,
+    /// When the first of its processes that was seen had started, since boot.
+    pub first_start: Option<Nanos>,
+    /// When a process of it was last seen, since boot.
+    pub last_seen: Option<Nanos>,
+    /// The parts of it that were seen.
+    pub steps: Vec<String>,
+    /// There were more.
+    pub steps_cut: bool,
+    /// Why the environment of its processes tells nothing.
+    pub environment_absent: Option<Absent>,
+    /// Why there is no state and no exit status.
+    pub exit_absent: Option<Absent>,
+}
 
 const KEY: &[Column] = &[
     text(
         "scheduler",
         "the context chain",
-        "who gave the job its name: slurm, pbs, lsf, htcondor, gridengine",
+        "who gave the job its name: slurm, pbs, lsf, htcondor, gridengine, kubernetes, container",
     ),
     text(
         "identifier",
@@ -102,4 +127,126 @@ const COLUMNS: &[Column] = &[
         origin: "the context chain",
         doc: "columns that only the environment tells, which the user may write",
     },
+    int(
+        "present",
+        "",
+        READINGS,
+        "1: a process of it is there; 0: the last one is gone",
+    ),
+    int(
+        "first_start_ns",
+        "ns",
+        READINGS,
+        "start of the first of its processes that was seen, since boot",
+    ),
+    int(
+        "last_seen_ns",
+        "ns",
+        READINGS,
+        "when a process of it was last seen, since boot; if present is 0, when that ended, if an \
+         event told",
+    ),
+    Column {
+        name: "steps",
+        shape: Shape::List,
+        unit: "",
+        origin: "the context chain",
+        doc: "the parts of it that were seen, as subidentifier in the table process",
+    },
+    int(
+        "steps_cut",
+        "",
+        "the context chain",
+        "1: there were more of them than are kept",
+    ),
+    text(
+        "environment_absent",
+        "/proc/PID/environ",
+        "why no process told it: no_answer, no_permission, gone; not_applicable: those read are \
+         not the job's",
+    ),
+    text(
+        "exit_absent",
+        "the agent",
+        "why there is no state and no exit status: off, the scheduler's accounting was not asked",
+    ),
 ];
+
+const READINGS: &str = "readings; sched_process_fork, sched_process_exit";
+
+/// Appends the row of a job.
+pub fn put(out: &mut Vec<u8>, job: &JobRecord, seen: &Presence) {
+    let time =
+        |time: Option<Nanos>| time.and_then(|time| i64::try_from(time.0).ok().map(Cell::Int));
+    let claims = job.facts().filter(|(_, fact)| fact.trust == Trust::Claimed);
+    let claims = list(claims.map(|(column, _)| column));
+    let steps = list(seen.steps.iter().map(String::as_str));
+    let reason = |absent: Option<Absent>| absent.map(|absent| Cell::Text(absent.name().as_bytes()));
+    let value = |column: &Column| match column.name {
+        "claimed" => claims.clone().map(Cell::List),
+        "present" => Some(Cell::Int(seen.is_present.into())),
+        "first_start_ns" => time(seen.first_start),
+        "last_seen_ns" => time(seen.last_seen),
+        "steps" => steps.clone().map(Cell::List),
+        "steps_cut" => seen.steps_cut.then_some(Cell::Int(1)),
+        "environment_absent" => reason(seen.environment_absent),
+        "exit_absent" => reason(seen.exit_absent),
+        name => Some(match &job.fact(name)?.value {
+            JobValue::Int(value) => Cell::Int(*value),
+            JobValue::Text(text) => Cell::Text(text.as_bytes()),
+        }),
+    };
+    let all = TABLE.key.iter().chain(TABLE.columns).enumerate();
+    put_row(
+        out,
+        all.filter_map(|(place, column)| Some((u8::try_from(place).ok()?, value(column)?))),
+    );
+}
+
+/// Several texts, if there are any.
+fn list<'a>(texts: impl Iterator<Item = &'a str>) -> Option<Vec<&'a [u8]>> {
+    let texts: Vec<_> = texts.map(str::as_bytes).collect();
+    (!texts.is_empty()).then_some(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::cells::take_row;
+
+    #[test]
+    fn each_fact_finds_its_column_and_claims_are_named() {
+        let mut job = JobRecord::default();
+        job.tell_text("scheduler", Some("slurm"), "x", Trust::Enforced);
+        job.tell_text("identifier", Some("7"), "x", Trust::Enforced);
+        job.tell_text("account", Some("physics"), "x", Trust::Claimed);
+        job.tell_int("memory_limit", Some(5), "x", Trust::Enforced);
+        let seen = Presence {
+            is_present: true,
+            last_seen: Some(Nanos(9)),
+            steps: vec!["batch".to_owned(), "0".to_owned()],
+            exit_absent: Some(Absent::Off),
+            ..Presence::default()
+        };
+        let mut row = Vec::new();
+        put(&mut row, &job, &seen);
+        let cells = take_row(&mut row.as_slice()).unwrap();
+        let all: Vec<_> = TABLE.key.iter().chain(TABLE.columns).collect();
+        let told = cells.iter().map(|(place, cell)| {
+            let name = all[usize::from(*place)].name;
+            (name, cell.clone())
+        });
+        let expected = [
+            ("scheduler", Cell::Text(b"slurm")),
+            ("identifier", Cell::Text(b"7")),
+            ("account", Cell::Text(b"physics")),
+            ("memory_limit", Cell::Int(5)),
+            ("claimed", Cell::List(vec![b"account"])),
+            ("present", Cell::Int(1)),
+            ("last_seen_ns", Cell::Int(9)),
+            ("steps", Cell::List(vec![b"batch", b"0"])),
+            ("exit_absent", Cell::Text(b"off")),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
+}

@@ -33,7 +33,11 @@ pub fn all(
     all_by(root, pid, gid_range, &memory)
 }
 
-fn all_by(
+/// The same, where the memory of processes is read by `memory`.
+///
+/// # Errors
+/// As [`all`].
+pub fn all_by(
     root: &Root,
     pid: u32,
     gid_range: Option<RangeInclusive<u32>>,

@@ -111,6 +111,15 @@ impl Selection {
         taken
     }
 
+    /// The same of one process that is new since then.
+    pub fn is_place(&self, sample: &ProcessSample) -> bool {
+        let is_below = || {
+            let mut below = self.below.iter();
+            below.any(|id| *id == sample.id || id.pid == sample.ppid)
+        };
+        self.wanted.iter().any(|wanted| wanted.is_place(sample)) || is_below()
+    }
+
     fn below(&mut self, samples: &[ProcessSample], tops: &[u32]) -> HashSet<ProcessId> {
         let mut children: HashMap<u32, Vec<ProcessId>> = HashMap::new();
         let mut open = Vec::new();

@@ -11,6 +11,8 @@ use sys::bpf::Unavailable;
 #[cfg(feature = "bpf")]
 mod everyone;
 #[cfg(feature = "bpf")]
+mod groups;
+#[cfg(feature = "bpf")]
 mod task;
 
 #[cfg(feature = "bpf")]

@@ -149,6 +149,28 @@ struct linux_binprm {
 	const char *filename;
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	unsigned int __state;
 	volatile long state; /* in place of __state before 5.14 */
@@ -178,6 +200,7 @@ struct task_struct {
 	void *io_uring;
 	const struct cred *real_cred;
 	const struct cred *cred;
+	struct css_set *cgroups;
 };
 
 struct seq_file;

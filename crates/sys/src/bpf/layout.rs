@@ -2,6 +2,14 @@
 
 use crate::clock::Offsets;
 
+/// Hierarchies of control groups in which a process is told (`GROUPS_TOLD`).
+pub const GROUPS_TOLD: usize = 3;
+
+/// The numbers of the control groups of a process, which are those of their folders' inodes: in the
+/// hierarchy of version 2, then in those of the controllers that were asked for. 0: not told, as is
+/// all of it where not everyone is followed.
+pub type GroupNumbers = [u64; GROUPS_TOLD];
+
 /// An event of one run, as the kernel wrote it. Times are `CLOCK_BOOTTIME` nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RawEvent<'a> {
@@ -39,6 +47,8 @@ pub enum RawEvent<'a> {
         maxrss_bytes: u64,
         /// `min_flt` and `maj_flt` of the process up to here.
         faults: u64,
+        /// Its control groups.
+        groups: GroupNumbers,
     },
     /// The last thread of a process ended.
     Exit {
@@ -64,6 +74,17 @@ pub enum RawEvent<'a> {
         uid: u32,
         /// Its short name.
         comm: &'a [u8],
+        /// Its control groups.
+        groups: GroupNumbers,
+    },
+    /// A control group was made; told where everyone is followed.
+    Group {
+        /// Its number within its hierarchy.
+        number: u64,
+        /// The number of the hierarchy, as in `/proc/PID/cgroup`.
+        hierarchy: u32,
+        /// Its path below the root of the hierarchy.
+        path: &'a [u8],
     },
     /// All threads of a process were switched out for the last time.
     Final {
@@ -141,6 +162,7 @@ const KIND_FORK: u32 = 1;
 const KIND_EXEC: u32 = 2;
 const KIND_EXIT: u32 = 3;
 const KIND_FINAL: u32 = 4;
+const KIND_GROUP: u32 = 5;
 
 const EXIT_PEAKS_OF_MM: u32 = 1;
 const EXIT_MAXRSS_OF_EARLIER: u32 = 4;
@@ -199,6 +221,7 @@ pub(super) fn decode(bytes: &[u8], page_bytes: u64, clock: Offsets) -> Option<Ra
             start_ns: head.start_ns,
             cpu_ns: reader.u64()?,
         }),
+        KIND_GROUP => decode_group(&mut reader),
         _ => None,
     }
 }
@@ -211,6 +234,7 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
     let run_delay_ns = reader.u64()?;
     let maxrss_bytes = reader.u64()?.saturating_mul(page_bytes);
     let faults = reader.u64()?;
+    let groups = decode_groups(reader)?;
     Some(RawEvent::Exec {
         at_ns: head.at_ns,
         pid: head.pid,
@@ -221,6 +245,26 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
         run_delay_ns,
         maxrss_bytes,
         faults,
+        groups,
+    })
+}
+
+fn decode_groups(reader: &mut Reader<'_>) -> Option<GroupNumbers> {
+    let mut groups = GroupNumbers::default();
+    for group in &mut groups {
+        *group = reader.u64()?;
+    }
+    Some(groups)
+}
+
+/// `struct event_group` behind its head.
+fn decode_group<'a>(reader: &mut Reader<'a>) -> Option<RawEvent<'a>> {
+    let (number, hierarchy) = (reader.u64()?, reader.u32()?);
+    let path_bytes = usize::try_from(reader.u32()?).ok()?;
+    Some(RawEvent::Group {
+        number,
+        hierarchy,
+        path: reader.take(path_bytes)?,
     })
 }
 
@@ -248,6 +292,10 @@ fn decode_exit<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
         parent: reader.u32()?,
         uid: reader.u32()?,
         comm: until_nul(reader.take(COMM_BYTES)?),
+        groups: match reader.0.is_empty() {
+            true => GroupNumbers::default(),
+            false => decode_groups(reader)?,
+        },
     })
 }
 
@@ -364,12 +412,17 @@ mod tests {
     fn a_cut_record_is_no_event() {
         let mut exit = vec![5, 6, 0];
         exit.extend(1..=22);
+        let short = words(KIND_EXIT, 7, &exit);
+        exit.extend([31, 32, 33]);
         let bytes = words(KIND_EXIT, 7, &exit);
-        assert!(matches!(
-            decode(&bytes, 4096, Offsets::default()),
-            Some(RawEvent::Exit { pid: 7, .. })
-        ));
-        for cut in 0..bytes.len() {
+        for (bytes, told) in [(&short, [0; 3]), (&bytes, [31, 32, 33])] {
+            let event = decode(bytes, 4096, Offsets::default());
+            let Some(RawEvent::Exit { pid: 7, groups, .. }) = event else {
+                panic!("{event:?}");
+            };
+            assert_eq!(groups, told);
+        }
+        for cut in (0..bytes.len()).filter(|cut| *cut != short.len()) {
             assert_eq!(
                 decode(&bytes[..cut], 4096, Offsets::default()),
                 None,
@@ -388,7 +441,7 @@ mod tests {
         for number in [u32::MAX, 9, 2, 0] {
             bytes.extend(number.to_ne_bytes());
         }
-        for number in [77u64, 3, 55] {
+        for number in [77u64, 3, 55, 11, 12, 0] {
             bytes.extend(number.to_ne_bytes());
         }
         bytes.extend(b"a\0b\0/x");
@@ -404,8 +457,24 @@ mod tests {
             run_delay_ns: 77,
             maxrss_bytes: 3 * 4096,
             faults: 55,
+            groups: [11, 12, 0],
         };
         assert_eq!(decode(&bytes, 4096, Offsets::default()), Some(expected));
+    }
+
+    #[test]
+    fn a_group_has_its_number_and_path() {
+        let mut bytes = words(KIND_GROUP, 0, &[5, 0, 99]);
+        bytes.extend([4u32, 3].map(u32::to_ne_bytes).concat());
+        bytes.extend(b"/a/");
+        let expected = RawEvent::Group {
+            number: 99,
+            hierarchy: 4,
+            path: b"/a/",
+        };
+        assert_eq!(decode(&bytes, 4096, Offsets::default()), Some(expected));
+        bytes.pop();
+        assert_eq!(decode(&bytes, 4096, Offsets::default()), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Loads the programs of `task.bpf.c`, embedded as an object file.
 
+use super::layout::GROUPS_TOLD;
 use super::types;
 use super::unavailable::{after_trying, check_beforehand};
 use crate::error::Error;
@@ -76,9 +77,9 @@ pub(super) struct Loaded {
     pub(super) origin: MapHandle,
 }
 
-/// Loads the programs, which follow `everyone` who is born, or those that are added and who they
-/// bring forth.
-pub(super) fn load(everyone: bool) -> Result<Loaded, Error> {
+/// Loads the programs, which follow those that are added and who they bring forth; or everyone who
+/// is born, with the control groups of these controllers too (`subsystems_of`).
+pub(super) fn load(of_groups: Option<[u32; GROUPS_TOLD - 1]>) -> Result<Loaded, Error> {
     check_beforehand()?;
     // libbpf writes to stderr by itself; its words come back in the error.
     libbpf_rs::set_print(None);
@@ -89,7 +90,8 @@ pub(super) fn load(everyone: bool) -> Result<Loaded, Error> {
         let wanted = Wanted {
             version,
             memory_program,
-            everyone,
+            everyone: of_groups.is_some(),
+            subsystems: of_groups.unwrap_or_default(),
         };
         if let Ok(loaded) = load_with(wanted, part.as_ref()) {
             return Ok(loaded);
@@ -112,6 +114,8 @@ struct Wanted {
     /// One that reads memory before it is dropped, where that is before `sched_process_exit`.
     memory_program: bool,
     everyone: bool,
+    /// As the constant of this name.
+    subsystems: [u32; GROUPS_TOLD - 1],
 }
 
 fn load_with(wanted: Wanted, part: Option<&File>) -> Result<Loaded, Error> {
@@ -143,11 +147,13 @@ fn prepare(open: &mut OpenObject, wanted: Wanted) -> Result<(), libbpf_rs::Error
             map.set_max_entries(PROCESSES_SET_ASIDE)?;
         }
         let is_constants = map.name().as_encoded_bytes().ends_with(b".rodata");
-        if let Some(value) = map.initial_value_mut().filter(|_| is_constants)
-            && let Some(first) = value.first_mut()
-        {
-            // The only constant.
-            *first = u8::from(wanted.everyone);
+        if let Some(value) = map.initial_value_mut().filter(|_| is_constants) {
+            let words = [u32::from(wanted.everyone)]
+                .into_iter()
+                .chain(wanted.subsystems);
+            for (place, word) in value.chunks_exact_mut(4).zip(words) {
+                place.copy_from_slice(&word.to_ne_bytes());
+            }
         }
     }
     Ok(())
@@ -161,6 +167,7 @@ fn is_wanted(name: &OsStr, wanted: Wanted) -> bool {
         b"on_exit_old" => version < MEMORY_AT_EXIT,
         b"on_memory_end" => memory_program && version >= SPLIT_COUNTERS,
         b"on_memory_end_old" => memory_program && version < SPLIT_COUNTERS,
+        b"on_group" => wanted.everyone,
         _ => true,
     }
 }
@@ -252,6 +259,7 @@ mod tests {
             version,
             memory_program,
             everyone: false,
+            subsystems: [0; GROUPS_TOLD - 1],
         }
     }
 
@@ -289,7 +297,7 @@ mod tests {
 
     #[test]
     fn bpf_root_the_part_of_the_types_suffices() {
-        if let Err(error) = load(false) {
+        if let Err(error) = load(None) {
             return println!("skipped: {error}");
         }
         let part = types::of_kernel().unwrap();

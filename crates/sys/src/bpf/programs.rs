@@ -1,13 +1,14 @@
 //! The programs in use by this process: the node's shared copy, or a private one.
 
 use super::files::PrivateFiles;
-use super::layout::{self, RUN_SLOTS};
+use super::layout::{self, GROUPS_TOLD, RUN_SLOTS};
 use super::load::{Loaded, bpf_error, load, update};
 use super::lock::Lock;
 use super::pinned::attach;
 use super::run::Run;
 use super::share::Share;
 use super::state::State;
+use super::types;
 use super::unavailable::check_beforehand;
 use crate::error::Error;
 use crate::process::effective_uid;
@@ -71,7 +72,7 @@ impl TaskPrograms {
     /// # Errors
     /// As [`TaskPrograms::open`].
     pub fn open_private() -> Result<Self, Error> {
-        Self::private(load(false)?)
+        Self::private(load(None)?)
     }
 
     fn private(loaded: Loaded) -> Result<Self, Error> {
@@ -85,12 +86,16 @@ impl TaskPrograms {
     }
 
     /// Loads a copy of the programs for this process alone, and a run of every process that is born
-    /// from now on. Nothing of it stays behind, however this process ends.
+    /// from now on. It tells control groups too: those of version 2, and of version 1 in the
+    /// hierarchies of `controllers`, by their names (`memory`). Nothing of it stays behind, however
+    /// this process ends.
     ///
     /// # Errors
     /// As [`TaskPrograms::open`].
-    pub fn follow_everyone() -> Result<Run, Error> {
-        let loaded = load(true)?;
+    pub fn follow_everyone(controllers: [Option<&str>; GROUPS_TOLD - 1]) -> Result<Run, Error> {
+        let names = controllers.map(|name| format!("{}_cgrp_id", name.unwrap_or_default()));
+        let numbers = types::values_of("cgroup_subsys_id", names.each_ref().map(String::as_str));
+        let loaded = load(Some(numbers.map(|number| number.map_or(0, |it| it + 1))))?;
         let origin = MapHandle::try_from(&loaded.origin);
         let origin = origin.map_err(|error| bpf_error("copy of a map's descriptor", &error))?;
         let run = Self::private(loaded)?.start_run()?;

@@ -155,7 +155,7 @@ fn attach_pinned(lock: &Lock) -> Option<State> {
 fn load_and_pin() -> Result<State, Error> {
     let folder = folder_of(OBJECT_HASH);
     pins::unpin(&folder);
-    let loaded = load(false)?;
+    let loaded = load(None)?;
     fs::create_dir_all(&folder).map_err(io_error("mkdir in bpffs"))?;
     if let Err(error) = pin_and_attach(&loaded, &folder) {
         pins::unpin(&folder);

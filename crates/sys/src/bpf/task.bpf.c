@@ -23,8 +23,11 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define CLONE_VM 0x100
 
-/* A copy of its own (load.rs) follows every process that is born while it is attached. */
-const volatile bool everyone = false;
+/* Set by load.rs: a copy of its own follows every process that is born while it is attached. */
+const volatile struct {
+	__u32 everyone;
+	__u32 subsystems[GROUPS_TOLD - 1]; /* controllers of version 1, + 1; 0: none */
+} constants = {};
 
 /* The parent of whoever is born to nobody's member there: it holds the run. */
 struct {
@@ -134,6 +137,7 @@ static __always_inline void count_lost(struct process *process)
 
 #include "peaks.h"
 #include "sigchld.h"
+#include "groups.h"
 
 static __always_inline bool mark(struct task_struct *task, struct process_key *key)
 {
@@ -202,7 +206,7 @@ int on_newtask(__u64 *ctx)
 
 	if (creator)
 		process = bpf_map_lookup_elem(&processes, creator);
-	if (everyone && !process && is_process)
+	if (constants.everyone && !process && is_process)
 		process = bpf_map_lookup_elem(&origin, &zero);
 	if (!process)
 		return 0;
@@ -250,6 +254,7 @@ int on_exec(__u64 *ctx)
 	/* No other thread is left: the dead ones are in the sum. */
 	event->faults = task->min_flt + task->maj_flt + BPF_CORE_READ(signal, min_flt) +
 			BPF_CORE_READ(signal, maj_flt);
+	read_groups(event->groups, task);
 	mm = BPF_CORE_READ(task, mm);
 	start = BPF_CORE_READ(mm, arg_start);
 	event->command_full_bytes = BPF_CORE_READ(mm, arg_end) - start;
@@ -352,7 +357,9 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 	event.parent_pid = BPF_CORE_READ(task, group_leader, real_parent, tgid);
 	event.uid = BPF_CORE_READ(task, real_cred, uid.val);
 	BPF_CORE_READ_STR_INTO(&event.comm, task, group_leader, comm);
-	emit(process, &event, sizeof(event));
+	read_groups(event.groups, task);
+	emit(process, &event,
+	     constants.everyone ? sizeof(event) : __builtin_offsetof(struct event_exit, groups));
 }
 
 /*

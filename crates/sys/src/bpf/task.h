@@ -16,12 +16,16 @@
 #define COMMAND_BYTES_MAX 4096
 #define PATH_BYTES_MAX 256
 #define COMM_BYTES 16
+/* Hierarchies of control groups in which a process is told: version 2, and two of version 1. */
+#define GROUPS_TOLD 3
+#define GROUP_PATH_BYTES_MAX 1024
 
 enum event_kind {
 	EVENT_FORK = 1,
 	EVENT_EXEC = 2,
 	EVENT_EXIT = 3,
 	EVENT_FINAL = 4,
+	EVENT_GROUP = 5,
 };
 
 /* Who a process is; set once, before its first instruction. */
@@ -105,6 +109,7 @@ struct event_exec {
 	__u64 run_delay_ns; /* of the thread up to here */
 	__u64 maxrss_pages; /* signal->maxrss: of all programs before */
 	__u64 faults;	    /* of the process up to here */
+	__u64 groups[GROUPS_TOLD]; /* numbers of its control groups; 0: not told */
 	char text[COMMAND_BYTES_MAX + PATH_BYTES_MAX];
 };
 
@@ -127,11 +132,21 @@ struct event_exit {
 	__u32 parent_pid; /* real_parent at the end */
 	__u32 uid;	  /* real, of the initial user namespace */
 	char comm[COMM_BYTES];
+	__u64 groups[GROUPS_TOLD]; /* as in event_exec; left out where nobody is told of them */
 };
 
 struct event_final {
 	struct event head;
 	__u64 cpu_ns;
+};
+
+/* A control group was made. */
+struct event_group {
+	struct event head; /* of nobody */
+	__u64 number;
+	__u32 hierarchy;
+	__u32 path_bytes;
+	char path[GROUP_PATH_BYTES_MAX]; /* below the root of its hierarchy */
 };
 
 #endif

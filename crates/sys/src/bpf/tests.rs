@@ -144,6 +144,7 @@ impl Seen {
                 start_ns,
             } => self.finals.push((pid, cpu_ns, start_ns)),
             RawEvent::Lost { count, .. } => self.lost += count,
+            RawEvent::Group { .. } => panic!("nobody asked for groups"),
         });
     }
 
@@ -187,7 +188,7 @@ type Exited = (u32, u32, u32, u32, Vec<u8>);
 
 #[test]
 fn bpf_root_everyone_who_is_born_is_followed() {
-    let mut run = match TaskPrograms::follow_everyone() {
+    let mut run = match TaskPrograms::follow_everyone([None; 2]) {
         Ok(run) => run,
         Err(error) => return println!("skipped: {error}"),
     };
@@ -226,4 +227,59 @@ fn bpf_root_everyone_who_is_born_is_followed() {
     );
     let inner = of(&|exit| exit.2 == child.id()).unwrap();
     assert_eq!((inner.1, inner.4), (3 << 8, b"sh".to_vec()));
+}
+
+/// A group of the first hierarchy that lets us make one: its folder, and whether that is of the
+/// freezer.
+fn made_group() -> Option<(PathBuf, bool)> {
+    let name = format!("plimsoll_test_{}", std::process::id());
+    let mounts = crate::mountinfo::read().unwrap_or_default();
+    let is_freezer = |mount: &crate::mountinfo::Mount| mount.has_option("freezer");
+    let of = mounts.iter().filter(|mount| {
+        mount.root == std::path::Path::new("/")
+            && (mount.fs_type == "cgroup2" || mount.fs_type == "cgroup" && is_freezer(mount))
+    });
+    let mut made = of.map(|mount| (mount.point.join(&name), is_freezer(mount)));
+    made.find(|(folder, _)| std::fs::create_dir(folder).is_ok())
+}
+
+#[test]
+fn bpf_root_groups_are_told_by_number_and_path() {
+    use std::os::unix::fs::MetadataExt;
+    let mut run = match TaskPrograms::follow_everyone([Some("freezer"), Some("no such")]) {
+        Ok(run) => run,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let Some((folder, is_freezer)) = made_group() else {
+        return println!("skipped: no control group can be made here");
+    };
+    let number = std::fs::metadata(&folder).unwrap().ino();
+    let script = format!("echo $$ > {}/cgroup.procs; exec true", folder.display());
+    let mut child = std::process::Command::new("/bin/sh");
+    let mut child = child.args(["-c", &script]).spawn().unwrap();
+    let status = child.wait().unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    assert!(status.success());
+    let (mut made, mut execs, mut exits) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..5000 {
+        run.drain(&mut |event| match event {
+            RawEvent::Group { number, path, .. } => made.push((number, path.to_vec())),
+            RawEvent::Exec { pid, groups, .. } if pid == child.id() => execs.push(groups),
+            RawEvent::Exit { pid, groups, .. } if pid == child.id() => exits.push(groups),
+            _ => {}
+        });
+        if !exits.is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let path = [b"/", folder.file_name().unwrap().as_encoded_bytes()].concat();
+    assert!(made.contains(&(number, path)), "{made:?} of {number}");
+    let at = usize::from(is_freezer);
+    let of = |groups: &[super::GroupNumbers]| groups.iter().map(|it| it[at]).collect::<Vec<_>>();
+    // The shell before it moved, what it became afterwards.
+    assert_eq!(of(&execs)[1..], [number]);
+    assert_ne!(of(&execs)[0], number);
+    assert_eq!(of(&exits), [number]);
+    assert!(exits[0][0] != 0 && exits[0][2] == 0, "{exits:?}");
 }

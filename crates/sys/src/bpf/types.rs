@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
 /// The structures that the programs follow pointers to.
-const STRUCTURES: [&str; 8] = [
+const STRUCTURES: [&str; 13] = [
     "task_struct",
     "signal_struct",
     "sighand_struct",
@@ -20,6 +20,11 @@ const STRUCTURES: [&str; 8] = [
     "linux_binprm",
     "cred",
     "bpf_array",
+    "css_set",
+    "cgroup_subsys_state",
+    "cgroup",
+    "cgroup_root",
+    "kernfs_node",
 ];
 /// Names their members.
 const HEADER: &str = include_str!("kernel.h");
@@ -288,6 +293,25 @@ fn arguments_in(whole: &[u8], tracepoint: &str) -> Option<usize> {
     (prototype.kind() == FUNC_PROTO).then(|| prototype.count().saturating_sub(1))
 }
 
+/// The values of names of an enumeration of the running kernel; nothing for one that it has not.
+pub(super) fn values_of<const N: usize>(enumeration: &str, names: [&str; N]) -> [Option<u32>; N] {
+    let whole = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+    names.map(|name| value_in(&whole, enumeration, name))
+}
+
+fn value_in(whole: &[u8], enumeration: &str, wanted: &str) -> Option<u32> {
+    let types = Types::parse(whole)?;
+    let is_it =
+        |of: &Type| of.kind() == ENUM && types.name(of.name) == Some(enumeration.as_bytes());
+    let mut found = types.starts.iter().filter_map(|at| types.at(*at as usize));
+    let of = found.find(is_it)?;
+    (0..of.count()).find_map(|place| {
+        let at = of.at + 12 + 8 * place;
+        let name = types.name(word(types.types, at)?)?;
+        (name == wanted.as_bytes()).then(|| word(types.types, at + 4))?
+    })
+}
+
 /// The part of the running kernel's type information, as a file in memory.
 pub(super) fn of_kernel() -> io::Result<File> {
     let whole = std::fs::read("/sys/kernel/btf/vmlinux")?;
@@ -388,6 +412,19 @@ mod tests {
         let counted = arguments_of(["sys_exit", "no_such_tracepoint"]);
         assert_eq!(counted, [Some(2), None]);
         assert_eq!(arguments_in(b"", "sys_exit"), None);
+    }
+
+    #[test]
+    fn the_values_of_an_enumeration_are_found() {
+        if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return println!("skipped: this kernel has no type information");
+        }
+        // In the order of linux/cgroup_subsys.h.
+        let [cpuset, cpu, none] =
+            values_of("cgroup_subsys_id", ["cpuset_cgrp_id", "cpu_cgrp_id", "x"]);
+        assert!(cpuset < cpu && cpuset.is_some(), "{cpuset:?} {cpu:?}");
+        assert_eq!(none, None);
+        assert_eq!(values_of("no_such_enumeration", ["cpu_cgrp_id"]), [None]);
     }
 
     #[test]

@@ -54,6 +54,23 @@ fn whoever_was_below_a_process_stays_so() {
 }
 
 #[test]
+fn who_is_new_between_two_readings_is_known_by_its_parent() {
+    let mut selection = Selection::new(vec![Wanted::Below(7), Wanted::Session(100)]);
+    taken(
+        &mut selection,
+        &[sample(7, 1, 1), sample(8, 1, 1), sample(9, 7, 4)],
+    );
+    for (new, is_wanted) in [
+        (sample(20, 9, 5), true),
+        (sample(21, 8, 5), false),
+        (sample(123, 8, 5), true),
+        (sample(9, 7, 4), true),
+    ] {
+        assert_eq!(selection.is_place(&new), is_wanted, "{new:?}");
+    }
+}
+
+#[test]
 fn kinds_add_up() {
     let all = [sample(1, 0, 0), sample(112, 1, 0), sample(123, 1, 0)];
     let mut none = Selection::new(Vec::new());

@@ -1,13 +1,16 @@
 //! Everyone who is born on this node, followed in the kernel to their ends.
 
-use super::task::{cannot, counters, known};
+use super::groups::Groups;
+use super::task::{cannot, counters, peaks};
 use crate::error::Error;
+use crate::root::Root;
+use record::context::Chain;
 use record::identity::{Ending, ProcessId};
-use record::sample::MemoryPeaks;
 use record::table::exit::Exit;
-use record::unit::{Bytes, Nanos};
+use record::unit::Nanos;
 use std::collections::HashMap;
-use sys::bpf::{RawEvent, Run, TaskPrograms};
+use std::rc::Rc;
+use sys::bpf::{GroupNumbers, RawEvent, Run, TaskPrograms};
 
 /// How often to read: the ring, a MiB for two processors, holds what some fifteen hundred processes
 /// tell from birth to end. A reading that finds nothing takes no system call.
@@ -26,11 +29,14 @@ pub enum Happened<'a> {
         pid: u32,
         /// Whose child it is.
         parent: u32,
+        /// When, since boot.
+        start: Nanos,
     },
-    /// A process has become another program.
-    Became(Program<'a>),
-    /// A process ended; what it used is final.
-    Ended(&'a Exit),
+    /// A process has become another program; what its control groups say of its job, if they are
+    /// known.
+    Became(Program<'a>, Option<Rc<Chain>>),
+    /// A process ended; what it used is final. What its control groups said, likewise.
+    Ended(&'a Exit, Option<Rc<Chain>>),
     /// Somebody was missed so many times.
     Lost(u64),
 }
@@ -55,7 +61,8 @@ pub struct Program<'a> {
 pub struct Everyone {
     run: Run,
     /// Ended, with their CPU time not final yet.
-    waiting: HashMap<ProcessId, Exit>,
+    waiting: HashMap<ProcessId, (Exit, GroupNumbers)>,
+    groups: Groups,
 }
 
 impl Everyone {
@@ -64,22 +71,33 @@ impl Everyone {
     /// # Errors
     /// Where this user or this kernel cannot have them, in words that say what is missing.
     pub fn open() -> Result<Self, Error> {
+        let mut groups = Groups::open(&Root::default());
+        let run = TaskPrograms::follow_everyone(groups.controllers()).map_err(cannot)?;
+        // Those that were made since.
+        groups.look_again();
         Ok(Self {
-            run: TaskPrograms::follow_everyone().map_err(cannot)?,
+            run,
             waiting: HashMap::new(),
+            groups,
         })
+    }
+
+    /// Looks for control groups that are not known, if one was told.
+    pub fn refresh(&mut self) {
+        self.groups.refresh();
     }
 
     /// Tells what happened since the last call; bounded by what the ring holds.
     pub fn read(&mut self, tell: &mut dyn FnMut(Happened<'_>)) {
-        let waiting = &mut self.waiting;
-        self.run.drain(&mut |event| take(event, waiting, tell));
+        let (waiting, groups) = (&mut self.waiting, &mut self.groups);
+        self.run
+            .drain(&mut |event| take(event, waiting, groups, tell));
         let now = Nanos(sys::clock::boot());
         let is_full = waiting.len() > WAITING_MAX;
-        waiting.retain(|_, exit| {
+        waiting.retain(|_, (exit, numbers)| {
             let stays = !is_full && now.since(exit.at) < FINAL_WITHIN;
             if !stays {
-                tell(Happened::Ended(exit));
+                tell(Happened::Ended(exit, groups.chain(*numbers)));
             }
             stays
         });
@@ -88,11 +106,21 @@ impl Everyone {
 
 fn take(
     event: RawEvent<'_>,
-    waiting: &mut HashMap<ProcessId, Exit>,
+    waiting: &mut HashMap<ProcessId, (Exit, GroupNumbers)>,
+    known_groups: &mut Groups,
     tell: &mut dyn FnMut(Happened<'_>),
 ) {
     match event {
-        RawEvent::Fork { pid, parent, .. } => tell(Happened::Born { pid, parent }),
+        RawEvent::Fork {
+            pid,
+            parent,
+            start_ns,
+            ..
+        } => tell(Happened::Born {
+            pid,
+            parent,
+            start: Nanos(start_ns),
+        }),
         RawEvent::Exec {
             at_ns,
             pid,
@@ -100,54 +128,70 @@ fn take(
             command,
             truncated,
             path,
+            groups,
             ..
-        } => tell(Happened::Became(Program {
-            id: ProcessId::new(pid, Nanos(start_ns)),
-            at: Nanos(at_ns),
-            command,
-            is_cut: truncated,
-            path,
-        })),
-        RawEvent::Exit {
-            at_ns,
-            pid,
-            start_ns,
-            wait_status,
-            own,
-            rss_peak,
-            vm_peak_bytes,
-            anon_bytes,
-            parent,
-            uid,
-            comm,
         } => {
-            let id = ProcessId::new(pid, Nanos(start_ns));
-            let exit = Exit {
-                id,
+            let program = Program {
+                id: ProcessId::new(pid, Nanos(start_ns)),
                 at: Nanos(at_ns),
-                parent,
-                uid,
-                comm: comm.to_vec(),
-                ending: Ending::from_wait_status(wait_status),
-                own: counters(&own),
-                peaks: MemoryPeaks {
-                    rss: known(rss_peak),
-                    virtual_size: vm_peak_bytes.map(Bytes),
-                    anon_at_end: anon_bytes.map(Bytes),
-                },
+                command,
+                is_cut: truncated,
+                path,
             };
-            waiting.insert(id, exit);
+            tell(Happened::Became(program, known_groups.chain(groups)));
+        }
+        RawEvent::Exit { groups, .. } => {
+            if let Some(exit) = exit_of(event) {
+                waiting.insert(exit.id, (exit, groups));
+            }
         }
         RawEvent::Final {
             pid,
             start_ns,
             cpu_ns,
         } => {
-            if let Some(mut exit) = waiting.remove(&ProcessId::new(pid, Nanos(start_ns))) {
+            let id = ProcessId::new(pid, Nanos(start_ns));
+            if let Some((mut exit, groups)) = waiting.remove(&id) {
                 exit.own.cpu = exit.own.cpu.max(Some(Nanos(cpu_ns)));
-                tell(Happened::Ended(&exit));
+                tell(Happened::Ended(&exit, known_groups.chain(groups)));
             }
         }
+        RawEvent::Group {
+            number,
+            hierarchy,
+            path,
+        } => known_groups.made(hierarchy, number, path),
         RawEvent::Lost { count, .. } => tell(Happened::Lost(count)),
     }
+}
+
+/// The record of an end; its CPU time is not final yet.
+fn exit_of(event: RawEvent<'_>) -> Option<Exit> {
+    let RawEvent::Exit {
+        at_ns,
+        pid,
+        start_ns,
+        wait_status,
+        own,
+        rss_peak,
+        vm_peak_bytes,
+        anon_bytes,
+        parent,
+        uid,
+        comm,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    Some(Exit {
+        id: ProcessId::new(pid, Nanos(start_ns)),
+        at: Nanos(at_ns),
+        parent,
+        uid,
+        comm: comm.to_vec(),
+        ending: Ending::from_wait_status(wait_status),
+        own: counters(&own),
+        peaks: peaks(rss_peak, vm_peak_bytes, anon_bytes),
+    })
 }

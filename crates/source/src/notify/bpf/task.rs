@@ -158,9 +158,10 @@ impl Bpf {
                 } if pid == root => _ = before.get_or_insert(Nanos(run_delay_ns)),
                 _ => {}
             }
-            let mut event = record_of(event, held_back);
-            leave_out(&mut event, root, before.unwrap_or_default());
-            sink.push(event);
+            if let Some(mut event) = record_of(event, held_back) {
+                leave_out(&mut event, root, before.unwrap_or_default());
+                sink.push(event);
+            }
         });
     }
 
@@ -290,9 +291,9 @@ fn held_back(root: &Root) -> Option<u64> {
     Some(cpus.saturating_mul(batch).saturating_mul(3 * page_bytes))
 }
 
-/// The record of one raw event.
-fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Event {
-    match event {
+/// The record of one raw event that concerns a process.
+fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Option<Event> {
+    Some(match event {
         RawEvent::Fork {
             at_ns,
             pid,
@@ -340,11 +341,7 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Event {
             pid,
             ending: Some(Ending::from_wait_status(wait_status)),
             own: Some(Box::new(counters(&own))),
-            peaks: Some(MemoryPeaks {
-                rss: known(rss_peak),
-                virtual_size: vm_peak_bytes.map(Bytes),
-                anon_at_end: anon_bytes.map(Bytes),
-            }),
+            peaks: Some(peaks(rss_peak, vm_peak_bytes, anon_bytes)),
         },
         RawEvent::Final {
             pid,
@@ -359,12 +356,22 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Event {
             at: Nanos(at_ns),
             count,
         },
+        RawEvent::Group { .. } => return None,
+    })
+}
+
+/// The memory peaks of a process that ended, in bytes.
+pub(super) fn peaks(rss: RssPeak, vm_bytes: Option<u64>, anon_bytes: Option<u64>) -> MemoryPeaks {
+    MemoryPeaks {
+        rss: known(rss),
+        virtual_size: vm_bytes.map(Bytes),
+        anon_at_end: anon_bytes.map(Bytes),
     }
 }
 
 /// An upper bound that holds the image before the exec says nothing about the program: no peak
 /// then.
-pub(super) fn known(peak: RssPeak) -> Option<Bytes> {
+fn known(peak: RssPeak) -> Option<Bytes> {
     match peak {
         RssPeak::OfProgram(bytes) => Some(Bytes(bytes)),
         RssPeak::UpperBound(_) => None,
@@ -415,10 +422,11 @@ mod tests {
             parent: 1,
             uid: 0,
             comm: b"x",
+            groups: [0; 3],
         };
-        let Event::Exit {
+        let Some(Event::Exit {
             own, peaks, ending, ..
-        } = record_of(event, None)
+        }) = record_of(event, None)
         else {
             panic!("no exit");
         };
@@ -441,9 +449,10 @@ mod tests {
             run_delay_ns: 0,
             maxrss_bytes: 1000,
             faults: 9,
+            groups: [0; 3],
         };
         let former = |held_back| match record_of(exec(), held_back) {
-            Event::Exec { former, .. } => former,
+            Some(Event::Exec { former, .. }) => former,
             other => panic!("{other:?}"),
         };
         let told = Former {
