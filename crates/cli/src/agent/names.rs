@@ -163,7 +163,6 @@ impl Names {
     }
 
     /// A process was born: it is where its parent is.
-    #[cfg(feature = "bpf")]
     pub(super) fn born(&mut self, id: ProcessId, parent: u32) {
         if let Some(filed) = self.of.get(&parent) {
             let name = Rc::clone(&filed.name);
@@ -172,7 +171,6 @@ impl Names {
     }
 
     /// What a process is filed under at an event, by what its control groups say then.
-    #[cfg(feature = "bpf")]
     pub(super) fn met(
         &mut self,
         id: ProcessId,
@@ -199,16 +197,17 @@ impl Names {
     }
 
     /// The same at its end.
-    #[cfg(feature = "bpf")]
     pub(super) fn ended(
         &mut self,
-        (id, uid): (ProcessId, u32),
+        (id, uid): (ProcessId, Option<u32>),
         groups: Option<&Chain>,
         at: Nanos,
     ) -> Option<Rc<Name>> {
         let name = self.met(id, groups, at);
         if let Some(name) = &name {
-            self.jobs.owned(name, uid);
+            if let Some(uid) = uid {
+                self.jobs.owned(name, uid);
+            }
         }
         self.forget(id, Some(at));
         name
@@ -308,7 +307,6 @@ mod tests {
         assert_eq!(is(asked.read(id(4), &none, false, AT)), told("-", "-"));
     }
 
-    #[cfg(feature = "bpf")]
     #[test]
     fn a_child_is_where_its_parent_is_unless_its_group_says_otherwise() {
         let mut names = names(None);
@@ -330,7 +328,6 @@ mod tests {
         assert_eq!(is(names.met(id(4), Some(&stand_in), AT)), told("sX", "-"));
     }
 
-    #[cfg(feature = "bpf")]
     #[test]
     fn whose_end_was_missed_is_forgotten() {
         let mut names = names(None);

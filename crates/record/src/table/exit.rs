@@ -26,8 +26,8 @@ pub struct Exit {
     pub at: Nanos,
     /// Its parent then.
     pub parent: u32,
-    /// Its real user.
-    pub uid: u32,
+    /// Its real user, if that is told.
+    pub uid: Option<u32>,
     /// Its short name.
     pub comm: Vec<u8>,
     /// How.
@@ -115,7 +115,7 @@ pub fn put(out: &mut Vec<u8>, exit: &Exit, job: [Option<&str>; 2]) {
         int(exit.id.start_ns.0),
         int(exit.at.0),
         Some(Cell::Int(exit.parent.into())),
-        Some(Cell::Int(exit.uid.into())),
+        exit.uid.map(|uid| Cell::Int(uid.into())),
         Some(Cell::Text(&exit.comm)),
         code,
         signal,
@@ -141,7 +141,7 @@ mod tests {
             id: ProcessId::new(7, Nanos(10_000_000)),
             at: Nanos(9),
             parent: 3,
-            uid: 5,
+            uid: Some(5),
             comm: b"a b) S 1".to_vec(),
             ending: Ending::Signal(9),
             own: Counters {
