@@ -118,11 +118,12 @@ impl Everyone {
     pub fn read(&mut self, tell: &mut dyn FnMut(Happened<'_>)) -> Result<(), Error> {
         match self {
             #[cfg(feature = "bpf")]
-            Self::Programs(everyone) => everyone.read(tell),
-            Self::Netlink(machine) => return machine.read(tell),
+            Self::Programs(everyone) => {
+                everyone.read(tell);
+                Ok(())
+            }
+            Self::Netlink(machine) => machine.read(tell),
         }
-        #[cfg(feature = "bpf")]
-        Ok(())
     }
 
     /// Looks for control groups that are not known, if one was told.

@@ -204,10 +204,8 @@ impl Names {
         at: Nanos,
     ) -> Option<Rc<Name>> {
         let name = self.met(id, groups, at);
-        if let Some(name) = &name {
-            if let Some(uid) = uid {
-                self.jobs.owned(name, uid);
-            }
+        if let (Some(name), Some(uid)) = (&name, uid) {
+            self.jobs.owned(name, uid);
         }
         self.forget(id, Some(at));
         name
@@ -318,7 +316,7 @@ mod tests {
         assert_eq!(is(names.met(id(3), None, AT)), told("-", "-"));
         let other = chain("slurm", "8", "0", Trust::Enforced);
         assert_eq!(is(names.met(id(2), Some(&other), AT)), told("8", "0"));
-        assert_eq!(is(names.ended((id(2), 5), None, AT)), told("8", "0"));
+        assert_eq!(is(names.ended((id(2), Some(5)), None, AT)), told("8", "0"));
         assert_eq!(is(names.met(id(2), None, AT)), told("-", "-"));
         // A unit is no job, and what stands for a job is less than its id.
         let unit = chain("systemd", "a.service", "", Trust::Enforced);

@@ -22,9 +22,6 @@ use std::os::unix::ffi::OsStringExt;
 /// Of a command line so much is kept.
 const COMMAND_BYTES_MAX: u64 = 128 << 10;
 
-/// Of a short name the kernel keeps so much.
-const COMM_BYTES: usize = 15;
-
 /// Names of users that are remembered, at most.
 const USERS_MAX: usize = 1024;
 

@@ -205,7 +205,9 @@ impl Machine {
             Some(last) => (last.name.clone(), Some(last.parent), Some(last.uid)),
             None => (Vec::new(), None, None),
         };
-        let last = last.unwrap_or_default();
+        let mut last = last.unwrap_or_default();
+        // It goes on for a moment, and what came since the last tick may not be in it.
+        let cpu_least = last.counters.cpu.take();
         tell(Happened::Ended(
             &Exit {
                 id: ProcessId::new(pid, known.start),
@@ -215,6 +217,7 @@ impl Machine {
                 comm: if comm.is_empty() { known.comm } else { comm },
                 ending,
                 own: last.counters,
+                cpu_least,
                 peaks: last.peaks,
             },
             None,

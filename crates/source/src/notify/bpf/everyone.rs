@@ -128,6 +128,7 @@ fn take(
                 comm: comm.to_vec(),
                 ending: Ending::from_wait_status(wait_status),
                 own: counters(&own),
+                cpu_least: None,
                 peaks: MemoryPeaks {
                     rss: known(rss_peak),
                     virtual_size: vm_peak_bytes.map(Bytes),
