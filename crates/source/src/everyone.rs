@@ -11,6 +11,7 @@ use record::context::Chain;
 use record::identity::ProcessId;
 use record::table::exit::Exit;
 use record::unit::Nanos;
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 /// What happened, in the order of the kernel.
@@ -107,7 +108,16 @@ impl Everyone {
         match self {
             #[cfg(feature = "bpf")]
             Self::Programs(_) => bpf::PERIOD,
-            Self::Netlink(_) => netlink::PERIOD,
+            Self::Netlink(machine) => machine.period(),
+        }
+    }
+
+    /// What is readable when there is something to read before that, if anything.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            #[cfg(feature = "bpf")]
+            Self::Programs(_) => None,
+            Self::Netlink(machine) => machine.fd(),
         }
     }
 

@@ -7,6 +7,7 @@ use super::{Mechanism, Options};
 use record::unit::Nanos;
 use source::everyone::Everyone;
 use source::follow::select::Wanted;
+use std::os::fd::BorrowedFd;
 use store::Error;
 use store::segment::Instant;
 
@@ -47,6 +48,11 @@ impl Listener {
     /// When to listen at the latest, as what happened is kept for so long only.
     pub(super) fn due(&self, now: Nanos) -> Option<Nanos> {
         self.everyone().map(|everyone| now.plus(everyone.period()))
+    }
+
+    /// What is readable when there is something to hear before that, if anything.
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.everyone()?.fd()
     }
 
     /// Takes what happened up to now; `of` knows who is in which job.

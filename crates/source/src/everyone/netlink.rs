@@ -16,11 +16,14 @@ use record::identity::{Ending, ProcessId};
 use record::table::exit::Exit;
 use record::unit::Nanos;
 use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-/// How often to read: an unprivileged user's buffer holds some 500 events, root's 20 000; and the
-/// command line of a process that is gone cannot be read.
-pub(super) const PERIOD: Nanos = Nanos::from_millis(20);
+/// How often to read while events come: an unprivileged user's buffer holds some 500 of them, root's
+/// 20 000; and the command line of a process that is gone cannot be read.
+const PERIOD: Nanos = Nanos::from_millis(20);
+/// The same while none do: the subscription is asked whether it stands.
+const QUIET_PERIOD: Nanos = Nanos::from_secs(1);
 /// Whom everyone descends from, but for the kernel's own threads.
 const INIT: u32 = 1;
 const PROC: &str = "/proc";
@@ -44,6 +47,8 @@ pub struct Machine {
     values_lost: u64,
     events: Vec<Event>,
     living: HashMap<u32, Known>,
+    /// The last reading found nothing.
+    is_quiet: bool,
 }
 
 impl Machine {
@@ -64,6 +69,7 @@ impl Machine {
             values_lost: 0,
             events: Vec::new(),
             living: HashMap::new(),
+            is_quiet: false,
         };
         for event in events {
             if let Event::Fork {
@@ -88,6 +94,17 @@ impl Machine {
         }
     }
 
+    /// How often to read.
+    pub fn period(&self) -> Nanos {
+        if self.is_quiet { QUIET_PERIOD } else { PERIOD }
+    }
+
+    /// Readable with the next event, where none came of late. While they come they are taken in
+    /// batches.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.is_quiet.then(|| self.connector.fd())
+    }
+
     /// Tells what happened since the last call, without blocking.
     ///
     /// # Errors
@@ -98,6 +115,7 @@ impl Machine {
         if let Some(values) = &mut self.values {
             values.drain()?;
         }
+        self.is_quiet = events.is_empty();
         for event in events.drain(..) {
             self.take(event, tell);
         }
