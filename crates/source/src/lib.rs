@@ -6,6 +6,7 @@
 pub mod aside;
 pub mod context;
 pub mod error;
+pub mod everyone;
 pub mod follow;
 pub mod footprint;
 pub mod group;

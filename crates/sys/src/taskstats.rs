@@ -36,6 +36,10 @@ pub struct ThreadUse {
     pub status: u32,
     /// The thread's name at its end, ended by a NUL.
     pub name: [u8; NAME_BYTES],
+    /// Its real user id.
+    pub uid: u32,
+    /// Its parent process at its end.
+    pub parent: u32,
     /// CPU time by the scheduler's clock, nanoseconds.
     pub cpu_ns: u64,
     /// Time runnable but waiting for a CPU, nanoseconds.
@@ -74,6 +78,8 @@ impl ThreadUse {
             },
             status: word(stats, 4)?,
             name: stats.get(80..80 + NAME_BYTES)?.try_into().ok()?,
+            uid: word(stats, 120)?,
+            parent: word(stats, 132)?,
             cpu_wait_ns: long(stats, 24)?,
             cpu_ns: long(stats, 72)?,
             faults_minor: long(stats, 168)?,
@@ -196,6 +202,8 @@ mod tests {
         stats[..2].copy_from_slice(&version.to_ne_bytes());
         stats[72..80].copy_from_slice(&1234u64.to_ne_bytes());
         stats[80..84].copy_from_slice(b"cc1\0");
+        stats[120..124].copy_from_slice(&65_534u32.to_ne_bytes());
+        stats[132..136].copy_from_slice(&3u32.to_ne_bytes());
         stats[200..208].copy_from_slice(&4u64.to_ne_bytes());
         stats[368..372].copy_from_slice(&9u32.to_ne_bytes());
         stats
@@ -216,6 +224,7 @@ mod tests {
         let new = ThreadUse::find(&message(13, false)).unwrap();
         assert_eq!((new.tid, new.process, new.cpu_ns), (7, Some(9), 1234));
         assert_eq!((new.rss_peak_bytes, &new.name[..4]), (4096, &b"cc1\0"[..]));
+        assert_eq!((new.uid, new.parent), (65_534, 3));
         assert_eq!(
             ThreadUse::find(&message(10, false)).unwrap().process,
             Some(7)

@@ -4,6 +4,7 @@ use super::keeper::Answer;
 use super::listener::Listener;
 use super::reader::Reader;
 use super::say;
+use source::everyone::Everyone;
 use sys::confine::{self, Capability, Forbidden, Held, Rules};
 
 /// To read what `/proc` has of every process, and the kernel's log.
@@ -24,23 +25,28 @@ const BY_PROGRAMS: &[Capability] = &[
 /// From here on this process reads, and writes to nothing but what the keeper gives it. Landlock is
 /// not for it: who is held by that may not look into the processes of others.
 pub(super) fn reader(reader: &Reader, listener: &Listener) {
-    let mut forbidden = vec![
-        Forbidden::Processes,
-        Forbidden::Sockets,
-        Forbidden::Writing,
-        Forbidden::Machine,
-    ];
-    let by_programs = reader.name() == "bpf" || listener.hears();
+    let mut forbidden = vec![Forbidden::Processes, Forbidden::Writing, Forbidden::Machine];
+    let everyone = listener.everyone();
+    let by_netlink = everyone.is_some_and(Everyone::needs_sockets);
+    let by_programs = reader.name() == "bpf" || everyone.is_some() && !by_netlink;
     if !by_programs {
         forbidden.push(Forbidden::Programs);
     }
+    if !by_netlink {
+        forbidden.push(Forbidden::Sockets);
+    }
+    let mut keep = if by_programs {
+        BY_PROGRAMS.to_vec()
+    } else {
+        THROUGH_PROC.to_vec()
+    };
+    if by_netlink {
+        // A subscription that lost something is made anew.
+        keep.push(Capability::NetAdmin);
+    }
     let held = confine::confine(&Rules {
         user: None,
-        keep: if by_programs {
-            BY_PROGRAMS
-        } else {
-            THROUGH_PROC
-        },
+        keep: &keep,
         files: None,
         forbidden: &forbidden,
     });

@@ -6,8 +6,8 @@ use super::names::{self, Names};
 use super::who;
 use record::identity::ProcessId;
 use record::table::{exit, process};
+use source::everyone::{Everyone, Happened};
 use source::follow::select::Wanted;
-use source::notify::bpf::{Everyone, Happened};
 use std::collections::HashSet;
 use store::Error;
 use store::segment::Instant;
@@ -17,12 +17,14 @@ const WANTED_MAX: usize = 1 << 17;
 
 /// Everyone who is born while the agent is there.
 pub(super) struct Events {
-    everyone: Everyone,
+    /// Nothing once it has failed.
+    everyone: Option<Everyone>,
     wanted: Chosen,
     exits: Cells,
     programs: Cells,
     count: u64,
     lost: u64,
+    failed: Option<source::error::Error>,
 }
 
 /// Of whom to tell.
@@ -34,16 +36,27 @@ struct Chosen {
 }
 
 impl Events {
-    /// Follows everyone from now on, or nobody where that cannot be: then the reason.
-    pub(super) fn open(wanted: &[Wanted]) -> Result<Self, source::error::Error> {
-        Ok(Self {
-            everyone: Everyone::open()?,
+    /// Tells of everyone who is followed from now on.
+    pub(super) fn new(everyone: Everyone, wanted: &[Wanted]) -> Self {
+        Self {
+            everyone: Some(everyone),
             wanted: Chosen::new(wanted),
             exits: Cells::new(&exit::TABLE),
             programs: Cells::new(&process::TABLE),
             count: 0,
             lost: 0,
-        })
+            failed: None,
+        }
+    }
+
+    /// Who is followed, and how.
+    pub(super) const fn everyone(&self) -> Option<&Everyone> {
+        self.everyone.as_ref()
+    }
+
+    /// Why nobody is followed any more, once.
+    pub(super) fn failure(&mut self) -> Option<source::error::Error> {
+        self.failed.take()
     }
 
     /// Takes what happened up to now; `of` knows who is in which job.
@@ -56,9 +69,12 @@ impl Events {
         of: &mut Names,
         writer: &mut Segments,
     ) -> Result<(), Error> {
+        let Some(everyone) = &mut self.everyone else {
+            return Ok(());
+        };
         let (wanted, exits, programs) = (&mut self.wanted, &mut self.exits, &mut self.programs);
         let (mut count, mut lost, mut result) = (0, 0, Ok(()));
-        self.everyone.read(&mut |happened| {
+        let read = everyone.read(&mut |happened| {
             match happened {
                 Happened::Born { pid, parent, start } => {
                     wanted.born(pid, parent);
@@ -87,6 +103,9 @@ impl Events {
                 }
             }
         });
+        if let Err(error) = read {
+            (self.everyone, self.failed) = (None, Some(error));
+        }
         self.count += count;
         self.lost += lost;
         writer.lose(u32::try_from(lost).unwrap_or(u32::MAX));
@@ -104,7 +123,9 @@ impl Events {
 
     /// Looks for control groups that an event named and nobody knew.
     pub(super) fn refresh(&mut self) {
-        self.everyone.refresh();
+        if let Some(everyone) = &mut self.everyone {
+            everyone.refresh();
+        }
     }
 
     /// From now on these are wanted; until the next reading, of those found by a place in the tree,
@@ -160,9 +181,9 @@ impl Chosen {
     }
 
     /// Whether one that ended was wanted: it is not any more.
-    fn ended(&mut self, pid: u32, uid: u32) -> bool {
+    fn ended(&mut self, pid: u32, uid: Option<u32>) -> bool {
         let was = self.pids.remove(&pid);
-        was || self.is_everyone || self.users.contains(&uid)
+        was || self.is_everyone || uid.is_some_and(|uid| self.users.contains(&uid))
     }
 }
 
@@ -181,7 +202,7 @@ mod tests {
         chosen.born(3, 2);
         chosen.born(8, 9);
         assert!(chosen.has(3) && !chosen.has(8));
-        assert!(chosen.ended(2, 0) && !chosen.ended(2, 0));
-        assert!(chosen.ended(3, 0) && chosen.ended(8, 5));
+        assert!(chosen.ended(2, Some(0)) && !chosen.ended(2, None));
+        assert!(chosen.ended(3, Some(0)) && chosen.ended(8, Some(5)));
     }
 }

@@ -248,7 +248,6 @@ impl Jobs {
     }
 
     /// A process of this job executes another program: its environment may be another.
-    #[cfg(feature = "bpf")]
     pub(super) fn became(&mut self, name: &Name, id: ProcessId) {
         let Some(key) = name.job.as_ref().map(key) else {
             return;
@@ -271,7 +270,6 @@ impl Jobs {
     }
 
     /// An event told of a process of this job.
-    #[cfg(feature = "bpf")]
     pub(super) fn seen(&mut self, name: &Name, at: Nanos) {
         if let Some(known) = self.of(name) {
             known.at(at);
@@ -279,7 +277,6 @@ impl Jobs {
     }
 
     /// A process of this job was of this user.
-    #[cfg(feature = "bpf")]
     pub(super) fn owned(&mut self, name: &Name, uid: u32) {
         let Some(known) = name
             .job

@@ -1,65 +1,58 @@
-//! Hears what happens between two readings, where a program in the kernel can tell.
+//! Hears what happens between two readings: from programs in the kernel, else over netlink.
 
 use super::Segments;
-#[cfg(feature = "bpf")]
 use super::events::Events;
 use super::names::Names;
 use super::{Mechanism, Options};
 use record::unit::Nanos;
+use source::everyone::Everyone;
 use source::follow::select::Wanted;
+use std::os::fd::BorrowedFd;
 use store::Error;
 use store::segment::Instant;
 
 /// Who hears, if anybody can.
 pub(super) struct Listener {
-    #[cfg(feature = "bpf")]
     events: Option<Events>,
 }
 
 impl Listener {
-    /// Listens from now on; the words say why not.
-    pub(super) fn open(options: &Options) -> (Self, Result<(), String>) {
-        if options.mechanism == Some(Mechanism::Procfs) {
-            return (Self::deaf(), Err("/proc tells of no ends".to_owned()));
-        }
-        #[cfg(feature = "bpf")]
-        return match Events::open(&options.wanted) {
-            Ok(events) => {
-                let events = Some(events);
-                (Self { events }, Ok(()))
-            }
-            Err(error) => (Self::deaf(), Err(crate::run::chain(&error.into()))),
+    /// Listens from now on; the words say what is not heard, and why.
+    pub(super) fn open(options: &Options) -> (Self, Option<String>) {
+        let (everyone, lack) = match (by_programs(options.mechanism), options.mechanism) {
+            (Ok(everyone), _) => (Some(everyone), None),
+            (Err(why), Some(Mechanism::Bpf)) => (None, Some(unheard(&why))),
+            (Err(why), _) => match Everyone::by_netlink() {
+                Ok(everyone) => (Some(everyone), None),
+                Err(error) => {
+                    let error = crate::run::chain(&error.into());
+                    (None, Some(unheard(&format!("{why}; {error}"))))
+                }
+            },
         };
-        #[cfg(not(feature = "bpf"))]
-        (
-            Self::deaf(),
-            Err("this plimsoll was built without bpf".to_owned()),
-        )
+        let lack = lack.or_else(|| everyone.as_ref().and_then(without_values));
+        let events = everyone.map(|everyone| Events::new(everyone, &options.wanted));
+        (Self { events }, lack)
     }
 
-    fn deaf() -> Self {
-        Self {
-            #[cfg(feature = "bpf")]
-            events: None,
-        }
+    /// How everyone is followed, if anybody is.
+    pub(super) fn everyone(&self) -> Option<&Everyone> {
+        self.events.as_ref().and_then(Events::everyone)
     }
 
     /// Whether anything is heard.
     pub(super) fn hears(&self) -> bool {
-        #[cfg(feature = "bpf")]
-        return self.events.is_some();
-        #[cfg(not(feature = "bpf"))]
-        false
+        self.everyone().is_some()
     }
 
     /// When to listen at the latest, as what happened is kept for so long only.
     pub(super) fn due(&self, now: Nanos) -> Option<Nanos> {
-        #[cfg(feature = "bpf")]
-        if self.events.is_some() {
-            return Some(now.plus(source::notify::bpf::PERIOD));
-        }
-        let _ = now;
-        None
+        self.everyone().map(|everyone| now.plus(everyone.period()))
+    }
+
+    /// What is readable when there is something to hear before that, if anything.
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.everyone()?.fd()
     }
 
     /// Takes what happened up to now; `of` knows who is in which job.
@@ -72,17 +65,20 @@ impl Listener {
         of: &mut Names,
         writer: &mut Segments,
     ) -> Result<(), Error> {
-        #[cfg(feature = "bpf")]
-        if let Some(events) = &mut self.events {
-            return events.read(when, of, writer);
+        match &mut self.events {
+            Some(events) => events.read(when, of, writer),
+            None => Ok(()),
         }
-        let _ = (when, of, writer);
-        Ok(())
+    }
+
+    /// Why nobody hears any more, once: the words.
+    pub(super) fn failure(&mut self) -> Option<String> {
+        let error = self.events.as_mut()?.failure()?;
+        Some(unheard(&crate::run::chain(&error.into())))
     }
 
     /// Looks for control groups that an event named and nobody knew.
     pub(super) fn refresh(&mut self) {
-        #[cfg(feature = "bpf")]
         if let Some(events) = &mut self.events {
             events.refresh();
         }
@@ -93,47 +89,59 @@ impl Listener {
     /// # Errors
     /// It could not be written, and is counted as lost.
     pub(super) fn flush(&mut self, when: Instant, writer: &mut Segments) -> Result<(), Error> {
-        #[cfg(feature = "bpf")]
-        if let Some(events) = &mut self.events {
-            return events.flush(when, writer);
+        match &mut self.events {
+            Some(events) => events.flush(when, writer),
+            None => Ok(()),
         }
-        let _ = (when, writer);
-        Ok(())
     }
 
     /// From now on these are wanted.
     pub(super) fn select(&mut self, wanted: &[Wanted]) {
-        #[cfg(feature = "bpf")]
         if let Some(events) = &mut self.events {
-            return events.select(wanted);
+            events.select(wanted);
         }
-        let _ = wanted;
     }
 
     /// Who is wanted according to a reading.
     pub(super) fn want(&mut self, pids: impl Iterator<Item = u32>) {
-        #[cfg(feature = "bpf")]
         if let Some(events) = &mut self.events {
-            return events.want(pids);
+            events.want(pids);
         }
-        drop(pids);
     }
 
     /// These are wanted too, beside those of the last reading.
     pub(super) fn want_too(&mut self, pids: impl Iterator<Item = u32>) {
-        #[cfg(feature = "bpf")]
         if let Some(events) = &mut self.events {
-            return events.want_too(pids);
+            events.want_too(pids);
         }
-        drop(pids);
     }
 
     /// How many ends were told, and how many events were missed.
     pub(super) fn counts(&self) -> (u64, u64) {
-        #[cfg(feature = "bpf")]
-        if let Some(events) = &self.events {
-            return events.counts();
-        }
-        (0, 0)
+        self.events.as_ref().map_or((0, 0), Events::counts)
     }
+}
+
+fn by_programs(asked: Option<Mechanism>) -> Result<Everyone, String> {
+    if asked == Some(Mechanism::Procfs) {
+        return Err("no programs in the kernel were asked for".to_owned());
+    }
+    #[cfg(feature = "bpf")]
+    return Everyone::by_programs().map_err(|error| crate::run::chain(&error.into()));
+    #[cfg(not(feature = "bpf"))]
+    Err("this plimsoll was built without bpf".to_owned())
+}
+
+fn unheard(why: &str) -> String {
+    format!("processes that live shorter than the interval are not seen: {why}")
+}
+
+/// What is not heard of those who are followed.
+fn without_values(everyone: &Everyone) -> Option<String> {
+    let lacks = everyone.name() == source::notify::connector::MECHANISM.name;
+    lacks.then(|| {
+        "what processes used that live shorter than the interval is not seen, only that they were \
+         there: taskstats needs CAP_NET_ADMIN"
+            .to_owned()
+    })
 }

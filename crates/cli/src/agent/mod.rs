@@ -7,7 +7,6 @@ mod confined;
 pub(crate) mod cpus;
 mod descriptors;
 pub(crate) mod detail;
-#[cfg(feature = "bpf")]
 mod events;
 mod farewell;
 mod identity;
@@ -277,13 +276,11 @@ impl Agent {
         // What happens before the first reading has a segment to go to.
         let is_new = writer.begin(Nanos(clock::boot()));
         let is_new = is_new.with_context(|| format!("dataset {}", dataset.display()))?;
-        let (listener, heard) = Listener::open(options);
+        let (listener, lack) = Listener::open(options);
         // To load programs into the kernel takes some ten MiB, for a moment.
         heap::trim();
-        if let Err(why) = heard {
-            say(&format!(
-                "processes that live shorter than the interval are not seen: {why}"
-            ));
+        if let Some(lack) = lack {
+            say(&lack);
         }
         confined::reader(&reader, &listener);
         confined::tell_keeper(held);
@@ -330,6 +327,9 @@ impl Agent {
             done = done.and(self.listener.flush(when, writer));
         }
         self.identities.ask_jobs(self.detail.asker());
+        if let Some(why) = self.listener.failure() {
+            warn(&mut self.warned, &anyhow!(why));
+        }
         if let Err(error) = done {
             warn(&mut self.warned, &error.into());
         }

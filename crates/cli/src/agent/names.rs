@@ -163,7 +163,6 @@ impl Names {
     }
 
     /// A process was born: it is where its parent is.
-    #[cfg(feature = "bpf")]
     pub(super) fn born(&mut self, id: ProcessId, parent: u32) {
         if let Some(filed) = self.of.get(&parent) {
             let name = Rc::clone(&filed.name);
@@ -172,7 +171,6 @@ impl Names {
     }
 
     /// What a process is filed under when it becomes another program.
-    #[cfg(feature = "bpf")]
     pub(super) fn became(
         &mut self,
         id: ProcessId,
@@ -187,7 +185,6 @@ impl Names {
     }
 
     /// What a process is filed under at an event, by what its control groups say then.
-    #[cfg(feature = "bpf")]
     fn met(&mut self, id: ProcessId, groups: Option<&Chain>, at: Nanos) -> Option<Rc<Name>> {
         let known = self.known(id);
         let told = groups.and_then(|chain| self.of_chain(chain));
@@ -206,15 +203,14 @@ impl Names {
     }
 
     /// The same at its end.
-    #[cfg(feature = "bpf")]
     pub(super) fn ended(
         &mut self,
-        (id, uid): (ProcessId, u32),
+        (id, uid): (ProcessId, Option<u32>),
         groups: Option<&Chain>,
         at: Nanos,
     ) -> Option<Rc<Name>> {
         let name = self.met(id, groups, at);
-        if let Some(name) = &name {
+        if let (Some(name), Some(uid)) = (&name, uid) {
             self.jobs.owned(name, uid);
         }
         self.forget(id, Some(at));
@@ -330,7 +326,6 @@ mod tests {
         assert_eq!(is(asked.read(id(4), &none, false, AT)), told("-", "-"));
     }
 
-    #[cfg(feature = "bpf")]
     #[test]
     fn a_child_is_where_its_parent_is_unless_its_group_says_otherwise() {
         let mut names = names(None);
@@ -342,7 +337,7 @@ mod tests {
         assert_eq!(is(names.met(id(3), None, AT)), told("-", "-"));
         let other = chain("slurm", "8", "0", Trust::Enforced);
         assert_eq!(is(names.met(id(2), Some(&other), AT)), told("8", "0"));
-        assert_eq!(is(names.ended((id(2), 5), None, AT)), told("8", "0"));
+        assert_eq!(is(names.ended((id(2), Some(5)), None, AT)), told("8", "0"));
         assert_eq!(is(names.met(id(2), None, AT)), told("-", "-"));
         // A unit is no job, and what stands for a job is less than its id.
         let unit = chain("systemd", "a.service", "", Trust::Enforced);
@@ -354,7 +349,6 @@ mod tests {
         assert_eq!(is(names.met(id(4), Some(&another), AT)), told("sY", "-"));
     }
 
-    #[cfg(feature = "bpf")]
     #[test]
     fn whose_end_was_missed_is_forgotten() {
         let mut names = names(None);

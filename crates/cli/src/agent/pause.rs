@@ -32,8 +32,15 @@ pub(super) enum Woken {
 
 /// Sleeps so long, but for a signal to end, the end of the keeper or an answer.
 pub(super) fn wait(signals: &Signals, agent: &Agent, pause: Nanos) -> Result<Woken> {
-    let waiting = [signals.as_fd(), agent.keeper.as_fd(), agent.detail.as_fd()].map(|fd| Waiting {
-        fd: Some(fd),
+    let waiting = [
+        Some(signals.as_fd()),
+        Some(agent.keeper.as_fd()),
+        Some(agent.detail.as_fd()),
+        // It is listened to, then, as it is when the time is over.
+        agent.listener.fd(),
+    ];
+    let waiting = waiting.map(|fd| Waiting {
+        fd,
         exceptional: false,
     });
     let ready = descriptor::poll(&waiting, Some(pause.0)).context("waiting")?;

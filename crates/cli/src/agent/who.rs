@@ -10,9 +10,8 @@ use record::value::Absent;
 use reduce::redact::redact;
 use source::context::read::ReadMemory;
 use source::context::{self, chain};
+use source::everyone::Program as Exec;
 use source::follow::procfs;
-#[cfg(feature = "bpf")]
-use source::notify::bpf::Program as Exec;
 use source::query::proc_pid_cgroup::Membership;
 use source::query::proc_pid_status::Status;
 use source::query::{proc_pid_cgroup, proc_pid_cmdline, proc_pid_environ, proc_pid_status};
@@ -22,10 +21,6 @@ use std::os::unix::ffi::OsStringExt;
 
 /// Of a command line so much is kept.
 const COMMAND_BYTES_MAX: u64 = 128 << 10;
-
-/// Of a short name the kernel keeps so much.
-#[cfg(feature = "bpf")]
-const COMM_BYTES: usize = 15;
 
 /// Names of users that are remembered, at most.
 const USERS_MAX: usize = 1024;
@@ -297,20 +292,19 @@ fn words(words: Option<&Words>) -> (Option<Cell<'_>>, Option<Cell<'static>>) {
 }
 
 /// Appends a row of what an exec told, with the job and its part.
-#[cfg(feature = "bpf")]
-pub(super) fn put_exec(out: &mut Vec<u8>, exec: &Exec<'_>, job: [Option<&str>; 2]) {
+pub(super) fn put_exec<'a>(out: &mut Vec<u8>, exec: &Exec<'a>, job: [Option<&str>; 2]) {
     let int = |value: u64| i64::try_from(value).ok().map(Cell::Int);
     let arguments = redact(&proc_pid_cmdline::parse(exec.command));
     let arguments = arguments.iter().map(Vec::as_slice).collect();
+    let is_told = !exec.command.is_empty();
+    let text = |bytes: &'a [u8]| (!bytes.is_empty()).then_some(Cell::Text(bytes));
     let [job, part] = job.map(|name| name.map(str::as_bytes));
-    let name = exec.path.rsplit(|byte| *byte == b'/').next();
-    let name = name.map(|name| name.get(..COMM_BYTES).unwrap_or(name));
     let cells = [
         ("pid", Some(Cell::Int(exec.id.pid.into()))),
         ("start_ns", int(exec.id.start_ns.0)),
-        ("comm", name.map(Cell::Text)),
-        ("command", Some(Cell::List(arguments))),
-        ("exe", Some(Cell::Text(exec.path))),
+        ("comm", text(exec.comm)),
+        ("command", is_told.then_some(Cell::List(arguments))),
+        ("exe", text(exec.path)),
         ("command_cut", exec.is_cut.then_some(Cell::Int(1))),
         ("exec_ns", int(exec.at.0)),
         ("identifier", job.map(Cell::Text)),

@@ -34,6 +34,7 @@ macro_rules! each_reader {
 }
 
 mod detail;
+mod ends;
 
 each_reader!(
     what_programs_use,
@@ -284,14 +285,16 @@ fn what_is_given_up(mechanism: Mechanism) {
     const SYS_PTRACE: u64 = 1 << 19;
     const SYSLOG: u64 = 1 << 34;
     const PERFMON_AND_BPF: u64 = 3 << 38;
+    const NET_ADMIN: u64 = 1 << 12;
     let options = quick(mechanism, &["all"]);
     let mut agent = agent(&texts(&options)).start();
     let dataset = agent.folder().join("d");
     wait_for_reading(&mut agent, &dataset);
     let mut left = DAC_READ_SEARCH | SYS_PTRACE | SYSLOG;
-    if mechanism == Mechanism::Bpf {
-        left |= PERFMON_AND_BPF;
-    }
+    left |= match mechanism {
+        Mechanism::Bpf => PERFMON_AND_BPF,
+        _ => NET_ADMIN,
+    };
     let keeper = keeper(agent.pid());
     for (pid, left) in [(agent.pid(), left), (keeper, 0)] {
         for set in ["CapPrm", "CapEff", "CapInh"] {
@@ -476,98 +479,4 @@ fn what_is_no_kind_is_refused() {
         done.expect_status(2);
         assert!(!done.path("cwd/d").exists());
     }
-}
-
-/// Without a single reading: each process that came and went is there with what it used.
-#[test]
-fn ends_between_two_readings() {
-    with(Mechanism::Bpf, |mechanism| {
-        let mut options = quick(mechanism, &["all"]);
-        for word in options.iter_mut().filter(|word| *word == "100ms") {
-            *word = "1h".to_owned();
-        }
-        let agent = agent(&texts(&options)).start();
-        process::wait_until("it listens", || {
-            agent.printed().contains("reading processes")
-        });
-        let storm = words![
-            program("storm"),
-            "30",
-            "2",
-            "fork",
-            program("burn.static"),
-            "20"
-        ];
-        let storm = Run::bare(storm).start();
-        let parent = i64::from(storm.pid());
-        let told = storm.finish();
-        told.expect_status(0);
-        let killed = Run::bare(words!["/bin/sh", "-c", "kill -9 $$"]).start();
-        let (shell, status) = (killed.pid(), killed.finish().status);
-        agent.send(Signal::TERM);
-        let done = agent.finish();
-        done.expect_status(0);
-        let dataset = done.path("d");
-        compact(&dataset);
-        assert_eq!(rows(&dataset, "sample"), Vec::new());
-
-        let mut ends = rows(&dataset, "exit");
-        ends.retain(|row| row.number("ppid") == parent || row.number("pid") == parent);
-        assert_eq!(ends.len(), 31);
-        let cpu: i64 = ends.iter().map(|row| row.number("cpu_time")).sum();
-        // Its own last lines are in no number that it tells.
-        let truth = Truth::near_cpu(told.printed("cpu_us") * 1000, 0.02, 5_000_000);
-        assert!(
-            truth.takes(cpu as f64),
-            "{cpu} of {}",
-            told.printed("cpu_us")
-        );
-        for row in ends.iter().filter(|row| row.number("ppid") == parent) {
-            assert_eq!(row.text("comm").as_deref(), Some("burn.static"));
-            assert_eq!((row.get("exit_code"), row.get("signal")), (Some(0), None));
-            assert!(row.number("cpu_time") >= 20_000_000, "{row:?}");
-            assert!(
-                (1..4 * MIB as i64).contains(&row.number("rss_peak")),
-                "{row:?}"
-            );
-            assert_eq!(row.number("uid"), i64::from(process::uid()));
-            let told = rows_of(&dataset, "process", row.number("pid") as u32);
-            let command = told[0].text("command").unwrap();
-            assert!(
-                command.contains("burn.static") && command.contains("20"),
-                "{command}"
-            );
-        }
-        let end = rows_of(&dataset, "exit", shell).pop().unwrap();
-        assert_eq!((end.get("exit_code"), end.get("signal")), (None, Some(9)));
-        assert_eq!(status, 137);
-    });
-}
-
-/// Of what is too short for a reading only what a wanted process brought forth is told.
-#[test]
-fn ends_of_the_wanted() {
-    with(Mechanism::Bpf, |mechanism| {
-        let script = "read line; sh -c 'exit 3; true'; /bin/true; read line";
-        let shell = Run::bare(words!["/bin/sh", "-c", script]).input(Stdio::piped());
-        let mut shell = shell.start();
-        let options = quick(mechanism, &[&format!("pid:{}", shell.pid())]);
-        let mut agent = agent(&texts(&options)).start();
-        let dataset = agent.folder().join("d");
-        wait_for_reading(&mut agent, &dataset);
-        let pid = i64::from(shell.pid());
-        shell.end_input();
-        Run::bare(words!["/bin/true"]).finish().expect_status(0);
-        shell.finish().expect_status(1);
-        agent.send(Signal::TERM);
-        let done = agent.finish();
-        done.expect_status(0);
-        compact(&done.path("d"));
-        let ends = rows(&done.path("d"), "exit");
-        let who = |row: &Row| (row.number("ppid") == pid, row.number("exit_code"));
-        let mut told: Vec<_> = ends.iter().map(who).collect();
-        told.sort_unstable();
-        // The shell itself was there before the agent.
-        assert_eq!(told, [(true, 0), (true, 3)]);
-    });
 }

@@ -26,14 +26,16 @@ pub struct Exit {
     pub at: Nanos,
     /// Its parent then.
     pub parent: u32,
-    /// Its real user.
-    pub uid: u32,
+    /// Its real user, if that is told.
+    pub uid: Option<u32>,
     /// Its short name.
     pub comm: Vec<u8>,
     /// How.
     pub ending: Ending,
     /// What it used itself: threads in, children out.
     pub own: Counters,
+    /// What it used of CPUs at least, where all of it is not known.
+    pub cpu_least: Option<Nanos>,
     /// Its memory peaks.
     pub peaks: MemoryPeaks,
 }
@@ -41,7 +43,7 @@ pub struct Exit {
 const EVENT: &str = "sched_process_exit";
 /// The columns in front of the counters, and behind them.
 const FRONT_COUNT: usize = 6;
-const COLUMN_COUNT: usize = FRONT_COUNT + OWN_COUNT + 4;
+const COLUMN_COUNT: usize = FRONT_COUNT + OWN_COUNT + 5;
 
 const COLUMNS: [Column; COLUMN_COUNT] = columns();
 
@@ -73,6 +75,14 @@ const VIRTUAL_PEAK: Column = int(
     "largest address space since the last exec",
 );
 
+const CPU_LEAST: Column = int(
+    "cpu_time_min",
+    "ns",
+    "taskstats cpu_run_virtual_total",
+    "CPU time at least, where `cpu_time` is not known: without what came after the kernel last \
+     counted, up to a tick",
+);
+
 const JOB: &str = "sched_process_exit task->cgroups; the context chain";
 
 const IDENTIFIER: Column = text(
@@ -97,9 +107,10 @@ const fn columns() -> [Column; COLUMN_COUNT] {
         };
         index += 1;
     }
-    columns[COLUMN_COUNT - 3] = VIRTUAL_PEAK;
-    columns[COLUMN_COUNT - 2] = IDENTIFIER;
-    columns[COLUMN_COUNT - 1] = SUBIDENTIFIER;
+    columns[COLUMN_COUNT - 4] = VIRTUAL_PEAK;
+    columns[COLUMN_COUNT - 3] = IDENTIFIER;
+    columns[COLUMN_COUNT - 2] = SUBIDENTIFIER;
+    columns[COLUMN_COUNT - 1] = CPU_LEAST;
     columns
 }
 
@@ -115,7 +126,7 @@ pub fn put(out: &mut Vec<u8>, exit: &Exit, job: [Option<&str>; 2]) {
         int(exit.id.start_ns.0),
         int(exit.at.0),
         Some(Cell::Int(exit.parent.into())),
-        Some(Cell::Int(exit.uid.into())),
+        exit.uid.map(|uid| Cell::Int(uid.into())),
         Some(Cell::Text(&exit.comm)),
         code,
         signal,
@@ -124,7 +135,9 @@ pub fn put(out: &mut Vec<u8>, exit: &Exit, job: [Option<&str>; 2]) {
     let peaks = [exit.peaks.rss, exit.peaks.virtual_size];
     let peaks = peaks.map(|peak| peak.and_then(|peak| int(peak.0)));
     let job = job.map(|name| name.map(|name| Cell::Text(name.as_bytes())));
-    let cells = front.into_iter().chain(own).chain(peaks).chain(job);
+    let least = [exit.cpu_least.and_then(|cpu| int(cpu.0))];
+    let cells = front.into_iter().chain(own);
+    let cells = cells.chain(peaks).chain(job).chain(least);
     let known = |(place, cell): (usize, Option<_>)| Some((u8::try_from(place).ok()?, cell?));
     put_row(out, cells.enumerate().filter_map(known));
 }
@@ -141,7 +154,7 @@ mod tests {
             id: ProcessId::new(7, Nanos(10_000_000)),
             at: Nanos(9),
             parent: 3,
-            uid: 5,
+            uid: Some(5),
             comm: b"a b) S 1".to_vec(),
             ending: Ending::Signal(9),
             own: Counters {
@@ -150,6 +163,7 @@ mod tests {
                 reads: Some(u64::MAX),
                 ..Counters::default()
             },
+            cpu_least: Some(Nanos(14)),
             peaks: MemoryPeaks {
                 virtual_size: Some(Bytes(13)),
                 ..MemoryPeaks::default()
@@ -186,5 +200,6 @@ mod tests {
         assert_eq!(of("virtual_peak"), Some(Cell::Int(13)));
         assert_eq!(of("identifier"), Some(Cell::Text(b"7")));
         assert_eq!(of("subidentifier"), None);
+        assert_eq!(of("cpu_time_min"), Some(Cell::Int(14)));
     }
 }

@@ -16,7 +16,7 @@ mod groups;
 mod task;
 
 #[cfg(feature = "bpf")]
-pub use everyone::{Everyone, Happened, PERIOD, Program};
+pub use everyone::{Everyone, PERIOD};
 #[cfg(feature = "bpf")]
 pub use task::Bpf;
 

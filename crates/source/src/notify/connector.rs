@@ -283,7 +283,7 @@ impl Connector {
     }
 
     /// Reads the task's processes from `/proc` and corrects the tree.
-    fn resync(&mut self, sink: &mut Vec<Event>) -> Result<(), Error> {
+    pub(crate) fn resync(&mut self, sink: &mut Vec<Event>) -> Result<(), Error> {
         let Some(tree) = self.tree.as_mut() else {
             return Ok(());
         };

@@ -72,13 +72,13 @@ impl ExitValues {
     }
 
     /// How often records were lost because the receive buffer was full.
-    pub(super) const fn lost(&self) -> u64 {
+    pub(crate) const fn lost(&self) -> u64 {
         self.sums.lost
     }
 
     /// Takes the records that wait. To be called after the messages of the connector were taken, so
     /// that each end told there has its records here.
-    pub(super) fn drain(&mut self) -> Result<(), Error> {
+    pub(crate) fn drain(&mut self) -> Result<(), Error> {
         for _ in 0..RECORDS_MAX {
             let sums = &mut self.sums;
             let taken = self.taskstats.receive(|thread| sums.add(&thread));
@@ -108,8 +108,19 @@ impl ExitValues {
         }
     }
 
+    /// What a process that is told to have ended had last; it is forgotten here.
+    pub(crate) fn end(&mut self, pid: u32) -> Option<Last> {
+        self.sums.end(pid)
+    }
+
+    /// The name of a process whose main thread has ended.
+    pub(crate) fn name_of(&self, pid: u32) -> Option<&[u8]> {
+        let sum = self.sums.by_process.get(&pid)?;
+        Some(sum.name.as_slice()).filter(|name| !name.is_empty())
+    }
+
     /// Forgets what is not of the task, whose living processes are `alive`.
-    pub(super) fn keep(&mut self, alive: impl Iterator<Item = u32>) {
+    pub(crate) fn keep(&mut self, alive: impl Iterator<Item = u32>) {
         self.sums.keep(alive.collect());
     }
 }
@@ -121,9 +132,26 @@ fn failed(source: sys::Error) -> Error {
     }
 }
 
+/// What an ended process had last.
+#[derive(Debug, Default)]
+pub(crate) struct Last {
+    /// The name of its main thread; empty if that was not told.
+    pub(crate) name: Vec<u8>,
+    /// Its real user id.
+    pub(crate) uid: u32,
+    /// Its parent process.
+    pub(crate) parent: u32,
+    /// What it had used; nothing if a record of its threads may be lost.
+    pub(crate) counters: Counters,
+    /// Its memory peaks, likewise.
+    pub(crate) peaks: MemoryPeaks,
+}
+
 /// The ended threads of one process.
 #[derive(Debug)]
 struct Sum {
+    uid: u32,
+    parent: u32,
     counters: Counters,
     peaks: MemoryPeaks,
     /// The name of the main thread, once that has ended.
@@ -166,8 +194,11 @@ impl Sums {
             super::ptrace::add(&mut sum.counters, &counters);
             sum.peaks.rss = sum.peaks.rss.max(peaks.rss);
             sum.peaks.virtual_size = sum.peaks.virtual_size.max(peaks.virtual_size);
+            (sum.uid, sum.parent) = (thread.uid, thread.parent);
         } else {
             let sum = Sum {
+                uid: thread.uid,
+                parent: thread.parent,
                 counters,
                 peaks,
                 name,
@@ -200,10 +231,28 @@ impl Sums {
     }
 
     fn take(&mut self, process: u32) -> Option<(Counters, MemoryPeaks)> {
+        let (sum, whole) = self.remove(process)?;
+        whole.then_some((sum.counters, sum.peaks))
+    }
+
+    fn end(&mut self, process: u32) -> Option<Last> {
+        let (sum, whole) = self.remove(process)?;
+        let values = whole.then_some((sum.counters, sum.peaks));
+        let (counters, peaks) = values.unwrap_or_default();
+        Some(Last {
+            name: sum.name,
+            uid: sum.uid,
+            parent: sum.parent,
+            counters,
+            peaks,
+        })
+    }
+
+    /// The sum, and whether no record of it may be lost.
+    fn remove(&mut self, process: u32) -> Option<(Sum, bool)> {
         let sum = self.by_process.remove(&process);
         let doubtful = self.doubtful.remove(&process);
-        let sum = sum.filter(|_| !doubtful && !self.overrun)?;
-        Some((sum.counters, sum.peaks))
+        Some((sum?, !doubtful && !self.overrun))
     }
 
     /// A process that began and ended since the connector was read is known there in the next round
@@ -322,6 +371,23 @@ mod tests {
         sums.add(&thread(9, Some(9), 3));
         sums.add(&thread(10, Some(10), 3));
         assert!(sums.take(9).is_none() && sums.take(10).is_some());
+    }
+
+    #[test]
+    fn who_has_no_values_has_a_name_and_a_user() {
+        let mut sums = Sums::default();
+        let mut main = thread(7, Some(7), 3);
+        main.name[..3].copy_from_slice(b"cc1");
+        (main.uid, main.parent) = (5, 4);
+        sums.add(&main);
+        sums.lose();
+        let last = sums.end(7).unwrap();
+        assert_eq!(
+            (last.name.as_slice(), last.uid, last.parent),
+            (&b"cc1"[..], 5, 4)
+        );
+        assert_eq!((last.counters, last.peaks), Default::default());
+        assert!(sums.end(7).is_none());
     }
 
     #[test]

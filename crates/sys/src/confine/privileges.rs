@@ -7,6 +7,8 @@ use crate::error::{Error, check};
 pub enum Capability {
     /// To read any file and folder.
     DacReadSearch,
+    /// To hear what threads used at their ends.
+    NetAdmin,
     /// To read what another user's process keeps for itself.
     SysPtrace,
     /// To read the kernel's log.
@@ -22,6 +24,7 @@ impl Capability {
     pub(super) const fn number(self) -> u32 {
         match self {
             Self::DacReadSearch => 2,
+            Self::NetAdmin => 12,
             Self::SysPtrace => 19,
             Self::Syslog => 34,
             Self::Perfmon => 38,

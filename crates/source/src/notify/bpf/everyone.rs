@@ -3,13 +3,12 @@
 use super::groups::Groups;
 use super::task::{cannot, counters, peaks};
 use crate::error::Error;
+use crate::everyone::{Happened, Program, short_name};
 use crate::root::Root;
-use record::context::Chain;
 use record::identity::{Ending, ProcessId};
 use record::table::exit::Exit;
 use record::unit::Nanos;
 use std::collections::HashMap;
-use std::rc::Rc;
 use sys::bpf::{GroupNumbers, RawEvent, Run, TaskPrograms};
 
 /// How often to read: the ring, a MiB for two processors, holds what some fifteen hundred processes
@@ -19,42 +18,6 @@ pub const PERIOD: Nanos = Nanos::from_millis(200);
 const FINAL_WITHIN: Nanos = Nanos::from_secs(1);
 /// Processes whose final CPU time is waited for, at most.
 const WAITING_MAX: usize = 1 << 16;
-
-/// What happened, in the order of the kernel.
-#[derive(Debug)]
-pub enum Happened<'a> {
-    /// A process was born.
-    Born {
-        /// Who.
-        pid: u32,
-        /// Whose child it is.
-        parent: u32,
-        /// When, since boot.
-        start: Nanos,
-    },
-    /// A process has become another program; what its control groups say of its job, if they are
-    /// known.
-    Became(Program<'a>, Option<Rc<Chain>>),
-    /// A process ended; what it used is final. What its control groups said, likewise.
-    Ended(&'a Exit, Option<Rc<Chain>>),
-    /// Somebody was missed so many times.
-    Lost(u64),
-}
-
-/// A program that a process has become.
-#[derive(Debug, Clone, Copy)]
-pub struct Program<'a> {
-    /// Who.
-    pub id: ProcessId,
-    /// When.
-    pub at: Nanos,
-    /// The arguments, separated by NUL.
-    pub command: &'a [u8],
-    /// There are more of them.
-    pub is_cut: bool,
-    /// Its path as it was given.
-    pub path: &'a [u8],
-}
 
 /// Everyone, followed by a copy of the in-kernel programs that ends with this process.
 #[derive(Debug)]
@@ -136,6 +99,7 @@ fn take(
                 at: Nanos(at_ns),
                 command,
                 is_cut: truncated,
+                comm: short_name(path),
                 path,
             };
             tell(Happened::Became(program, known_groups.chain(groups)));
@@ -188,10 +152,11 @@ fn exit_of(event: RawEvent<'_>) -> Option<Exit> {
         id: ProcessId::new(pid, Nanos(start_ns)),
         at: Nanos(at_ns),
         parent,
-        uid,
+        uid: Some(uid),
         comm: comm.to_vec(),
         ending: Ending::from_wait_status(wait_status),
         own: counters(&own),
+        cpu_least: None,
         peaks: peaks(rss_peak, vm_peak_bytes, anon_bytes),
     })
 }

@@ -1,0 +1,122 @@
+//! What is told of processes that no reading sees: each that came and went is there with what it
+//! used, by programs in the kernel and over netlink.
+
+use super::{quick, texts};
+use crate::harness::dataset::{Row, agent, compact, rows, rows_of, wait_for_reading};
+use crate::harness::expect::{MIB, Truth};
+use crate::harness::mechanism::Mechanism;
+use crate::harness::process::{self, Signal};
+use crate::harness::run::Run;
+use crate::harness::words;
+use crate::harness::workload::program;
+use std::process::Stdio;
+
+each_reader!(ends_between_two_readings, ends_of_the_wanted);
+
+/// Without a single reading: each process that came and went is there with what it used.
+fn ends_between_two_readings(mechanism: Mechanism) {
+    let mut options = quick(mechanism, &["all"]);
+    for word in options.iter_mut().filter(|word| *word == "100ms") {
+        *word = "1h".to_owned();
+    }
+    let agent = agent(&texts(&options)).start();
+    process::wait_until("it listens", || {
+        agent.printed().contains("reading processes")
+    });
+    let storm = words![
+        program("storm"),
+        "30",
+        "2",
+        "fork",
+        program("burn.static"),
+        "20"
+    ];
+    let storm = Run::bare(storm).start();
+    let parent = i64::from(storm.pid());
+    let told = storm.finish();
+    told.expect_status(0);
+    let killed = Run::bare(words!["/bin/sh", "-c", "kill -9 $$"]).start();
+    let (shell, status) = (killed.pid(), killed.finish().status);
+    agent.send(Signal::TERM);
+    let done = agent.finish();
+    done.expect_status(0);
+    let dataset = done.path("d");
+    compact(&dataset);
+    assert_eq!(rows(&dataset, "sample"), Vec::new());
+
+    let mut ends = rows(&dataset, "exit");
+    ends.retain(|row| row.number("ppid") == parent || row.number("pid") == parent);
+    assert_eq!(ends.len(), 31);
+    cpu_is_told(&ends, told.printed("cpu_us") * 1000);
+    for row in ends.iter().filter(|row| row.number("ppid") == parent) {
+        assert_eq!(row.text("comm").as_deref(), Some("burn.static"));
+        assert_eq!((row.get("exit_code"), row.get("signal")), (Some(0), None));
+        if !without_values(row) {
+            let peak = row.number("rss_peak");
+            assert!((1..4 * MIB as i64).contains(&peak), "{row:?}");
+            assert_eq!(row.number("uid"), i64::from(process::uid()));
+        }
+        let told = rows_of(&dataset, "process", row.number("pid") as u32);
+        assert_eq!(told[0].text("comm").as_deref(), Some("burn.static"));
+        // Over netlink it is told a moment later: the process may be gone by then.
+        match told[0].text("command") {
+            Some(command) => {
+                let words = ["burn.static", "20"];
+                assert!(words.iter().all(|word| command.contains(word)), "{command}");
+            }
+            None => assert_eq!(mechanism, Mechanism::Procfs),
+        }
+    }
+    let end = rows_of(&dataset, "exit", shell).pop().unwrap();
+    assert_eq!((end.get("exit_code"), end.get("signal")), (None, Some(9)));
+    assert_eq!(status, 137);
+}
+
+/// Of what is too short for a reading only what a wanted process brought forth is told.
+fn ends_of_the_wanted(mechanism: Mechanism) {
+    let script = "read line; sh -c 'exit 3; true'; /bin/true; read line";
+    let shell = Run::bare(words!["/bin/sh", "-c", script]).input(Stdio::piped());
+    let mut shell = shell.start();
+    let options = quick(mechanism, &[&format!("pid:{}", shell.pid())]);
+    let mut agent = agent(&texts(&options)).start();
+    let dataset = agent.folder().join("d");
+    wait_for_reading(&mut agent, &dataset);
+    let pid = i64::from(shell.pid());
+    shell.end_input();
+    Run::bare(words!["/bin/true"]).finish().expect_status(0);
+    shell.finish().expect_status(1);
+    agent.send(Signal::TERM);
+    let done = agent.finish();
+    done.expect_status(0);
+    compact(&done.path("d"));
+    let ends = rows(&done.path("d"), "exit");
+    let who = |row: &Row| (row.number("ppid") == pid, row.number("exit_code"));
+    let mut told: Vec<_> = ends.iter().map(who).collect();
+    told.sort_unstable();
+    // The shell itself was there before the agent.
+    assert_eq!(told, [(true, 0), (true, 3)]);
+}
+
+/// Whether the kernel told no more than that it has ended: over netlink, without root.
+fn without_values(row: &Row) -> bool {
+    let is_without = row.get("faults_minor").is_none();
+    assert!(!is_without || process::uid() != 0, "{row:?}");
+    is_without
+}
+
+/// The CPU time of these rows is together as it was, or a bound below it by a tick each.
+fn cpu_is_told(ends: &[Row], truth_ns: u64) {
+    const TICK: i64 = 10_000_000;
+    let sum = |name| ends.iter().filter_map(|row| row.get(name)).sum::<i64>();
+    let (exact, least) = (sum("cpu_time"), sum("cpu_time_min"));
+    if least > 0 {
+        let most = truth_ns as i64;
+        let lowest = most - TICK * ends.len() as i64;
+        assert!((lowest..=most + TICK).contains(&least), "{least} of {most}");
+        assert_eq!(exact, 0, "both a value and a bound");
+    } else if !ends.iter().all(without_values) {
+        // Its own last lines are in no number that it tells.
+        let truth = Truth::near_cpu(truth_ns, 0.02, 5_000_000);
+        assert!(truth.takes(exact as f64), "{exact} of {truth_ns}");
+    }
+}

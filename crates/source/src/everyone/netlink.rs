@@ -1,0 +1,244 @@
+//! Everyone by the proc connector (forks, executed programs, ends), with what each had used by
+//! taskstats where the user may have that (`CAP_NET_ADMIN`).
+//!
+//! The programs of [`crate::notify::bpf`] tell more and lose less. Here a command line is read
+//! from `/proc` after its program has begun, so a process that is over by then goes by its name;
+//! and what is read and written by calls is not told (see [`crate::notify::taskstats`]).
+
+use super::{Happened, Program, short_name};
+use crate::error::Error;
+use crate::follow::procfs;
+use crate::notify::Notify;
+use crate::notify::connector::Connector;
+use crate::notify::taskstats::ExitValues;
+use record::event::Event;
+use record::identity::{Ending, ProcessId};
+use record::table::exit::Exit;
+use record::unit::Nanos;
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+/// How often to read while events come: an unprivileged user's buffer holds some 500 of them, root's
+/// 20 000; and the command line of a process that is gone cannot be read.
+const PERIOD: Nanos = Nanos::from_millis(20);
+/// The same while none do: the subscription is asked whether it stands.
+const QUIET_PERIOD: Nanos = Nanos::from_secs(1);
+/// Whom everyone descends from, but for the kernel's own threads.
+const INIT: u32 = 1;
+const PROC: &str = "/proc";
+
+/// What is known of a living process.
+#[derive(Debug, Clone)]
+struct Known {
+    start: Nanos,
+    parent: u32,
+    /// Its short name as far as that is told.
+    comm: Vec<u8>,
+    /// It was there before us: what its ended threads had used is not known.
+    is_old: bool,
+}
+
+/// All processes of the machine.
+#[derive(Debug)]
+pub struct Machine {
+    connector: Connector,
+    values: Option<ExitValues>,
+    values_lost: u64,
+    events: Vec<Event>,
+    living: HashMap<u32, Known>,
+    /// The last reading found nothing.
+    is_quiet: bool,
+}
+
+impl Machine {
+    /// Subscribes, and learns who lives.
+    ///
+    /// # Errors
+    /// Where this user on this kernel gets no events, in words that say what is missing.
+    pub fn open() -> Result<Self, Error> {
+        let proc = Path::new(PROC);
+        let mut connector = Connector::open(proc)?;
+        connector.follow(INIT, 0);
+        let mut events = Vec::new();
+        connector.resync(&mut events)?;
+        let mut machine = Self {
+            connector,
+            // What it had to say is in its mechanism's line of `doctor`.
+            values: ExitValues::open().ok(),
+            values_lost: 0,
+            events: Vec::new(),
+            living: HashMap::new(),
+            is_quiet: false,
+        };
+        for event in events {
+            if let Event::Fork {
+                at, pid, parent, ..
+            } = event
+            {
+                machine.born(pid, parent.unwrap_or(0), at);
+            }
+        }
+        machine
+            .living
+            .values_mut()
+            .for_each(|one| one.is_old = true);
+        Ok(machine)
+    }
+
+    /// The name of the mechanism.
+    pub fn name(&self) -> &'static str {
+        match self.values {
+            Some(_) => crate::notify::taskstats::MECHANISM.name,
+            None => self.connector.name(),
+        }
+    }
+
+    /// How often to read.
+    pub fn period(&self) -> Nanos {
+        if self.is_quiet { QUIET_PERIOD } else { PERIOD }
+    }
+
+    /// Readable with the next event, where none came of late. While they come they are taken in
+    /// batches.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.is_quiet.then(|| self.connector.fd())
+    }
+
+    /// Tells what happened since the last call, without blocking.
+    ///
+    /// # Errors
+    /// The subscription is gone for good.
+    pub fn read(&mut self, tell: &mut dyn FnMut(Happened<'_>)) -> Result<(), Error> {
+        let mut events = std::mem::take(&mut self.events);
+        let read = self.connector.read(&mut events);
+        if let Some(values) = &mut self.values {
+            values.drain()?;
+        }
+        self.is_quiet = events.is_empty();
+        for event in events.drain(..) {
+            self.take(event, tell);
+        }
+        self.events = events;
+        if let (Some(values), Some(tree)) = (&mut self.values, self.connector.tree()) {
+            values.keep(tree.pids());
+            let lost = values.lost();
+            if lost > self.values_lost {
+                tell(Happened::Lost(lost - self.values_lost));
+                self.values_lost = lost;
+            }
+        }
+        read
+    }
+
+    fn born(&mut self, pid: u32, parent: u32, start: Nanos) {
+        // A fork says nothing of the program: it is the parent's.
+        let comm = self.living.get(&parent).map(|one| one.comm.clone());
+        let known = Known {
+            start,
+            parent,
+            comm: comm.unwrap_or_default(),
+            is_old: false,
+        };
+        self.living.insert(pid, known);
+    }
+
+    fn take(&mut self, event: Event, tell: &mut dyn FnMut(Happened<'_>)) {
+        match event {
+            Event::Fork {
+                at, pid, parent, ..
+            } => {
+                // One whose end was lost gives its id to another.
+                let parent = parent.unwrap_or(0);
+                self.born(pid, parent, at);
+                tell(Happened::Born {
+                    pid,
+                    parent,
+                    start: at,
+                });
+            }
+            Event::Exec {
+                at,
+                pid,
+                command,
+                truncated,
+                ..
+            } => self.became(at, pid, (&command, truncated), tell),
+            Event::Exit {
+                at, pid, ending, ..
+            } => self.ended(at, pid, ending, tell),
+            Event::Final { .. } => {}
+            Event::Lost { count, .. } => tell(Happened::Lost(count)),
+        }
+    }
+
+    fn became(
+        &mut self,
+        at: Nanos,
+        pid: u32,
+        (command, is_cut): (&[u8], bool),
+        tell: &mut dyn FnMut(Happened<'_>),
+    ) {
+        let name = self.values.as_ref().and_then(|values| values.name_of(pid));
+        let Some(known) = self.living.get_mut(&pid) else {
+            return;
+        };
+        // As `/proc` says it, so that readings and events speak of the same process.
+        if let Some(found) = procfs::read_process(Path::new(PROC), pid) {
+            known.start = found.start;
+        }
+        // Of one that is over its name is all there is.
+        let program = command.split(|byte| *byte == 0).next();
+        let name = name.or_else(|| program.map(short_name));
+        known.comm = name.unwrap_or_default().to_vec();
+        tell(Happened::Became(
+            Program {
+                id: ProcessId::new(pid, known.start),
+                at,
+                command,
+                is_cut,
+                comm: &known.comm,
+                path: &[],
+            },
+            None,
+        ));
+    }
+
+    fn ended(
+        &mut self,
+        at: Nanos,
+        pid: u32,
+        ending: Option<Ending>,
+        tell: &mut dyn FnMut(Happened<'_>),
+    ) {
+        let last = self.values.as_mut().and_then(|values| values.end(pid));
+        let Some(known) = self.living.remove(&pid) else {
+            return;
+        };
+        // Of one whose end nobody told nothing is known; that it was lost is told by itself.
+        let (false, Some(ending)) = (known.is_old, ending) else {
+            return;
+        };
+        let (comm, parent, uid) = match &last {
+            Some(last) => (last.name.clone(), Some(last.parent), Some(last.uid)),
+            None => (Vec::new(), None, None),
+        };
+        let mut last = last.unwrap_or_default();
+        // It goes on for a moment, and what came since the last tick may not be in it.
+        let cpu_least = last.counters.cpu.take();
+        tell(Happened::Ended(
+            &Exit {
+                id: ProcessId::new(pid, known.start),
+                at,
+                parent: parent.unwrap_or(known.parent),
+                uid,
+                comm: if comm.is_empty() { known.comm } else { comm },
+                ending,
+                own: last.counters,
+                cpu_least,
+                peaks: last.peaks,
+            },
+            None,
+        ));
+    }
+}
