@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-/// How often to read while events come: an unprivileged user's buffer holds some 500 of them, root's
-/// 20 000; and the command line of a process that is gone cannot be read.
+/// How often to read while events come: an unprivileged user's buffer holds some 500 of them,
+/// root's 20 000; and the command line of a process that is gone cannot be read.
 const PERIOD: Nanos = Nanos::from_millis(20);
 /// The same while none do: the subscription is asked whether it stands.
 const QUIET_PERIOD: Nanos = Nanos::from_secs(1);
