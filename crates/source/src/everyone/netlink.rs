@@ -10,12 +10,12 @@ use crate::error::Error;
 use crate::follow::procfs;
 use crate::notify::Notify;
 use crate::notify::connector::Connector;
-use crate::notify::taskstats::ExitValues;
+use crate::notify::taskstats::{ExitValues, Last};
 use record::event::Event;
 use record::identity::{Ending, ProcessId};
 use record::table::exit::Exit;
 use record::unit::Nanos;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -24,8 +24,9 @@ use std::path::Path;
 const PERIOD: Nanos = Nanos::from_millis(20);
 /// The same while none do: the subscription is asked whether it stands.
 const QUIET_PERIOD: Nanos = Nanos::from_secs(1);
-/// Whom everyone descends from, but for the kernel's own threads.
+/// Whom everyone descends from, and whom the kernel's own threads and helpers.
 const INIT: u32 = 1;
+const KTHREADD: u32 = 2;
 const PROC: &str = "/proc";
 
 /// What is known of a living process.
@@ -35,8 +36,10 @@ struct Known {
     parent: u32,
     /// Its short name as far as that is told.
     comm: Vec<u8>,
-    /// It was there before us: what its ended threads had used is not known.
+    /// It was there before us.
     is_old: bool,
+    /// Its birth was lost: some of its threads may have ended unseen.
+    is_doubtful: bool,
 }
 
 /// All processes of the machine.
@@ -59,7 +62,7 @@ impl Machine {
     pub fn open() -> Result<Self, Error> {
         let proc = Path::new(PROC);
         let mut connector = Connector::open(proc)?;
-        connector.follow(INIT, 0);
+        connector.follow(INIT, KTHREADD);
         let mut events = Vec::new();
         connector.resync(&mut events)?;
         let mut machine = Self {
@@ -116,8 +119,9 @@ impl Machine {
             values.drain()?;
         }
         self.is_quiet = events.is_empty();
-        for event in events.drain(..) {
-            self.take(event, tell);
+        let last = last_programs(&events);
+        for (index, event) in events.drain(..).enumerate() {
+            self.take(event, last.contains(&index), tell);
         }
         self.events = events;
         if let (Some(values), Some(tree)) = (&mut self.values, self.connector.tree()) {
@@ -139,18 +143,27 @@ impl Machine {
             parent,
             comm: comm.unwrap_or_default(),
             is_old: false,
+            is_doubtful: false,
         };
         self.living.insert(pid, known);
     }
 
-    fn take(&mut self, event: Event, tell: &mut dyn FnMut(Happened<'_>)) {
+    /// `is_last`: of the programs of a process in these events.
+    fn take(&mut self, event: Event, is_last: bool, tell: &mut dyn FnMut(Happened<'_>)) {
         match event {
             Event::Fork {
-                at, pid, parent, ..
+                at,
+                pid,
+                parent,
+                start,
+                ..
             } => {
-                // One whose end was lost gives its id to another.
                 let parent = parent.unwrap_or(0);
                 self.born(pid, parent, at);
+                // Found in `/proc`, and not told.
+                if let Some(known) = self.living.get_mut(&pid) {
+                    known.is_doubtful = start.is_some();
+                }
                 tell(Happened::Born {
                     pid,
                     parent,
@@ -163,7 +176,10 @@ impl Machine {
                 command,
                 truncated,
                 ..
-            } => self.became(at, pid, (&command, truncated), tell),
+            } => {
+                let program = (command.as_slice(), truncated, is_last);
+                self.became(at, pid, program, tell);
+            }
             Event::Exit {
                 at, pid, ending, ..
             } => self.ended(at, pid, ending, tell),
@@ -176,15 +192,19 @@ impl Machine {
         &mut self,
         at: Nanos,
         pid: u32,
-        (command, is_cut): (&[u8], bool),
+        (command, is_cut, is_last): (&[u8], bool, bool),
         tell: &mut dyn FnMut(Happened<'_>),
     ) {
-        let name = self.values.as_ref().and_then(|values| values.name_of(pid));
+        // The name that it ended with is that of its last program.
+        let values = self.values.as_ref().filter(|_| is_last);
+        let name = values.and_then(|values| values.name_of(pid));
         let Some(known) = self.living.get_mut(&pid) else {
             return;
         };
         // As `/proc` says it, so that readings and events speak of the same process.
-        if let Some(found) = procfs::read_process(Path::new(PROC), pid) {
+        if let Some(found) = procfs::read_process(Path::new(PROC), pid)
+            && found.start <= at
+        {
             known.start = found.start;
         }
         // Of one that is over its name is all there is.
@@ -224,6 +244,9 @@ impl Machine {
             None => (Vec::new(), None, None),
         };
         let mut last = last.unwrap_or_default();
+        if known.is_doubtful {
+            last = Last::default();
+        }
         // It goes on for a moment, and what came since the last tick may not be in it.
         let cpu_least = last.counters.cpu.take();
         tell(Happened::Ended(
@@ -240,5 +263,40 @@ impl Machine {
             },
             None,
         ));
+    }
+}
+
+/// Which of these events tell the last program of a process.
+fn last_programs(events: &[Event]) -> HashSet<usize> {
+    let mut seen = HashSet::new();
+    let execs = events.iter().enumerate().rev();
+    let last =
+        execs.filter(|(_, event)| matches!(event, Event::Exec { pid, .. } if seen.insert(*pid)));
+    last.map(|(index, _)| index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_program_of_each_is_found() {
+        let exec = |pid| Event::Exec {
+            at: Nanos(1),
+            pid,
+            command: Vec::new(),
+            truncated: false,
+            path: None,
+            former: None,
+        };
+        let end = Event::Exit {
+            at: Nanos(2),
+            pid: 7,
+            ending: None,
+            own: None,
+            peaks: None,
+        };
+        let events = [exec(7), exec(8), exec(7), end];
+        assert_eq!(last_programs(&events), HashSet::from([1, 2]));
     }
 }
