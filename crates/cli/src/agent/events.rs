@@ -33,6 +33,9 @@ struct Chosen {
     users: Vec<u32>,
     /// Who was wanted in the last reading, and who was born to one of them since.
     pids: HashSet<u32>,
+    /// The same of the reading before: one that had ended when it was read, or was not met at its
+    /// birth, has an end that is told after the reading.
+    before: HashSet<u32>,
 }
 
 impl Events {
@@ -137,7 +140,7 @@ impl Events {
     /// Who is wanted according to a reading.
     pub(super) fn want(&mut self, pids: impl Iterator<Item = u32>) {
         if !self.wanted.is_everyone {
-            self.wanted.pids.clear();
+            self.wanted.before = std::mem::take(&mut self.wanted.pids);
             self.wanted.pids.extend(pids);
         }
     }
@@ -166,23 +169,28 @@ impl Chosen {
             is_everyone: wanted.contains(&Wanted::All),
             users: users.collect(),
             pids: HashSet::new(),
+            before: HashSet::new(),
         }
     }
 
+    fn is_one(&self, pid: u32) -> bool {
+        self.pids.contains(&pid) || self.before.contains(&pid)
+    }
+
     fn has(&self, pid: u32) -> bool {
-        self.is_everyone || self.pids.contains(&pid)
+        self.is_everyone || self.is_one(pid)
     }
 
     fn born(&mut self, pid: u32, parent: u32) {
         let room = self.pids.len() < WANTED_MAX;
-        if !self.is_everyone && room && self.pids.contains(&parent) {
+        if !self.is_everyone && room && self.is_one(parent) {
             self.pids.insert(pid);
         }
     }
 
     /// Whether one that ended was wanted: it is not any more.
     fn ended(&mut self, pid: u32, uid: Option<u32>) -> bool {
-        let was = self.pids.remove(&pid);
+        let was = self.pids.remove(&pid) | self.before.remove(&pid);
         was || self.is_everyone || uid.is_some_and(|uid| self.users.contains(&uid))
     }
 }
@@ -197,10 +205,14 @@ mod tests {
             is_everyone: false,
             users: vec![5],
             pids: HashSet::from([1]),
+            before: HashSet::from([4]),
         };
         chosen.born(2, 1);
         chosen.born(3, 2);
         chosen.born(8, 9);
+        // Its parent was over by the last reading.
+        chosen.born(5, 4);
+        assert!(chosen.has(5) && chosen.ended(5, None) && chosen.ended(4, None));
         assert!(chosen.has(3) && !chosen.has(8));
         assert!(chosen.ended(2, Some(0)) && !chosen.ended(2, None));
         assert!(chosen.ended(3, Some(0)) && chosen.ended(8, Some(5)));
