@@ -8,30 +8,13 @@ use crate::harness::expect::{MIB, Truth};
 use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::{self, Signal};
 use crate::harness::run::{Run, Running, plimsoll};
-use crate::harness::words;
 use crate::harness::workload::program;
+use crate::harness::{each_reader, words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-
-/// Makes tests of functions that take a way to read processes.
-macro_rules! each_reader {
-    ($($check:ident),* $(,)?) => { $(
-        mod $check {
-            use crate::harness::mechanism::{Mechanism, with};
-            #[test]
-            fn bpf() {
-                with(Mechanism::Bpf, super::$check);
-            }
-            #[test]
-            fn procfs() {
-                with(Mechanism::Procfs, super::$check);
-            }
-        }
-    )* };
-}
 
 mod detail;
 mod ends;

@@ -7,31 +7,13 @@ use crate::harness::dataset::{
 use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::{self, Signal, is_alive, is_root, wait_until};
 use crate::harness::run::{Done, Run, Running};
-use crate::harness::skip;
-use crate::harness::words;
 use crate::harness::workload::program;
+use crate::harness::{each_reader, skip, words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Makes tests of functions that take a way to read processes.
-macro_rules! each_reader {
-    ($($check:ident),* $(,)?) => { $(
-        mod $check {
-            use crate::harness::mechanism::{Mechanism, with};
-            #[test]
-            fn bpf() {
-                with(Mechanism::Bpf, super::$check);
-            }
-            #[test]
-            fn procfs() {
-                with(Mechanism::Procfs, super::$check);
-            }
-        }
-    )* };
-}
 
 each_reader!(
     a_job_from_its_first_process_to_its_last,

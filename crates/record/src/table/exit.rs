@@ -28,7 +28,7 @@ pub struct Exit {
     pub parent: u32,
     /// Its real user, if that is told.
     pub uid: Option<u32>,
-    /// Its short name.
+    /// Its short name; empty if that is not told.
     pub comm: Vec<u8>,
     /// How.
     pub ending: Ending,
@@ -127,7 +127,7 @@ pub fn put(out: &mut Vec<u8>, exit: &Exit, job: [Option<&str>; 2]) {
         int(exit.at.0),
         Some(Cell::Int(exit.parent.into())),
         exit.uid.map(|uid| Cell::Int(uid.into())),
-        Some(Cell::Text(&exit.comm)),
+        (!exit.comm.is_empty()).then_some(Cell::Text(&exit.comm)),
         code,
         signal,
     ];

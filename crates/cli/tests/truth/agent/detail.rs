@@ -10,7 +10,7 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal};
 use crate::harness::run::{Run, Running};
 use crate::harness::workload::program;
-use crate::harness::{skip, words};
+use crate::harness::{each_reader, skip, words};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;

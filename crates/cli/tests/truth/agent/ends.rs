@@ -7,8 +7,8 @@ use crate::harness::expect::{MIB, Truth};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal};
 use crate::harness::run::Run;
-use crate::harness::words;
 use crate::harness::workload::program;
+use crate::harness::{each_reader, skip, words};
 use std::process::Stdio;
 
 each_reader!(ends_between_two_readings, ends_of_the_wanted);
@@ -43,13 +43,19 @@ fn ends_between_two_readings(mechanism: Mechanism) {
     let dataset = done.path("d");
     compact(&dataset);
     assert_eq!(rows(&dataset, "sample"), Vec::new());
+    if done.stderr.contains("events were missed") {
+        assert_eq!((mechanism, process::is_root()), (Mechanism::Procfs, false));
+        skip!("the buffer that this user may have was too small");
+    }
 
     let mut ends = rows(&dataset, "exit");
     ends.retain(|row| row.number("ppid") == parent || row.number("pid") == parent);
     assert_eq!(ends.len(), 31);
     cpu_is_told(&ends, told.printed("cpu_us") * 1000);
+    // Over netlink it is told a moment later: the process may be gone by then.
+    let is_over = mechanism == Mechanism::Procfs;
     for row in ends.iter().filter(|row| row.number("ppid") == parent) {
-        assert_eq!(row.text("comm").as_deref(), Some("burn.static"));
+        is_burn(row, is_over && !process::is_root());
         assert_eq!((row.get("exit_code"), row.get("signal")), (Some(0), None));
         if !without_values(row) {
             let peak = row.number("rss_peak");
@@ -57,19 +63,27 @@ fn ends_between_two_readings(mechanism: Mechanism) {
             assert_eq!(row.number("uid"), i64::from(process::uid()));
         }
         let told = rows_of(&dataset, "process", row.number("pid") as u32);
-        assert_eq!(told[0].text("comm").as_deref(), Some("burn.static"));
-        // Over netlink it is told a moment later: the process may be gone by then.
+        is_burn(&told[0], is_over);
         match told[0].text("command") {
             Some(command) => {
                 let words = ["burn.static", "20"];
                 assert!(words.iter().all(|word| command.contains(word)), "{command}");
             }
-            None => assert_eq!(mechanism, Mechanism::Procfs),
+            None => assert!(is_over),
         }
     }
     let end = rows_of(&dataset, "exit", shell).pop().unwrap();
     assert_eq!((end.get("exit_code"), end.get("signal")), (None, Some(9)));
     assert_eq!(status, 137);
+}
+
+/// That it has its name, or none where nobody was quick enough to read it.
+fn is_burn(row: &Row, may_lack: bool) {
+    let name = row.text("comm");
+    if may_lack && name.is_none() {
+        return;
+    }
+    assert_eq!(name.as_deref(), Some("burn.static"), "{row:?}");
 }
 
 /// Of what is too short for a reading only what a wanted process brought forth is told.

@@ -63,6 +63,24 @@ macro_rules! each_mechanism {
 }
 pub(crate) use each_mechanism;
 
+/// Makes tests of functions that take a `Mechanism` by which an agent reads processes.
+macro_rules! each_reader {
+    ($($check:ident),* $(,)?) => { $(
+        mod $check {
+            use crate::harness::mechanism::{Mechanism, with};
+            #[test]
+            fn bpf() {
+                with(Mechanism::Bpf, super::$check);
+            }
+            #[test]
+            fn procfs() {
+                with(Mechanism::Procfs, super::$check);
+            }
+        }
+    )* };
+}
+pub(crate) use each_reader;
+
 /// Makes tests of level io of functions that take a `Mechanism` and the name of a workload: of the
 /// dynamic program and of the static one.
 macro_rules! each_io_mechanism {
