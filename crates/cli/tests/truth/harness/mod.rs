@@ -64,6 +64,7 @@ macro_rules! each_mechanism {
 pub(crate) use each_mechanism;
 
 /// Makes tests of functions that take a `Mechanism` by which an agent reads processes.
+#[cfg(feature = "dataset")]
 macro_rules! each_reader {
     ($($check:ident),* $(,)?) => { $(
         mod $check {
@@ -79,6 +80,7 @@ macro_rules! each_reader {
         }
     )* };
 }
+#[cfg(feature = "dataset")]
 pub(crate) use each_reader;
 
 /// Makes tests of level io of functions that take a `Mechanism` and the name of a workload: of the
