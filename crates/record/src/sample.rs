@@ -1,6 +1,7 @@
 //! What is read from the kernel now and then: a process, a control group, the totals of a wait
 //! chain.
 
+use crate::codec::series::Revision;
 use crate::identity::{Ending, ProcessId};
 use crate::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,9 @@ pub struct ProcessSample {
     pub memory_of: Option<Shared>,
     /// Its proportional set size was to be read and may not be.
     pub pss_denied: bool,
+    /// Of its reader's: another reading of this process with the same one is the same in all else.
+    /// `None`: nobody looked whether it is.
+    pub revision: Option<Revision>,
 }
 
 impl ProcessSample {

@@ -433,15 +433,18 @@ fn write_rows<'a>(
     let mut values = [0; table::sample::COLUMN_COUNT];
     let (mut key, mut rows) = (Vec::new(), 0);
     for sample in samples {
-        let present = table::sample::values(sample, &mut values);
         table::sample::key(sample.id, &mut key);
+        rows += 1;
+        if sheet.repeat(writer, sample.revision, &key) {
+            continue;
+        }
+        let present = table::sample::values(sample, &mut values);
         let row = Row {
             key: &key,
             present,
             values: &values,
         };
-        sheet.row(writer, row);
-        rows += 1;
+        sheet.row_of(writer, sample.revision, row);
     }
     rows
 }

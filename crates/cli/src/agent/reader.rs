@@ -87,7 +87,7 @@ impl Reader {
     pub(super) fn read(&mut self) -> Result<&mut [ProcessSample]> {
         match &mut self.way {
             #[cfg(feature = "bpf")]
-            Way::Walk(walker) => walker.sample(&mut self.samples)?,
+            Way::Walk(walker) => return Ok(walker.sample()?),
             Way::Proc(sampler) => {
                 let pids = procfs::all(&self.root.proc(""))?;
                 let cost = sampler.sample(&pids, &mut self.samples);
@@ -111,7 +111,7 @@ impl Reader {
         match &mut self.way {
             // To walk past the others costs less than to leave them out.
             #[cfg(feature = "bpf")]
-            Way::Walk(walker) => walker.sample(&mut self.samples)?,
+            Way::Walk(walker) => return Ok(walker.sample()?),
             Way::Proc(sampler) => {
                 let mut pids = procfs::all(&self.root.proc(""))?;
                 pids.retain(|pid| is_wanted(*pid));

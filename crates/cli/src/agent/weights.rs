@@ -62,6 +62,7 @@ impl Weights {
                 sample.memory.pss = weight.pss;
                 sample.memory.pss_unreclaimable = weight.unreclaimable();
                 sample.memory.swap_pss = weight.pss_swap;
+                sample.revision = None;
             }
         }
     }
@@ -192,6 +193,7 @@ mod tests {
             sigchld_ignored: false,
             memory_of: None,
             pss_denied: false,
+            revision: None,
         }
     }
 

@@ -10,8 +10,6 @@ use source::query::sampler::{self, Sampler};
 #[cfg(feature = "bpf")]
 use source::query::walk::{Gain, Walker};
 use source::root::Root;
-#[cfg(feature = "bpf")]
-use std::collections::HashSet;
 use std::path::Path;
 #[cfg(feature = "bpf")]
 use sys::clock::{self, Clock};
@@ -158,19 +156,24 @@ impl Reader {
             return None;
         };
         let begun = clock::now(Clock::Thread);
-        if let Err(error) = walker.sample(samples) {
-            facts.note(format!("processes are read through /proc again: {error}"));
-            self.walk = Walk::Off;
-            return None;
+        match walker.sample() {
+            Ok(walked) => {
+                let is_member = |one: &&ProcessSample| {
+                    members.is_none_or(|members| members.binary_search(&one.id.pid).is_ok())
+                };
+                samples.clear();
+                samples.extend(walked.iter().filter(is_member).cloned());
+            }
+            Err(error) => {
+                facts.note(format!("processes are read through /proc again: {error}"));
+                self.walk = Walk::Off;
+                return None;
+            }
         }
         // The walk meets every thread of the node: among many strangers, or when few processes of
         // the task are left, the other way is the cheaper one again.
         if clock::now(Clock::Thread).saturating_sub(begun) > *cost {
             self.walk = Walk::Later(Gain::default());
-        }
-        if let Some(members) = members {
-            let members: HashSet<u32> = members.iter().copied().collect();
-            samples.retain(|sample| members.contains(&sample.id.pid));
         }
         Some(samples.iter().map(|sample| sample.id.pid).collect())
     }

@@ -7,8 +7,10 @@
 //! cannot read the rest of it, and can tell (`frame::Header::chain`, `link`).
 
 use super::BadBytes;
-use super::varint::{put, put_bytes, put_signed, take, take_byte, take_bytes, take_signed};
-use std::collections::HashMap;
+use super::varint::{put_signed, take, take_byte, take_bytes, take_signed};
+pub use encoder::{Encoder, Revision};
+
+mod encoder;
 
 /// Columns of a row, at most: as many bits as `Row::present` has, but for the one in a change that
 /// says that a value is gone.
@@ -47,6 +49,39 @@ pub struct Last {
     values: Vec<i64>,
 }
 
+/// Appends the columns in which a row differs from the last one, and makes it the last one.
+fn put_changes(
+    out: &mut Vec<u8>,
+    (was_present, last): (&mut u128, &mut [i64]),
+    (present, values): (u128, &[i64]),
+) {
+    let count_at = out.len();
+    out.push(0);
+    let (mut count, mut next) = (0u8, 0usize);
+    for (index, (old, new)) in last.iter_mut().zip(values).enumerate() {
+        let bit = 1u128 << index;
+        let (was, is) = (*was_present & bit != 0, present & bit != 0);
+        if is == was && (!is || old == new) {
+            continue;
+        }
+        let gap = (index - next) as u8;
+        next = index + 1;
+        count += 1;
+        if !is {
+            out.push(gap | GONE);
+            continue;
+        }
+        out.push(gap);
+        put_signed(out, new.wrapping_sub(*old));
+        *old = *new;
+    }
+    *was_present = present;
+    // At most `COLUMNS_MAX`, so one byte it stays.
+    if let Some(place) = out.get_mut(count_at) {
+        *place = count;
+    }
+}
+
 impl Last {
     /// Before the first row, in a table with so many columns.
     pub fn empty(columns: usize) -> Self {
@@ -68,31 +103,11 @@ impl Last {
 
     /// Appends the columns in which a row differs from the last one, and makes it the last one.
     pub fn put(&mut self, out: &mut Vec<u8>, present: u128, values: &[i64]) {
-        let count_at = out.len();
-        out.push(0);
-        let (mut count, mut next) = (0u8, 0usize);
-        for (index, (old, new)) in self.values.iter_mut().zip(values).enumerate() {
-            let bit = 1u128 << index;
-            let (was, is) = (self.present & bit != 0, present & bit != 0);
-            if is == was && (!is || old == new) {
-                continue;
-            }
-            let gap = (index - next) as u8;
-            next = index + 1;
-            count += 1;
-            if !is {
-                out.push(gap | GONE);
-                continue;
-            }
-            out.push(gap);
-            put_signed(out, new.wrapping_sub(*old));
-            *old = *new;
-        }
-        self.present = present;
-        // At most `COLUMNS_MAX`, so one byte it stays.
-        if let Some(place) = out.get_mut(count_at) {
-            *place = count;
-        }
+        put_changes(
+            out,
+            (&mut self.present, &mut self.values),
+            (present, values),
+        );
     }
 
     /// Takes the next row off the front of `from`: what [`Last::put`] wrote.
@@ -119,121 +134,6 @@ impl Last {
         }
         Ok(())
     }
-}
-
-#[derive(Debug)]
-struct Slot {
-    index: u64,
-    seen: u64,
-    last: Last,
-}
-
-/// Writes rows of one table.
-#[derive(Debug)]
-pub struct Encoder {
-    columns: usize,
-    slots: HashMap<Box<[u8]>, Slot>,
-    free: Vec<u64>,
-    pass: u64,
-    expected: u64,
-    empty: Last,
-}
-
-impl Encoder {
-    /// Of a table with so many columns, at most [`COLUMNS_MAX`].
-    pub fn new(columns: usize) -> Self {
-        let columns = columns.min(COLUMNS_MAX);
-        Self {
-            columns,
-            slots: HashMap::new(),
-            free: Vec::new(),
-            pass: 0,
-            expected: 0,
-            empty: Last::empty(columns),
-        }
-    }
-
-    /// A frame begins. A key frame forgets what was written before.
-    pub fn begin(&mut self, is_key: bool) {
-        self.expected = 0;
-        if is_key {
-            self.slots.clear();
-            self.free.clear();
-        }
-    }
-
-    /// Series without a row since the last call end; the next pass begins.
-    pub fn end_pass(&mut self) {
-        let (pass, free) = (self.pass, &mut self.free);
-        self.slots.retain(|_, slot| {
-            let stays = slot.seen == pass;
-            if !stays {
-                free.push(slot.index);
-            }
-            stays
-        });
-        self.pass += 1;
-    }
-
-    /// Appends a row to the frame in `out`, values beyond the table's columns left out. Whether it
-    /// could: a key of more than 4 KiB is refused.
-    pub fn row(&mut self, out: &mut Vec<u8>, row: Row<'_>) -> bool {
-        if row.key.len() > KEY_BYTES_MAX {
-            return false;
-        }
-        let values = row.values.get(..self.columns).unwrap_or(row.values);
-        if let Some(slot) = self.slots.get_mut(row.key) {
-            slot.seen = self.pass;
-            let is_same = slot.last.present == row.present && same(row.present, slot, values);
-            let step = slot.index.wrapping_sub(self.expected) as i64;
-            self.expected = slot.index + 1;
-            if is_same {
-                put(out, head(step, SAME));
-            } else {
-                put(out, head(step, CHANGED));
-                slot.last.put(out, row.present, values);
-            }
-            return true;
-        }
-        let fresh = self.slots.len() as u64 + self.free.len() as u64;
-        let index = self
-            .free
-            .pop()
-            .or((fresh < SLOTS_MAX as u64).then_some(fresh));
-        let mut last = self.empty.clone();
-        match index {
-            None => put(out, LOOSE),
-            Some(index) => {
-                put(out, head(index.wrapping_sub(self.expected) as i64, NEW));
-                self.expected = index + 1;
-            }
-        }
-        put_bytes(out, row.key);
-        last.put(out, row.present, values);
-        if let Some(index) = index {
-            let (seen, key) = (self.pass, Box::from(row.key));
-            self.slots.insert(key, Slot { index, seen, last });
-        }
-        true
-    }
-
-    /// Series that are remembered now.
-    pub fn series(&self) -> usize {
-        self.slots.len()
-    }
-}
-
-fn same(present: u128, slot: &Slot, values: &[i64]) -> bool {
-    let pairs = slot.last.values.iter().zip(values);
-    let mut differ = 0u128;
-    for (index, (a, b)) in pairs.enumerate() {
-        differ |= u128::from(a != b) << index;
-    }
-    differ & present == 0
-}
-
-fn head(step: i64, op: u64) -> u64 {
-    (((step << 1) ^ (step >> 63)) as u64) << 2 | op
 }
 
 /// Reads rows of one table.

@@ -504,6 +504,7 @@ mod tests {
             sigchld_ignored: false,
             memory_of: None,
             pss_denied: false,
+            revision: None,
         }
     }
 

@@ -167,6 +167,7 @@ pub(crate) fn sample(pid: u32, start: u64, own: Used, with: Used) -> ProcessSamp
         sigchld_ignored: false,
         memory_of: None,
         pss_denied: false,
+        revision: None,
     }
 }
 

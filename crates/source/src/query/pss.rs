@@ -206,6 +206,7 @@ mod tests {
             sigchld_ignored: false,
             memory_of: None,
             pss_denied: false,
+            revision: None,
             own: record::sample::Counters::default(),
             with_children: record::sample::Counters::default(),
             memory: record::sample::Memory {

@@ -4,7 +4,7 @@
 use super::writer::{Instant, Writer};
 use crate::disk::Disk;
 use crate::error::Error;
-use record::codec::series::{Encoder, Row};
+use record::codec::series::{Encoder, Revision, Row};
 use record::table::Table;
 
 /// A frame of rows that is this large is written, and the rest of the pass goes into the next one.
@@ -70,11 +70,41 @@ impl Sheet {
 
     /// One row of the pass.
     pub fn row<D: Disk>(&mut self, writer: &mut Writer<D>, row: Row<'_>) {
-        if !self.encoder.row(&mut self.payload, row) {
+        self.row_of(writer, None, row);
+    }
+
+    /// The same of a row that is made of `revision`.
+    pub fn row_of<D: Disk>(
+        &mut self,
+        writer: &mut Writer<D>,
+        revision: Option<Revision>,
+        row: Row<'_>,
+    ) {
+        if self.encoder.row(&mut self.payload, row) {
+            self.encoder.made_of(revision);
+            self.count(writer);
+        } else {
             self.refused += 1;
             writer.lose(1);
-            return;
         }
+    }
+
+    /// The row of a series that is made of what its last one was made of; `false` if it is not.
+    pub fn repeat<D: Disk>(
+        &mut self,
+        writer: &mut Writer<D>,
+        revision: Option<Revision>,
+        key: &[u8],
+    ) -> bool {
+        let repeats = |it| self.encoder.repeat(&mut self.payload, key, it);
+        if !revision.is_some_and(repeats) {
+            return false;
+        }
+        self.count(writer);
+        true
+    }
+
+    fn count<D: Disk>(&mut self, writer: &mut Writer<D>) {
         self.rows += 1;
         if self.payload.len() >= FRAME_BYTES {
             self.flush(writer);

@@ -2,7 +2,8 @@
 
 use super::*;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 type Whole = (Vec<u8>, u128, Vec<i64>);
 
@@ -99,6 +100,43 @@ fn slots_are_used_again_and_never_more_than_needed() {
     assert!(decoder.slots.len() <= 11);
 }
 
+/// A revision of what a row is made of.
+fn revision(cells: &[Option<i64>]) -> Option<Revision> {
+    let mut hasher = DefaultHasher::new();
+    cells.hash(&mut hasher);
+    Revision::new(hasher.finish())
+}
+
+#[test]
+fn what_is_made_of_the_same_is_not_looked_at() {
+    let mut encoder = Encoder::new(1);
+    let (one, other) = (Revision::new(1).unwrap(), Revision::new(2).unwrap());
+    let row = |values| Row {
+        key: b"k",
+        present: 1,
+        values,
+    };
+    let mut out = Vec::new();
+    encoder.begin(true);
+    assert!(!encoder.repeat(&mut out, b"k", one) && out.is_empty());
+    encoder.row(&mut out, row(&[5]));
+    encoder.made_of(Some(one));
+    encoder.end_pass();
+    encoder.begin(false);
+    assert!(!encoder.repeat(&mut out, b"k", other));
+    out.clear();
+    assert!(encoder.repeat(&mut out, b"k", one));
+    assert_eq!(out.len(), 1);
+    encoder.end_pass();
+    // A row that nobody says that of, and a key frame, end it.
+    encoder.begin(false);
+    encoder.row(&mut out, row(&[5]));
+    assert!(!encoder.repeat(&mut out, b"k", one));
+    encoder.made_of(Some(one));
+    encoder.begin(true);
+    assert!(!encoder.repeat(&mut out, b"k", one));
+}
+
 proptest! {
     /// Whatever comes and goes, what is read is what was written.
     #[test]
@@ -118,6 +156,35 @@ proptest! {
             let pass: &BTreeMap<_, _> = pass;
             let rows: Vec<_> = pass.iter().map(|(key, cells)| row(&[*key], cells)).collect();
             let payload = write(&mut encoder, is_key, &rows);
+            prop_assert_eq!(given(&mut decoder, is_key, &payload).unwrap(), rows);
+        }
+    }
+
+    /// The same in any order, of rows that are said to be the same where they are.
+    #[test]
+    fn rows_that_repeat_come_back(
+        passes in proptest::collection::vec(
+            proptest::collection::vec((0u8..12, proptest::option::of(0i64..3)), 0..12),
+            1..12,
+        ),
+        keys in proptest::collection::vec(any::<bool>(), 12),
+    ) {
+        let (mut encoder, mut decoder) = (Encoder::new(1), Decoder::new(1));
+        for (pass, is_key) in passes.iter().zip(keys) {
+            let mut met = HashSet::new();
+            let once = pass.iter().filter(|(key, _)| met.insert(*key));
+            let rows: Vec<_> = once.map(|(key, cell)| row(&[*key], &[*cell])).collect();
+            let mut payload = Vec::new();
+            encoder.begin(is_key);
+            for (key, present, values) in &rows {
+                let made_of = revision(&[(*present != 0).then_some(values[0])]);
+                if !encoder.repeat(&mut payload, key, made_of.unwrap()) {
+                    let (present, values) = (*present, values.as_slice());
+                    encoder.row(&mut payload, Row { key, present, values });
+                    encoder.made_of(made_of);
+                }
+            }
+            encoder.end_pass();
             prop_assert_eq!(given(&mut decoder, is_key, &payload).unwrap(), rows);
         }
     }

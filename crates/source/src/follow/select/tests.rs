@@ -21,6 +21,7 @@ fn sample(pid: u32, ppid: u32, start: u64) -> ProcessSample {
         sigchld_ignored: false,
         memory_of: None,
         pss_denied: false,
+        revision: None,
     }
 }
 

@@ -416,6 +416,7 @@ fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
         sigchld_ignored: false,
         memory_of: None,
         pss_denied: false,
+        revision: None,
     }
 }
 
