@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// The most that is read of one kernel file: a bound, far above the largest known.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
+/// Nearly every file of a process fits in: one read, and one that finds the end.
+const FILE_BYTES: usize = 4 << 10;
+
 /// `EPERM`, `ESRCH`, `ENFILE`, `EMFILE`: the same numbers on every architecture of Linux.
 pub(crate) mod errno {
     pub(crate) const EPERM: i32 = 1;
@@ -91,10 +94,13 @@ impl Root {
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    File::open(path)?
-        .take(FILE_BYTES_MAX)
-        .read_to_end(&mut text)?;
+    read_start(path, FILE_BYTES_MAX)
+}
+
+/// Reads the first so many bytes of a file of the kernel, which does not tell its size.
+pub(crate) fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(FILE_BYTES);
+    File::open(path)?.take(bytes_max).read_to_end(&mut text)?;
     Ok(text)
 }
 

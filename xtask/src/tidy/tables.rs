@@ -62,6 +62,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "group_path",
             "job",
             "job_group",
+            "kin",
             "read",
             "remote",
             "sacct",

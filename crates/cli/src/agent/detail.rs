@@ -14,6 +14,7 @@ use record::sample::ProcessSample;
 use record::unit::{Nanos, Unit};
 use record::value::Absent;
 use source::aside::{Aside, Settings, Told, Turn};
+use source::context::kin::Kin;
 use source::query::descriptors::{self, Listing};
 use source::query::proc_pid_smaps_rollup::{self, SmapsRollup};
 use source::root::Root;
@@ -121,7 +122,8 @@ impl Detail {
             leisure_share: budget.map_or(LEISURE_SHARE, |budget| budget / LEISURE_PART),
         };
         let (root, names) = (root.clone(), wishes.variables.clone());
-        let work = move |job: &Job, turn: &Turn<'_>| answer(&root, *job, &names, turn);
+        let kin = Kin::default();
+        let work = move |job: &Job, turn: &Turn<'_>| answer(&root, *job, (&names, &kin), turn);
         Ok(Self {
             asker: Aside::new(settings, work)?,
             descriptors: Descriptors::new(wishes.descriptors),
@@ -245,10 +247,10 @@ impl AsFd for Detail {
 }
 
 /// Reads what is asked; in the thread that may wait.
-fn answer(root: &Root, job: Job, names: &[String], turn: &Turn<'_>) -> Answer {
+fn answer(root: &Root, job: Job, (names, kin): (&[String], &Kin), turn: &Turn<'_>) -> Answer {
     match job {
         Job::Who(id) => {
-            let who = Who::read(root, id, names, &|pid| turn.may_read(pid));
+            let who = Who::read(root, id, names, (kin, &|pid| turn.may_read(pid)));
             Answer::Who(id, Box::new(who))
         }
         Job::Facts(id) => {

@@ -6,7 +6,7 @@
 
 use super::Segments;
 use super::cells::Cells;
-use super::names::{JobName, Name};
+use super::names::{JobKey, JobName, Name};
 use super::who::{Users, id_of};
 use record::context::Trust;
 use record::identity::ProcessId;
@@ -79,9 +79,9 @@ impl Facts {
 
 /// All jobs that have processes here.
 pub(super) struct Jobs {
-    all: HashMap<Key, Known>,
+    all: HashMap<JobKey, Known>,
     /// Who was asked about which.
-    asked: HashMap<ProcessId, Key>,
+    asked: HashMap<ProcessId, JobKey>,
     /// Who is to be asked.
     questions: Vec<ProcessId>,
     users: Users,
@@ -111,19 +111,12 @@ struct Known {
     due: u64,
 }
 
-/// Who gave it its name, and that.
-type Key = (&'static str, String);
-
-fn key(job: &JobName) -> Key {
-    (job.scheduler, job.identifier.clone())
-}
-
 impl Known {
     fn new(name: &JobName, due: u64) -> Self {
         let mut record = JobRecord::default();
         let source = "the context chain";
-        record.tell_text("scheduler", Some(name.scheduler), source, name.trust);
-        record.tell_text("identifier", Some(&name.identifier), source, name.trust);
+        record.tell_text("scheduler", Some(name.key.0), source, name.trust);
+        record.tell_text("identifier", Some(&name.key.1), source, name.trust);
         Self {
             record,
             seen: Presence {
@@ -207,7 +200,7 @@ impl Jobs {
     }
 
     fn of(&mut self, name: &Name) -> Option<&mut Known> {
-        self.all.get_mut(&key(name.job.as_ref()?))
+        self.all.get_mut(&name.job.as_ref()?.key)
     }
 
     /// A process is in this job from now on.
@@ -215,7 +208,7 @@ impl Jobs {
         let Some(job) = &name.job else {
             return;
         };
-        let key: Key = key(job);
+        let key = job.key.clone();
         if self.all.len() >= JOBS_MAX && !self.all.contains_key(&key) {
             self.left_out += 1;
             return;
@@ -238,7 +231,7 @@ impl Jobs {
     }
 
     /// Asks the next one about a job that nobody has told of.
-    fn ask_next(&mut self, key: &Key) {
+    fn ask_next(&mut self, key: &JobKey) {
         if let Some(known) = self.all.get_mut(key)
             && let Some(id) = known.next_asked()
         {
@@ -249,7 +242,7 @@ impl Jobs {
 
     /// A process of this job executes another program: its environment may be another.
     pub(super) fn became(&mut self, name: &Name, id: ProcessId) {
-        let Some(key) = name.job.as_ref().map(key) else {
+        let Some(key) = name.job.as_ref().map(|job| job.key.clone()) else {
             return;
         };
         if let Some(known) = self.all.get_mut(&key) {
@@ -278,11 +271,7 @@ impl Jobs {
 
     /// A process of this job was of this user.
     pub(super) fn owned(&mut self, name: &Name, uid: u32) {
-        let Some(known) = name
-            .job
-            .as_ref()
-            .and_then(|job| self.all.get_mut(&key(job)))
-        else {
+        let Some(known) = name.job.as_ref().and_then(|job| self.all.get_mut(&job.key)) else {
             return;
         };
         if uid != 0 {
@@ -302,14 +291,14 @@ impl Jobs {
             known.is_asked = true;
             self.questions.push(id);
             self.asked
-                .extend(name.job.as_ref().map(|job| (id, key(job))));
+                .extend(name.job.as_ref().map(|job| (id, job.key.clone())));
             return;
         }
         known.may_tell(id);
         if !known.candidates.is_empty()
             && let Some(job) = &name.job
         {
-            self.ask_next(&key(job));
+            self.ask_next(&job.key);
         }
     }
 
@@ -364,7 +353,7 @@ impl Jobs {
 
     /// Whether this is a job that began less than `age` ago.
     pub(super) fn is_young(&self, name: &Name, now: Nanos, age: Nanos) -> bool {
-        let known = name.job.as_ref().and_then(|job| self.all.get(&key(job)));
+        let known = name.job.as_ref().and_then(|job| self.all.get(&job.key));
         known.is_some_and(|known| known.is_young(now, age))
     }
 
@@ -424,8 +413,7 @@ mod tests {
             identifier: identifier.to_owned(),
             part: Some(part.to_owned()),
             job: Some(JobName {
-                scheduler: "slurm",
-                identifier: identifier.to_owned(),
+                key: ("slurm", identifier.to_owned()),
                 trust: Trust::Enforced,
                 is_stand_in: false,
             }),

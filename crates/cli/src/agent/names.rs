@@ -36,11 +36,13 @@ pub(super) struct Name {
     pub(super) job: Option<JobName>,
 }
 
+/// Who gave a job its name, and that.
+pub(super) type JobKey = (&'static str, String);
+
 /// A job, by who named it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct JobName {
-    pub(super) scheduler: &'static str,
-    pub(super) identifier: String,
+    pub(super) key: JobKey,
     pub(super) trust: Trust,
     /// The id is not told, only what stands for it.
     pub(super) is_stand_in: bool,
@@ -96,8 +98,7 @@ impl Names {
         }
         let is_id = |job: &Option<String>| job.as_ref() == Some(identifier);
         let job = (scheduler.tier != Tier::Unit).then(|| JobName {
-            scheduler: scheduler.name,
-            identifier: identifier.clone(),
+            key: (scheduler.name, identifier.clone()),
             trust: chain.trust.unwrap_or(Trust::Claimed),
             is_stand_in: !chain.evidence.iter().any(|one| is_id(&one.job)),
         });

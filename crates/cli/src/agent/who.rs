@@ -8,6 +8,7 @@ use record::sample::ProcessSample;
 use record::table::process::TABLE;
 use record::value::Absent;
 use reduce::redact::redact;
+use source::context::kin::Kin;
 use source::context::read::ReadMemory;
 use source::context::{self, chain};
 use source::everyone::Program as Exec;
@@ -45,8 +46,15 @@ impl Owner {
     }
 
     /// Reads which job it belongs to; the environment, if that was read for it.
-    fn read_job(&mut self, root: &Root, pid: u32, memory: ReadMemory<'_>) -> Option<Vec<u8>> {
-        let input = context::read::enough(root, pid, &self.groups, memory);
+    fn read_job(
+        &mut self,
+        root: &Root,
+        pid: u32,
+        memory: ReadMemory<'_>,
+        kin: &Kin,
+    ) -> Option<Vec<u8>> {
+        let process = (pid, &self.status);
+        let input = context::read::enough(root, process, &self.groups, memory, kin);
         self.job = chain::resolve(&input);
         Some(input.environ).filter(|environ| !environ.is_empty())
     }
@@ -141,14 +149,14 @@ impl Who {
         root: &Root,
         id: ProcessId,
         names: &[String],
-        may_read: &dyn Fn(u32) -> bool,
+        (kin, may_read): (&Kin, &dyn Fn(u32) -> bool),
     ) -> Self {
         let memory = |pid: u32, file: &str| match may_read(pid) {
             true => root.read_process(Some(pid), file),
             false => Err(Absent::NoAnswer),
         };
         let mut owner = Owner::read(root, id.pid);
-        let environ = owner.read_job(root, id.pid, &memory);
+        let environ = owner.read_job(root, id.pid, &memory, kin);
         let is_whole = owner.status.uid.is_some() && may_read(id.pid);
         let mut program = Program::read(root, id.pid, may_read(id.pid));
         if !names.is_empty() {
@@ -167,7 +175,8 @@ impl Who {
     pub(super) fn silent(root: &Root, id: ProcessId) -> Self {
         let mut owner = Owner::read(root, id.pid);
         // Its control group is not in its memory.
-        owner.read_job(root, id.pid, &|_, _| Err(Absent::NoAnswer));
+        let silent = |_: u32, _: &str| Err(Absent::NoAnswer);
+        owner.read_job(root, id.pid, &silent, &Kin::default());
         Self {
             owner,
             program: Program::silent(root, id.pid),
@@ -366,7 +375,7 @@ mod tests {
         let (root, pid) = (Root::default(), std::process::id());
         let id = id_of(&root, pid).unwrap();
         let names = ["PATH".to_owned(), "NO SUCH VARIABLE".to_owned()];
-        let who = Who::read(&root, id, &names, &|_| true);
+        let who = Who::read(&root, id, &names, (&Kin::default(), &|_| true));
         let mut row = Vec::new();
         let face = Face {
             id,
@@ -416,12 +425,12 @@ mod tests {
         let (root, pid) = (Root::default(), std::process::id());
         let id = id_of(&root, pid).unwrap();
         let names = ["PATH".to_owned()];
-        let silent = Who::read(&root, id, &names, &|_| false).program;
+        let silent = Who::read(&root, id, &names, (&Kin::default(), &|_| false)).program;
         assert_eq!(silent.arguments, Err(Absent::NoAnswer));
         assert_eq!(silent.environment, Some(Err(Absent::NoAnswer)));
         assert!(silent.exe.is_some());
         let other = ProcessId::new(pid, Nanos(id.start_ns.0 + 10_000_000));
-        let gone = Who::read(&root, other, &[], &|_| true);
+        let gone = Who::read(&root, other, &[], (&Kin::default(), &|_| true));
         assert_eq!(gone.program.arguments, Err(Absent::Gone));
         assert_eq!((gone.program.exe, gone.owner.status.uid), (None, None));
     }

@@ -9,6 +9,7 @@ pub mod group_path;
 pub mod htcondor;
 pub mod job;
 pub mod job_group;
+pub mod kin;
 pub mod kubernetes;
 pub mod login;
 pub mod lsf;

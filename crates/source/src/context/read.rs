@@ -3,9 +3,11 @@
 use super::chain::{Input, of_path};
 use super::daemon::Daemon;
 use super::job_group;
+use super::kin::Kin;
 use super::surroundings::Tier;
 use crate::query::proc_pid_cgroup::Membership;
-use crate::query::{proc_pid_cgroup, proc_pid_loginuid, proc_pid_sessionid, proc_pid_status};
+use crate::query::proc_pid_status::{self, Status};
+use crate::query::{proc_pid_cgroup, proc_pid_loginuid, proc_pid_sessionid};
 use crate::root::Root;
 use record::context::Unread;
 use record::value::Absent;
@@ -43,14 +45,35 @@ pub fn all_by(
     gid_range: Option<RangeInclusive<u32>>,
     memory: ReadMemory<'_>,
 ) -> Result<(Input, Vec<Unread>), Absent> {
-    let status = root.read_process(Some(pid), "status")?;
+    let status = proc_pid_status::read(root, Some(pid))?;
     let mut unread = Vec::new();
-    let mut note = |file: &str, absent: Absent| {
-        unread.push(Unread {
-            source: format!("/proc/{pid}/{file}"),
-            absent,
-        });
-    };
+    let groups = proc_pid_cgroup::read(root, Some(pid)).unwrap_or_else(|absent| {
+        unread.push(unread_of(pid, "cgroup", absent));
+        Vec::new()
+    });
+    let (mut input, others) = rest(root, (pid, &status), groups, memory, &Kin::default());
+    input.gid_range = gid_range;
+    unread.extend(others);
+    Ok((input, unread))
+}
+
+fn unread_of(pid: u32, file: &str, absent: Absent) -> Unread {
+    Unread {
+        source: format!("/proc/{pid}/{file}"),
+        absent,
+    }
+}
+
+/// What there is beside the status and the groups.
+fn rest(
+    root: &Root,
+    (pid, status): (u32, &Status),
+    groups: Vec<Membership>,
+    memory: ReadMemory<'_>,
+    kin: &Kin,
+) -> (Input, Vec<Unread>) {
+    let mut unread = Vec::new();
+    let mut note = |file: &str, absent| unread.push(unread_of(pid, file, absent));
     let mut or_none = |file: &str, read: Result<Option<u32>, Absent>| {
         read.unwrap_or_else(|absent| {
             note(file, absent);
@@ -59,34 +82,36 @@ pub fn all_by(
     };
     let login_uid = or_none("loginuid", proc_pid_loginuid::read(root, pid));
     let session = or_none("sessionid", proc_pid_sessionid::read(root, pid));
-    let groups = proc_pid_cgroup::read(root, Some(pid)).unwrap_or_else(|absent| {
-        note("cgroup", absent);
-        Vec::new()
-    });
     let environ = memory(pid, "environ").unwrap_or_else(|absent| {
         note("environ", absent);
         Vec::new()
     });
-    let status = proc_pid_status::parse(&status);
-    let (ancestors, hidden) = ancestors(root, status.ppid, memory);
+    let (ancestors, hidden) = ancestors(root, status.ppid, memory, kin);
     unread.extend(hidden);
     let input = Input {
         pid,
         holders: job_group::holders(root, &groups, memory),
         groups,
         ancestors,
-        gids: status.groups,
-        gid_range,
+        gids: status.groups.clone(),
+        gid_range: None,
         login_uid,
         session,
         environ,
     };
-    Ok((input, unread))
+    (input, unread)
 }
 
-/// The same of a process whose groups are known, without what cannot change who it is: of one in
-/// the control group of a job or a container nothing else is read. What cannot be read is left out.
-pub fn enough(root: &Root, pid: u32, groups: &[Membership], memory: ReadMemory<'_>) -> Input {
+/// The same of a process whose status and groups are known, without what cannot change who it is:
+/// of one in the control group of a job or a container nothing else is read. What cannot be read is
+/// left out.
+pub fn enough(
+    root: &Root,
+    (pid, status): (u32, &Status),
+    groups: &[Membership],
+    memory: ReadMemory<'_>,
+    kin: &Kin,
+) -> Input {
     let is_job = |path| {
         of_path(path).is_some_and(|(of, found)| match of.tier {
             Tier::Batch => found.job.is_some(),
@@ -101,7 +126,7 @@ pub fn enough(root: &Root, pid: u32, groups: &[Membership], memory: ReadMemory<'
             ..Input::default()
         };
     }
-    all_by(root, pid, None, memory).map_or_else(|_| Input::default(), |(input, _)| input)
+    rest(root, (pid, status), groups.to_vec(), memory, kin).0
 }
 
 /// Those up to the first process, or to one that ended meanwhile or is hidden from us.
@@ -109,11 +134,12 @@ fn ancestors(
     root: &Root,
     parent: Option<u32>,
     memory: ReadMemory<'_>,
+    kin: &Kin,
 ) -> (Vec<Daemon>, Option<Unread>) {
     let mut all = Vec::new();
     let mut next = parent;
     while let Some(pid) = next.filter(|pid| *pid > 0 && all.len() < ANCESTORS_MAX) {
-        match daemon(root, pid, memory) {
+        match kin.read(pid, || daemon(root, pid, memory)) {
             Ok((ancestor, parent)) => {
                 all.push(ancestor);
                 next = parent;
@@ -197,13 +223,17 @@ mod tests {
         assert_eq!(all(&root, 7, None).map(|_| ()), Err(Absent::Gone));
         // Not in a job's group: all is needed.
         let memory = |pid: u32, file: &str| root.read_process(Some(pid), file);
-        assert_eq!(enough(&root, 9, &input.groups, &memory).ancestors.len(), 1);
+        let status = proc_pid_status::read(&root, Some(9)).unwrap();
+        let enough = |groups: &[Membership], memory: ReadMemory<'_>| {
+            enough(&root, (9, &status), groups, memory, &Kin::default())
+        };
+        assert_eq!(enough(&input.groups, &memory).ancestors.len(), 1);
         // An ancestor that does not answer is one nevertheless.
         let silent = |_: u32, _: &str| Err(Absent::NoAnswer);
-        let ancestors = enough(&root, 9, &input.groups, &silent).ancestors;
+        let ancestors = enough(&input.groups, &silent).ancestors;
         assert_eq!((ancestors.len(), ancestors[0].command.len()), (1, 0));
         let group = b"0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0\n";
         let groups = proc_pid_cgroup::parse(group);
-        assert!(enough(&root, 9, &groups, &memory).ancestors.is_empty());
+        assert!(enough(&groups, &memory).ancestors.is_empty());
     }
 }

@@ -2,10 +2,8 @@
 //! program may have written over it.
 
 use super::source::Source;
-use crate::root::{Root, process_absent};
+use crate::root::{Root, process_absent, read_start as start_of};
 use record::value::Absent;
-use std::fs::File;
-use std::io::Read;
 
 /// Its row of the table of sources.
 pub const SOURCE: Source = Source {
@@ -37,11 +35,8 @@ pub fn read(root: &Root, pid: u32) -> Result<Vec<u8>, Absent> {
 
 /// The same, no more than the first `bytes_max` bytes of it.
 pub fn read_start(root: &Root, pid: u32, bytes_max: u64) -> Result<Vec<u8>, Absent> {
-    let mut text = Vec::new();
-    let file = File::open(root.process(pid, "cmdline"));
-    let read = file.and_then(|file| file.take(bytes_max).read_to_end(&mut text));
-    read.map_err(|error| process_absent(&error))?;
-    Ok(text)
+    let path = root.process(pid, "cmdline");
+    start_of(&path, bytes_max).map_err(|error| process_absent(&error))
 }
 
 #[cfg(test)]
