@@ -36,8 +36,10 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "counters.h",
         "calls.bpf.c",
         "calls.h",
+        "list.bpf.c",
         "walk.bpf.c",
         "walk.h",
+        "walk_read.h",
         "io.bpf.c",
         "io.h",
         "io_arch.h",
@@ -59,7 +61,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         println!("cargo:rerun-if-changed={}", source.join(file).display());
     }
     let mut objects = Vec::new();
-    for name in ["task", "io", "calls", "walk"] {
+    for name in ["task", "io", "calls", "walk", "list"] {
         let object = out.join(format!("{name}.bpf.o"));
         if OF_SYSTEM_CALLS.contains(&name)
             && !SYSTEM_CALLS_KNOWN.contains(&architecture()?.as_str())

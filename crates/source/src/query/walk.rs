@@ -125,8 +125,9 @@ impl Walker {
         let mut too_deep = false;
         let taken = walk.pass(&mut |one| {
             too_deep |= one.flags & Walked::TOO_DEEP != 0;
-            if one.pid == one.tgid && one.threads == 1 && one.state & ENDED == 0 {
-                roster.alone(one);
+            let is_alone = one.threads == 1 && one.pid == one.tgid && one.state & ENDED == 0;
+            if is_alone || one.flags & Walked::WHOLE != 0 {
+                roster.whole(one);
             } else {
                 several.entry(one.tgid).or_default().take(one, *kept);
             }

@@ -67,7 +67,20 @@ struct task_delay_info {
 	__u64 blkio_delay;
 };
 
+typedef struct {
+	unsigned int sequence;
+} seqcount_t;
+
+typedef struct {
+	seqcount_t seqcount;
+} seqcount_spinlock_t;
+
+typedef struct {
+	seqcount_spinlock_t seqcount;
+} seqlock_t;
+
 struct signal_struct {
+	seqlock_t stats_lock;
 	int group_exit_code;
 	unsigned int flags;
 	unsigned long maxrss;
@@ -214,6 +227,11 @@ struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 };
+
+/* As an open-coded iterator of tasks is kept; its size alone matters. */
+struct bpf_iter_task {
+	__u64 opaque[3];
+} __attribute__((aligned(8)));
 
 /* What is behind a map; of BPF_MAP_TYPE_PERCPU_ARRAY here. */
 struct bpf_array {

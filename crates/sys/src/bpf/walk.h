@@ -23,6 +23,10 @@ struct walked_io {
 #define WALKED_SIGCHLD_IGNORED 4u
 /* Whether it is below the root is not known. */
 #define WALKED_TOO_DEEP 8u
+/* Of the whole process: all its threads are in, whoever has ended too. */
+#define WALKED_WHOLE 16u
+/* A thread that ended meanwhile may be in twice. */
+#define WALKED_TORN 32u
 
 /*
  * One living thread. That of a leader (pid == tgid) holds its process's ended threads as well, and
@@ -63,6 +67,20 @@ struct walked {
 	__u64 hiwater_vm_pages;
 	__u64 mm; /* the address space that the eight above are of */
 	char comm[COMM_BYTES];
+};
+
+/* Processes that are read at once. */
+#define LIST_PART 512
+
+enum list_outcome { LIST_MORE, LIST_END, LIST_GONE };
+
+/* What list.bpf.c is asked, and what it answers. */
+struct list_turn {
+	__u32 behind; /* begin behind this process, and 0 with the first one; the last one met */
+	__u32 outcome;
+	__u64 behind_start_ns; /* when that one started */
+	__u32 count;	       /* of records */
+	__u32 unused;
 };
 
 #endif

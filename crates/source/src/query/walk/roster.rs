@@ -12,6 +12,9 @@ use record::unit::Nanos;
 use rustc_hash::FxHashMap;
 use sys::bpf::Walked;
 
+/// Of so many that come next each may be the one that is looked for.
+const NEXT_MAX: usize = 4;
+
 /// Everyone, in the order of their ids.
 #[derive(Debug)]
 pub(super) struct Roster {
@@ -66,14 +69,13 @@ impl Roster {
         self.fresh.clear();
     }
 
-    /// The pass met a process of one thread; such come in the order of their ids.
-    pub(super) fn alone(&mut self, one: &Walked) {
-        let is_before = |sample: &ProcessSample| sample.id.pid < one.tgid;
-        while self.samples.get(self.at).is_some_and(is_before) {
-            self.at += 1;
-        }
-        if let (Some(known), Some(sample)) =
-            (self.known.get_mut(self.at), self.samples.get(self.at))
+    /// The pass met a process whose record has all of it; such come mostly in the order of their
+    /// ids.
+    pub(super) fn whole(&mut self, one: &Walked) {
+        let place = self.place_of(one.tgid);
+        self.at = place.map_or(self.at, |place| place + 1);
+        let place = place.unwrap_or(usize::MAX);
+        if let (Some(known), Some(sample)) = (self.known.get_mut(place), self.samples.get(place))
             && known.last == *one
             && sample.revision.is_some()
         {
@@ -82,7 +84,27 @@ impl Roster {
         }
         let mut process = Process::default();
         process.take(one, self.kept);
-        self.put(self.at, one.tgid, &process, *one);
+        process.alive = true;
+        self.put(place, one.tgid, &process, *one);
+    }
+
+    /// Where a process is, most likely behind the one before it.
+    fn place_of(&self, pid: u32) -> Option<usize> {
+        let mut place = self.at;
+        let mut next = || {
+            place += 1;
+            Some((place - 1, self.samples.get(place - 1)?.id.pid))
+        };
+        // Some that are gone may be between the two.
+        for _ in 0..NEXT_MAX {
+            match next() {
+                Some((place, found)) if found == pid => return Some(place),
+                Some((_, found)) if found < pid => {}
+                _ => break,
+            }
+        }
+        let found = self.samples.binary_search_by_key(&pid, |one| one.id.pid);
+        found.ok()
     }
 
     /// The pass met a process of several threads, or one whose main thread has ended.
@@ -212,7 +234,10 @@ fn sample_of(
     let before = before.filter(|before| before.id == id);
     let was = before.map_or_else(Default::default, |one| (one.own, one.with_children));
     let (was, was_with_children): (Counters, Counters) = was;
-    let (own, with_children) = counters(leader, process, kept);
+    let (mut own, with_children) = counters(leader, process, kept);
+    if leader.flags & Walked::TORN != 0 && before.is_some() {
+        own = was;
+    }
     let own = larger(was, own);
     let with_children = larger(was_with_children, add(without_io(own), with_children));
     // Others live, or it would not be here.

@@ -143,7 +143,7 @@ fn pass(roster: &mut Roster, records: &[Walked]) -> Vec<ProcessSample> {
     roster.begin();
     for one in records {
         match one.threads {
-            1 => roster.alone(one),
+            1 => roster.whole(one),
             _ => {
                 let process = several.entry(one.tgid).or_default();
                 process.take(one, roster.kept());
@@ -180,7 +180,7 @@ fn who_slept_has_the_revision_that_he_had() {
     // What somebody wrote into it is not what is read next.
     roster.begin();
     for one in [one(5, 1), one(7, 2), one(9, 1)] {
-        roster.alone(&one);
+        roster.whole(&one);
     }
     let samples = roster.end();
     (samples[0].memory.pss, samples[0].revision) = (Some(Bytes(1)), None);
