@@ -9,9 +9,10 @@ use record::sample::ProcessSample;
 use record::table::descriptor::{self, Descriptor};
 use record::unit::Nanos;
 use record::value::Absent;
+use rustc_hash::FxHashMap;
 use source::aside::Haste;
 use source::query::descriptors::Listing;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::Error;
 use store::segment::Instant;
@@ -28,7 +29,7 @@ pub(super) struct Descriptors {
     due: Nanos,
     /// Of this look, those that did not answer yet.
     asked: HashSet<ProcessId>,
-    known: HashMap<ProcessId, Known>,
+    known: FxHashMap<ProcessId, Known>,
     /// Of all that are known.
     count: usize,
     /// What is told is told again: the segment is another.
@@ -52,7 +53,7 @@ impl Descriptors {
             period,
             due: Nanos(0),
             asked: HashSet::new(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             count: 0,
             chapter: 0,
             pass: 0,

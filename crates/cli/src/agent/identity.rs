@@ -15,11 +15,11 @@ use record::sample::ProcessSample;
 use record::table;
 use record::unit::Nanos;
 use record::value::Absent;
+use rustc_hash::FxHashMap;
 use source::aside::Haste;
 use source::context::unfamiliar::{self, Layouts};
 use source::follow::select::Selection;
 use source::root::Root;
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::Error;
 use store::segment::Instant;
@@ -34,7 +34,7 @@ const PASSES_UNASKED: u64 = 16;
 pub(super) struct Identities {
     root: Root,
     selection: Selection,
-    known: HashMap<ProcessId, Known>,
+    known: FxHashMap<ProcessId, Known>,
     /// Which jobs they are in.
     pub(super) names: Names,
     users: Users,
@@ -101,7 +101,7 @@ impl Identities {
         Self {
             root,
             selection,
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             names: Names::new(outside, Jobs::new()),
             users: Users::default(),
             layouts: Layouts::default(),
@@ -162,7 +162,7 @@ impl Identities {
     }
 
     /// Who was met already and is in no job that began less than `age` ago.
-    pub(super) fn others(&self, now: Nanos, age: Nanos) -> HashMap<u32, ProcessId> {
+    pub(super) fn others(&self, now: Nanos, age: Nanos) -> FxHashMap<u32, ProcessId> {
         let ids = self.known.keys();
         let others = ids.filter(|id| !self.names.is_young(**id, now, age));
         others.map(|id| (id.pid, *id)).collect()

@@ -79,6 +79,10 @@ const PROCESSES_MAX: usize = 1 << 16;
 /// (docs/segment.md).
 const ROW_BYTES: (u64, u64) = (4, 31);
 
+/// By then everyone was looked at twice, and what that took is given back; and now and then.
+const PASSES_BEGINNING: u64 = 4;
+const PASSES_BETWEEN_TRIMS: u64 = 256;
+
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// How the processes are read.
@@ -403,6 +407,10 @@ impl Agent {
         }
         if self.passes == 1 {
             self.foretell(rows);
+        }
+        if self.passes == PASSES_BEGINNING || self.passes.is_multiple_of(PASSES_BETWEEN_TRIMS) {
+            heap::trim();
+            heap::drop_program();
         }
         let (passes, lost) = (self.passes, self.writer.lost_total());
         self.service.read(true, when.at, || {

@@ -8,8 +8,8 @@ use super::jobs::Jobs;
 use record::context::{Chain, Trust};
 use record::identity::ProcessId;
 use record::unit::Nanos;
+use rustc_hash::FxHashMap;
 use source::context::{SCHEDULERS, Tier};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Processes that are remembered, at most; others are asked for.
@@ -51,7 +51,7 @@ pub(super) struct JobName {
 /// Who is filed where.
 pub(super) struct Names {
     outside: Option<Rc<Name>>,
-    of: HashMap<u32, Filed>,
+    of: FxHashMap<u32, Filed>,
     pub(super) jobs: Jobs,
     pass: u64,
 }
@@ -80,7 +80,7 @@ impl Names {
         });
         Self {
             outside,
-            of: HashMap::new(),
+            of: FxHashMap::default(),
             jobs,
             pass: 0,
         }

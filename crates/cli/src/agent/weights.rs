@@ -9,9 +9,9 @@ use record::identity::ProcessId;
 use record::sample::{Memory, ProcessSample};
 use record::unit::{Bytes, Nanos};
 use record::value::Absent;
+use rustc_hash::FxHashMap;
 use source::aside::Haste;
 use source::query::proc_pid_smaps_rollup::SmapsRollup;
-use std::collections::HashMap;
 
 /// A larger process is not held up for it.
 const PROCESS_MAX: Bytes = Bytes(256 << 20);
@@ -29,11 +29,11 @@ const REFUSED_AFTER: Nanos = Nanos::from_secs(3600);
 pub(super) struct Weights {
     weighs: bool,
     /// When each was asked last; those of ended processes go with the next choice.
-    asked: HashMap<ProcessId, Asked>,
+    asked: FxHashMap<ProcessId, Asked>,
     /// Not answered yet.
     waiting: usize,
     /// Since the last reading.
-    fresh: HashMap<ProcessId, SmapsRollup>,
+    fresh: FxHashMap<ProcessId, SmapsRollup>,
 }
 
 struct Asked {
@@ -47,9 +47,9 @@ impl Weights {
     pub(super) fn new(weighs: bool) -> Self {
         Self {
             weighs,
-            asked: HashMap::new(),
+            asked: FxHashMap::default(),
             waiting: 0,
-            fresh: HashMap::new(),
+            fresh: FxHashMap::default(),
         }
     }
 

@@ -204,7 +204,7 @@ impl Walk {
 /// The records of a fresh pass of an iterator.
 fn iterate(
     link: &OwnedFd,
-    buffer: &mut Vec<u8>,
+    buffer: &mut [u8],
     take: &mut dyn FnMut(&mut Walked),
 ) -> Result<u64, Error> {
     // SAFETY: the descriptor is a link of an iterator.

@@ -15,6 +15,9 @@ use sys::bpf::Walked;
 /// Of so many that come next each may be the one that is looked for.
 const NEXT_MAX: usize = 4;
 
+/// Room that is kept for those who are new at a pass.
+const FRESH_KEPT: usize = 64;
+
 /// Everyone, in the order of their ids.
 #[derive(Debug)]
 pub(super) struct Roster {
@@ -178,6 +181,8 @@ impl Roster {
             self.samples.push(sample);
             self.known.push(known);
         }
+        // At the first pass everyone is new.
+        self.fresh.shrink_to(FRESH_KEPT);
         if last < first {
             return;
         }
