@@ -76,7 +76,11 @@ impl Follow {
             let Some(number) = next else {
                 return Ok(self.met());
             };
-            if let Some(reader) = self.open(number)? {
+            let opened = self.open(number);
+            if opened.is_err() {
+                self.number = number;
+            }
+            if let Some(reader) = opened? {
                 self.number = number;
                 self.reader = Some((reader, Rows::default()));
             } else if self.listed().iter().any(|other| *other > number) {
@@ -162,7 +166,10 @@ impl Follow {
 
 /// By what a file of a former writer is known again.
 fn mark(file: &Metadata) -> (u64, Option<SystemTime>) {
-    (std::os::unix::fs::MetadataExt::ino(file), file.modified().ok())
+    (
+        std::os::unix::fs::MetadataExt::ino(file),
+        file.modified().ok(),
+    )
 }
 
 fn add(sum: &mut Counts, more: Counts) {
