@@ -2,7 +2,7 @@
 //!
 //! All that was spent is in exactly one counter, and no counter goes back: a job's own counts what
 //! it spent since it is shown, `rest` what jobs spent while they were not, `ended` takes over the
-//! counters of jobs that are shown no more.
+//! counters of whatever is shown no more.
 
 use super::sums::{CPU, Sums};
 use record::unit::Nanos;
@@ -13,7 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const ACCOUNTS_MAX: usize = 1 << 14;
 /// Identifiers of no job that have series of their own, at most; the others have one together.
 const OUTSIDE_MAX: usize = 64;
-/// A job that has ended stays so long.
+/// A job that has ended stays so long, and so does what else has no processes any more.
 const GRACE: Nanos = Nanos::from_secs(300);
 /// An identifier that so many readings have not made a job is none.
 const READINGS_UNDECIDED: u32 = 2;
@@ -43,6 +43,8 @@ enum Kind {
         is_shown: bool,
     },
     Outside,
+    /// In no job and beyond what has series: all is with those that have no identifier.
+    Beyond,
 }
 
 #[derive(Debug)]
@@ -117,6 +119,19 @@ impl Account {
         self.kind == Kind::Job { is_shown: true }
     }
 
+    /// What it is at the end of a reading.
+    fn decided(&self, is_full: bool) -> Kind {
+        match self.kind {
+            Kind::Undecided(_) if self.told.is_some() => Kind::Job { is_shown: false },
+            Kind::Undecided(readings) if readings < READINGS_UNDECIDED => {
+                Kind::Undecided(readings + 1)
+            }
+            Kind::Undecided(_) if is_full => Kind::Beyond,
+            Kind::Undecided(_) => Kind::Outside,
+            known => known,
+        }
+    }
+
     fn is_there(&self) -> bool {
         self.now.processes > 0
     }
@@ -166,6 +181,7 @@ impl Accounts {
     }
 
     pub(super) fn spend(&mut self, id: u64, more: &Sums) {
+        let id = self.place(id);
         match self.all.get_mut(&id) {
             None => self.rest.add(more),
             Some(account) => {
@@ -179,6 +195,13 @@ impl Accounts {
         }
     }
 
+    fn place(&self, id: u64) -> u64 {
+        match self.all.get(&id).map(|one| one.kind) {
+            Some(Kind::Beyond) => OUTSIDE,
+            _ => id,
+        }
+    }
+
     pub(super) fn clear_gauges(&mut self) {
         for account in self.all.values_mut() {
             account.now = Now::default();
@@ -186,7 +209,14 @@ impl Accounts {
     }
 
     pub(super) fn gauge(&mut self, id: u64, threads: Option<i64>, rss: Option<i64>) {
-        if let Some(account) = self.all.get_mut(&id) {
+        // Where it is told, and where it is there.
+        let place = self.place(id);
+        if place != id
+            && let Some(account) = self.all.get_mut(&id)
+        {
+            account.now.processes += 1;
+        }
+        if let Some(account) = self.all.get_mut(&place) {
             account.now.processes += 1;
             add(&mut account.now.threads, threads);
             add(&mut account.now.rss, rss);
@@ -195,40 +225,29 @@ impl Accounts {
 
     /// A reading is over: decides what is a job, and which have series.
     pub(super) fn settle(&mut self, at: Nanos) {
-        let mut outsiders = self
-            .all
-            .values()
-            .filter(|one| one.kind == Kind::Outside)
-            .count();
-        let mut merged = Vec::new();
+        let outsiders = self.all.values().filter(|one| one.kind == Kind::Outside);
+        let mut outsiders = outsiders.count();
+        let mut beyond = Sums::default();
         for (id, account) in &mut self.all {
             let (part, whole) = LATELY;
             account.lately = account.lately / whole * part + account.spent;
             account.spent = 0;
-            if let Kind::Undecided(readings) = account.kind {
-                account.kind = match &account.told {
-                    Some(_) => Kind::Job { is_shown: false },
-                    None if readings < READINGS_UNDECIDED => Kind::Undecided(readings + 1),
-                    None => {
-                        outsiders += 1;
-                        Kind::Outside
-                    }
-                };
-                if account.kind == Kind::Outside {
-                    let fresh = std::mem::take(&mut account.fresh);
-                    account.own.add(&fresh);
-                    if outsiders > OUTSIDE_MAX + 1 {
-                        merged.push(*id);
-                    }
+            let was_outside = account.kind == Kind::Outside;
+            account.kind = account.decided(outsiders > OUTSIDE_MAX);
+            if matches!(account.kind, Kind::Outside | Kind::Beyond) {
+                let fresh = std::mem::take(&mut account.fresh);
+                match account.kind {
+                    Kind::Outside => account.own.add(&fresh),
+                    _ => beyond.add(&fresh),
                 }
             }
-            let is_gone = matches!(account.kind, Kind::Job { .. }) && !account.is_there();
-            account.gone_since = match is_gone {
-                true => account.gone_since.or(Some(at)),
-                false => None,
+            outsiders += usize::from(account.kind == Kind::Outside && !was_outside);
+            account.gone_since = match *id == OUTSIDE || account.is_there() {
+                true => None,
+                false => account.gone_since.or(Some(at)),
             };
         }
-        self.merge(&merged);
+        self.spend(OUTSIDE, &beyond);
         self.show();
         for account in self.all.values_mut() {
             if account.kind == (Kind::Job { is_shown: false }) {
@@ -237,18 +256,6 @@ impl Accounts {
             }
         }
         self.forget(at);
-    }
-
-    /// Files all of these, and what comes, with those that have no identifier.
-    fn merge(&mut self, ids: &[u64]) {
-        for id in ids {
-            if let Some(account) = self.all.remove(id) {
-                self.spend(OUTSIDE, &account.own);
-                for place in self.by_name.values_mut().filter(|place| *place == id) {
-                    *place = OUTSIDE;
-                }
-            }
-        }
     }
 
     /// Gives free series to those who spent most lately.
@@ -324,7 +331,7 @@ impl Accounts {
         ids.sort_unstable();
         for account in ids.iter().filter_map(|id| self.all.get(id)) {
             let is_job = match account.kind {
-                Kind::Undecided(_) => continue,
+                Kind::Undecided(_) | Kind::Beyond => continue,
                 Kind::Job { is_shown: false } => {
                     rest.processes += account.now.processes;
                     add(&mut rest.threads, signed(account.now.threads));
