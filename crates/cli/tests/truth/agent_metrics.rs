@@ -5,7 +5,7 @@ use crate::agent_jobs::{Step, new_id};
 use crate::harness::dataset::{agent, compact, rows, wait_for_reading};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal, is_root, wait_until};
-use crate::harness::run::{Run, Running};
+use crate::harness::run::{Done, Run, Running};
 use crate::harness::workload::program;
 use crate::harness::{each_reader, skip, words};
 use std::collections::BTreeMap;
@@ -51,15 +51,12 @@ fn member(id: &str, more: &[OsString], command: Vec<OsString>) -> Run {
 }
 
 #[track_caller]
-fn stop(agent: Running) -> PathBuf {
+fn stop(agent: Running) -> Done {
     agent.send(Signal::TERM);
     let done = agent.finish();
     done.expect_status(0);
     compact(&done.path("d"));
-    let kept = done.path("d");
-    // The folder goes with `done`.
-    std::mem::forget(done);
-    kept
+    done
 }
 
 fn cpu_us(running: &Running) -> f64 {
@@ -164,7 +161,7 @@ fn three_jobs_and_one_place(mechanism: Mechanism) {
     );
     let start = |id: &String| member(id, &[], words!["/bin/sh", "-c", script]).start();
     let mut jobs: Vec<_> = ids.iter().map(start).collect();
-    let mut before = BTreeMap::new();
+    let mut before: BTreeMap<String, f64> = BTreeMap::new();
     for round in 0..60 {
         let page = at.page();
         let now = page.counters();
@@ -201,13 +198,12 @@ fn three_jobs_and_one_place(mechanism: Mechanism) {
     });
     let read_at = last.get("plimsoll_agent_last_reading_timestamp_seconds", &[]);
     let sum = last.sum("plimsoll_job_cpu_seconds_total");
-    let kept = stop(agent);
-    let most = spent(&kept, read_at.unwrap());
+    let done = stop(agent);
+    let most = spent(&done.path("d"), read_at.unwrap());
     // What was told between that reading and the page.
     assert!((sum - most).abs() < 0.001 + most * 0.01, "{sum} {most}");
     let in_jobs = last.sum_of("plimsoll_job_cpu_seconds_total", &["job", "rest", "ended"]);
     assert!(in_jobs > 0.3, "{in_jobs}");
-    drop(fs::remove_dir_all(kept.parent().unwrap()));
 }
 
 /// The most that is told of each process by then, all together, seconds.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, chown};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, lchown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use sys::confine::User;
@@ -127,7 +127,7 @@ fn listen(path: &Path, owner: Option<User>) -> Result<UnixListener> {
     let listener = UnixListener::bind(path).context("listen")?;
     fs::set_permissions(path, fs::Permissions::from_mode(MODE))?;
     if let Some(owner) = owner {
-        chown(path, Some(owner.uid), Some(owner.gid))?;
+        lchown(path, Some(owner.uid), Some(owner.gid))?;
     }
     Ok(listener)
 }
