@@ -15,8 +15,9 @@ const ACCOUNTS_MAX: usize = 1 << 14;
 const OUTSIDE_MAX: usize = 64;
 /// A job that has ended stays so long, and so does what else has no processes any more.
 const GRACE: Nanos = Nanos::from_secs(300);
-/// An identifier that so many readings have not made a job is none.
-const READINGS_UNDECIDED: u32 = 2;
+/// An identifier that was not told to be a job within so long, and a reading more, is none: its
+/// environment is asked for at leisure.
+pub(super) const UNKNOWN: Nanos = Nanos::from_secs(10);
 /// What was spent in a reading counts by a fifth less with each that follows.
 const LATELY: (u64, u64) = (4, 5);
 /// The longest text of a label, bytes.
@@ -37,8 +38,8 @@ pub(super) struct Told {
 /// What a place is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nobody knows yet; for so many readings.
-    Undecided(u32),
+    /// Nobody knows yet; since when.
+    Undecided(Option<Nanos>),
     Job {
         is_shown: bool,
     },
@@ -55,7 +56,7 @@ struct Account {
     fresh: Sums,
     /// What its series tell.
     own: Sums,
-    /// CPU time before it had series.
+    /// CPU time that is in other series than its own.
     before: u64,
     lately: u64,
     /// CPU time since the last reading was over.
@@ -120,12 +121,13 @@ impl Account {
     }
 
     /// What it is at the end of a reading.
-    fn decided(&self, is_full: bool) -> Kind {
+    fn decided(&self, at: Nanos, is_full: bool) -> Kind {
         match self.kind {
-            Kind::Undecided(_) if self.told.is_some() => Kind::Job { is_shown: false },
-            Kind::Undecided(readings) if readings < READINGS_UNDECIDED => {
-                Kind::Undecided(readings + 1)
+            Kind::Undecided(_) | Kind::Outside | Kind::Beyond if self.told.is_some() => {
+                Kind::Job { is_shown: false }
             }
+            Kind::Undecided(None) => Kind::Undecided(Some(at)),
+            Kind::Undecided(Some(since)) if at.since(since) < UNKNOWN => self.kind,
             Kind::Undecided(_) if is_full => Kind::Beyond,
             Kind::Undecided(_) => Kind::Outside,
             known => known,
@@ -163,7 +165,7 @@ impl Accounts {
         }
         let kind = match self.outside.as_deref() == Some(identifier) {
             true => Kind::Outside,
-            false => Kind::Undecided(0),
+            false => Kind::Undecided(None),
         };
         let id = self.next;
         self.next += 1;
@@ -174,6 +176,9 @@ impl Accounts {
     }
 
     pub(super) fn job(&mut self, identifier: &[u8], told: Told) {
+        if self.outside.as_deref() == Some(identifier) {
+            return;
+        }
         let id = self.of(Some(identifier));
         if let Some(account) = self.all.get_mut(&id) {
             account.told = Some(told);
@@ -192,6 +197,13 @@ impl Accounts {
                     false => account.fresh.add(more),
                 }
             }
+        }
+    }
+
+    /// So much of what was spent elsewhere belongs there by rights.
+    pub(super) fn had(&mut self, id: u64, cpu: u64) {
+        if let Some(account) = self.all.get_mut(&id) {
+            account.before += cpu;
         }
     }
 
@@ -233,7 +245,13 @@ impl Accounts {
             account.lately = account.lately / whole * part + account.spent;
             account.spent = 0;
             let was_outside = account.kind == Kind::Outside;
-            account.kind = account.decided(outsiders > OUTSIDE_MAX);
+            account.kind = account.decided(at, outsiders > OUTSIDE_MAX);
+            if was_outside && account.kind != Kind::Outside {
+                // It is a job after all: what it spent so far stays where that is.
+                let own = std::mem::take(&mut account.own);
+                account.before += own.get(CPU).unwrap_or(0);
+                self.ended.add(&own);
+            }
             if matches!(account.kind, Kind::Outside | Kind::Beyond) {
                 let fresh = std::mem::take(&mut account.fresh);
                 match account.kind {

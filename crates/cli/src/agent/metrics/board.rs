@@ -4,7 +4,7 @@
 //! goes back: a sample tells what it used so far, its `exit` row all of it. Pure: rows come in, the
 //! time comes with them.
 
-use super::accounts::{Accounts, Told};
+use super::accounts::{Accounts, Told, UNKNOWN};
 use super::sums::{COUNT, CPU, ENDED, STARTED, Sums};
 use record::unit::Nanos;
 use std::collections::HashMap;
@@ -15,8 +15,6 @@ const PROCESSES_MAX: usize = 1 << 17;
 const READINGS_MISSED: u64 = 3;
 /// After so many it is forgotten: its `exit` row may be late.
 const READINGS_KEPT: u64 = 16;
-/// After so many readings a process of which nobody said who it is is in no job.
-const READINGS_UNKNOWN: u64 = 2;
 
 /// Who: pid and start.
 pub(super) type Id = (i64, i64);
@@ -38,9 +36,10 @@ struct Process {
     account: Option<u64>,
     threads: Option<i64>,
     rss: Option<i64>,
-    /// The reading that met it first, and the last one.
+    /// The last reading before it was met, the last one that met it, and when it was met.
     since: u64,
     seen: u64,
+    met: Nanos,
     is_over: bool,
 }
 
@@ -49,8 +48,9 @@ struct Process {
 pub(super) struct Board {
     processes: HashMap<Id, Process>,
     pub(super) accounts: Accounts,
-    /// Readings of everyone that are over.
+    /// Readings of everyone that are over, and when the last one was.
     readings: u64,
+    at: Nanos,
     /// Processes that did not fit.
     pub(super) left_out: u64,
 }
@@ -63,6 +63,7 @@ impl Board {
             processes: HashMap::new(),
             accounts: Accounts::new(shown_max, outside),
             readings: 0,
+            at: Nanos(0),
             left_out: 0,
         }
     }
@@ -98,6 +99,11 @@ impl Board {
         }
     }
 
+    /// This process was met; who it is comes later.
+    pub(super) fn meet(&mut self, id: Id) {
+        self.met(id);
+    }
+
     /// This process belongs there from now on.
     pub(super) fn identify(&mut self, id: Id, identifier: Option<&[u8]>) {
         if self.met(id).is_some() {
@@ -113,11 +119,13 @@ impl Board {
     /// A reading of everyone is over: whoever it has not met may have ended.
     pub(super) fn settle(&mut self, at: Nanos) {
         self.readings += 1;
+        self.at = at;
         let readings = self.readings;
         let unknown: Vec<Id> = self
             .processes
             .iter()
-            .filter(|(_, one)| one.account.is_none() && readings - one.since > READINGS_UNKNOWN)
+            .filter(|(_, one)| one.account.is_none() && readings > one.since + 1)
+            .filter(|(_, one)| at.since(one.met) >= UNKNOWN)
             .map(|(id, _)| *id)
             .collect();
         for id in unknown {
@@ -160,6 +168,7 @@ impl Board {
             let mut process = Process {
                 since: readings,
                 seen: readings,
+                met: self.at,
                 ..Process::default()
             };
             process.held.add_one(STARTED, 1);
@@ -196,6 +205,11 @@ impl Board {
     fn file(&mut self, id: Id, identifier: Option<&[u8]>) {
         let account = self.accounts.of(identifier);
         if let Some(process) = self.processes.get_mut(&id) {
+            if process.account.is_some_and(|former| former != account) {
+                // That is where it is.
+                let elsewhere = process.counted.get(CPU).unwrap_or(0);
+                self.accounts.had(account, elsewhere);
+            }
             process.account = Some(account);
             let held = std::mem::take(&mut process.held);
             self.accounts.spend(account, &held);

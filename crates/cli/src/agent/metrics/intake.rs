@@ -22,6 +22,7 @@ pub(super) struct Intake {
     pub(super) machine: Machine,
     places: Places,
     process_identifier: Option<usize>,
+    process_exec: Option<usize>,
     job_labels: [(&'static str, Option<usize>); JOB_LABELS.len()],
     job_identifier: Option<usize>,
     job_start: Option<usize>,
@@ -38,6 +39,7 @@ impl Intake {
             machine: Machine::default(),
             places: Places::new(),
             process_identifier: cell(&process::TABLE, "identifier"),
+            process_exec: cell(&process::TABLE, "exec_ns"),
             job_labels: JOB_LABELS.map(|name| (name, cell(&job::TABLE, name))),
             job_identifier: cell(&job::TABLE, "identifier"),
             job_start: cell(&job::TABLE, "first_start_ns"),
@@ -102,7 +104,11 @@ impl Take for Intake {
         };
         if table.id == process::TABLE.id {
             let identifier = text(row, self.process_identifier);
-            self.board.identify(id, identifier);
+            // An exec is told before anybody has looked at the environment.
+            match identifier.is_none() && int(row, self.process_exec).is_some() {
+                true => self.board.meet(id),
+                false => self.board.identify(id, identifier),
+            }
         } else if table.id == exit::TABLE.id {
             let mut values: [Option<i64>; COUNT] = self.places.exit.map(|place| int(row, place));
             if let Some(cpu @ None) = values.get_mut(CPU) {

@@ -140,7 +140,7 @@ fn jobs(page: &mut Page, intake: &Intake) {
         let value = |line: &Line<'_>| line.now.as_ref().and_then(get);
         family(page, &lines, (name, Type::Gauge, unit, doc), value);
     }
-    let doc = "CPU time that the job had used before it had series of its own: it is in the rest";
+    let doc = "CPU time of the job before it had series of its own, which is in other series";
     let what = ("cpu_before", Type::Gauge, Unit::Nanoseconds, doc);
     family(page, &lines, what, |line| line.before);
     let at = intake.last.map(|(at, _)| at);

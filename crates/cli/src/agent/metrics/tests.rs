@@ -76,8 +76,9 @@ fn who_is_unknown_is_held_back_and_then_in_no_job() {
     board.sample((2, 1), &sample(20));
     board.settle(Nanos(SECOND));
     assert_eq!((of(&board, "outside", "-"), board.held_cpu()), (None, 30));
+    board.meet((2, 1));
     board.identify((2, 1), Some(b"LOGIN"));
-    for reading in 2..5 {
+    for reading in [2, 11, 12] {
         board.sample((1, 1), &sample(10));
         board.sample((2, 1), &sample(20));
         board.settle(Nanos(reading * SECOND));
@@ -85,6 +86,16 @@ fn who_is_unknown_is_held_back_and_then_in_no_job() {
     assert_eq!(of(&board, "outside", "-"), Some(10));
     assert_eq!(of(&board, "outside", "LOGIN"), Some(20));
     assert_eq!(board.held_cpu(), 0);
+    // It was of a job all the time: what was told stays, and the job says so.
+    job(&mut board, "7");
+    board.identify((1, 1), Some(b"7"));
+    board.sample((1, 1), &sample(15));
+    board.settle(Nanos(13 * SECOND));
+    assert_eq!(of(&board, "outside", "-"), Some(10));
+    assert_eq!(of(&board, "job", "7"), Some(5));
+    let lines = board.accounts.lines();
+    let late = lines.iter().find(|line| line.kind == "job").unwrap();
+    assert_eq!(late.before, Some(10));
 }
 
 #[test]
@@ -207,7 +218,7 @@ fn too_many_identifiers_of_no_job_have_one_series() {
             let name = format!("{pid}.service");
             board.identify((pid, 1), Some(name.as_bytes()));
         }
-        board.settle(Nanos(reading as u64 * SECOND));
+        board.settle(Nanos(reading as u64 * 10 * SECOND));
     }
     let all = told(&board, CPU);
     assert_eq!(all.len(), 65);
