@@ -154,7 +154,9 @@ fn processes_shorter_than_the_interval(mechanism: Mechanism) {
 
 /// Jobs come and go, and only one may have series.
 fn three_jobs_and_one_place(mechanism: Mechanism) {
-    let (mut agent, at) = answering(mechanism, &["--metrics-jobs", "1", "--young", "off"]);
+    let own = format!("pid:{}", std::process::id());
+    let options = ["--metrics-jobs", "1", "--young", "off", "--select", &own];
+    let (mut agent, at) = answering(mechanism, &options);
     let folder = dataset(&agent);
     wait_for_reading(&mut agent, &folder);
     let ids = [new_id(), new_id(), new_id()];
@@ -193,18 +195,14 @@ fn three_jobs_and_one_place(mechanism: Mechanism) {
         at.page().get("plimsoll_jobs", &[]) == Some(0.0)
     });
     wait_for_reading(&mut agent, &folder);
-    // Of a reading that is over, and of nobody who is being asked who he is.
-    let mut last = Page::default();
-    wait_until("nothing is held back", || {
-        last = at.page();
-        last.get("plimsoll_jobs_cpu_held_seconds", &[]) == Some(0.0)
-    });
+    let last = at.page();
     let read_at = last.get("plimsoll_agent_last_reading_timestamp_seconds", &[]);
-    let sum = last.sum("plimsoll_job_cpu_seconds_total");
+    let held = last.get("plimsoll_jobs_cpu_held_seconds", &[]).unwrap();
+    let sum = last.sum("plimsoll_job_cpu_seconds_total") + held;
     let done = stop(agent);
     let most = spent(&done.path("d"), read_at.unwrap());
-    // What was told between that reading and the page.
-    assert!((sum - most).abs() < 0.001 + most * 0.01, "{sum} {most}");
+    // What was told between that reading and the page, of other tests.
+    assert!((sum - most).abs() < 0.01 + most * 0.02, "{sum} {most}");
     let in_jobs = last.sum_of("plimsoll_job_cpu_seconds_total", &["job", "rest", "ended"]);
     assert!(in_jobs > 0.3, "{in_jobs}");
 }
