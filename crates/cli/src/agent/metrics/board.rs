@@ -90,7 +90,7 @@ impl Board {
         };
         let is_unknown = process.account.is_none();
         let was_over = std::mem::replace(&mut process.is_over, true);
-        if is_unknown {
+        if is_unknown || identifier.is_some() {
             self.file(id, identifier);
         }
         self.count(id, values);
@@ -106,7 +106,9 @@ impl Board {
 
     /// This process belongs there from now on.
     pub(super) fn identify(&mut self, id: Id, identifier: Option<&[u8]>) {
-        if self.met(id).is_some() {
+        // Who ends while he is asked may be told without: what is known of him stays.
+        let is_open = self.met(id).is_some_and(|one| one.account.is_none());
+        if is_open || identifier.is_some() && self.processes.contains_key(&id) {
             self.file(id, identifier);
         }
     }

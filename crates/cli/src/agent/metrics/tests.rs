@@ -55,6 +55,7 @@ fn what_a_process_used_is_counted_once_its_end_included() {
         (now.processes, now.threads, now.rss),
         (1, Some(2), Some(100))
     );
+    board.identify((1, 1), None);
     // Its end, told twice, and once more as a process that nobody has waited for.
     board.exit((1, 1), &cpu(15), Some(b"7"));
     board.exit((1, 1), &cpu(15), Some(b"7"));
