@@ -392,8 +392,8 @@ fn add(sum: &mut Option<u64>, more: Option<i64>) {
     }
 }
 
-/// A text as a label's value: what is no UTF-8 replaced, and no longer than that; then with a hash of
-/// the whole, so that others that look the same are told apart.
+/// A text as a label's value: what is no UTF-8 replaced, and no longer than that; then with a hash
+/// of the whole, so that others that look the same are told apart.
 pub(super) fn label(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut end = LABEL_BYTES_MAX.min(text.len());

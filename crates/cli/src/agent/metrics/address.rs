@@ -44,8 +44,8 @@ pub(crate) fn parse(text: &str) -> Result<Address> {
     };
     if !address.ip().is_loopback() {
         bail!(
-            "{} is open to other machines, and this page has no passwords and no encryption: {forms}; \
-             for others put a reverse proxy or a collector of this node in front of that",
+            "{} is open to other machines, and this page has no passwords and no encryption: \
+             {forms}; for others put a reverse proxy or a collector of this node in front of that",
             address.ip()
         );
     }

@@ -144,9 +144,11 @@ impl Page {
         let file = folder.path().join("page");
         fs::write(&file, &self.text).unwrap();
         let script = "import sys\n\
-            from prometheus_client.openmetrics.parser import text_string_to_metric_families as read\n\
+            from prometheus_client.openmetrics import parser\n\
+            read = parser.text_string_to_metric_families\n\
             text = open(sys.argv[1], newline='').read()\n\
-            all = [(s.name, tuple(sorted(s.labels.items()))) for f in read(text) for s in f.samples]\n\
+            key = lambda s: (s.name, tuple(sorted(s.labels.items())))\n\
+            all = [key(s) for f in read(text) for s in f.samples]\n\
             assert len(all) == len(set(all))\n\
             print(len(all))\n";
         let done = Command::new(python)
