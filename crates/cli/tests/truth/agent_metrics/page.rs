@@ -172,6 +172,7 @@ impl Page {
         );
         let line = "# TYPE plimsoll_job_cpu_seconds_total counter";
         assert!(self.text.lines().any(|one| one == line));
-        assert!(!self.text.contains("# EOF") && !self.text.contains("# UNIT"));
+        let is_new = |line: &str| line.starts_with("# EOF") || line.starts_with("# UNIT");
+        assert!(!self.text.lines().any(is_new));
     }
 }
