@@ -11,6 +11,7 @@ pub mod disk;
 mod error;
 pub mod export;
 pub mod file;
+pub mod openmetrics;
 pub mod place;
 pub mod segment;
 pub mod target;

@@ -88,12 +88,7 @@ pub(super) fn start(dataset: &Path, upkeep: Upkeep) -> Result<(Kept, Life, Answe
     RealDisk.make_folder(dataset).with_context(of)?;
     // The keeper is told whole paths: it may be in another folder than we.
     let whole = fs::canonicalize(dataset).with_context(of)?;
-    let owner = fs::metadata(&whole).with_context(of)?;
-    let is_root = process::effective_uid() == 0;
-    let user = (is_root && owner.st_uid() != 0).then(|| User {
-        uid: owner.st_uid(),
-        gid: owner.st_gid(),
-    });
+    let user = owner(&whole)?;
     let (ours, theirs) = descriptor::channel()?;
     match process::fork()? {
         Fork::Child => {
@@ -109,6 +104,19 @@ pub(super) fn start(dataset: &Path, upkeep: Upkeep) -> Result<(Kept, Life, Answe
             Ok((kept, life, answer))
         }
     }
+}
+
+/// Whom root becomes to use the dataset: its owner, if that is another.
+///
+/// # Errors
+/// There is no such folder.
+pub(super) fn owner(dataset: &Path) -> Result<Option<User>> {
+    let owner = fs::metadata(dataset).with_context(|| format!("dataset {}", dataset.display()))?;
+    let is_root = process::effective_uid() == 0;
+    Ok((is_root && owner.st_uid() != 0).then(|| User {
+        uid: owner.st_uid(),
+        gid: owner.st_gid(),
+    }))
 }
 
 /// Serves until nobody asks any more.

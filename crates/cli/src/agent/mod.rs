@@ -20,6 +20,7 @@ mod lender;
 #[cfg(feature = "bpf")]
 mod lender_share;
 mod listener;
+pub(crate) mod metrics;
 pub(crate) mod names;
 mod node;
 pub(crate) mod own;
@@ -46,6 +47,7 @@ use identity::Identities;
 use keeper::{Kept, Life};
 use lender::Lender;
 use listener::Listener;
+use metrics::Metrics;
 use names::Outside;
 use node::Node;
 use own::Own;
@@ -111,6 +113,8 @@ pub(crate) struct Options {
     pub(crate) duration: Option<Nanos>,
     /// Where to lend the in-kernel programs to users.
     pub(crate) socket: Option<PathBuf>,
+    /// Where programs of this machine are told what it adds up to.
+    pub(crate) metrics: Option<metrics::Wish>,
     /// How to read; the better of what works here by default.
     pub(crate) mechanism: Option<Mechanism>,
     /// Which processes: whoever is of one of these kinds.
@@ -141,6 +145,7 @@ struct Agent {
     writer: Segments,
     keeper: Life,
     lender: Lender,
+    metrics: Metrics,
     service: Service,
     cpus_allowed: Cpus,
     samples: Sheet,
@@ -267,10 +272,11 @@ impl Agent {
         // Before anything is open that the keeper should not have.
         let (kept, keeper, held) = keeper::start(dataset, options.upkeep)?;
         let lender = Lender::start(options.socket.as_deref())?;
-        let service = Service::open();
-        let reader = Reader::open(&root, options.mechanism, options.interval)?;
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
+        let metrics = Metrics::start(options, &whole, &origin)?;
+        let service = Service::open();
+        let reader = Reader::open(&root, options.mechanism, options.interval)?;
         let settings = segment::Options {
             segment_age_max: segment_age(options),
             ..segment::Options::default()
@@ -299,6 +305,7 @@ impl Agent {
             writer,
             keeper,
             lender,
+            metrics,
             service,
             cpus_allowed,
             samples: Sheet::new(&table::sample::TABLE),
@@ -355,6 +362,7 @@ impl Agent {
     fn pass(&mut self) {
         self.passes += 1;
         self.lender.look();
+        self.metrics.look();
         self.listen(false);
         self.listener.refresh();
         let when = now();
@@ -399,6 +407,7 @@ impl Agent {
         self.identities.ask_jobs(self.detail.asker());
         let jobs = &mut self.identities.names.jobs;
         let jobs = jobs.write((is_new, when), false, writer);
+        self.metrics.nudge();
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;
         let all = [told, sampled, node, heard, answered, jobs, synced].into_iter();

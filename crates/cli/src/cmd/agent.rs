@@ -8,7 +8,7 @@ use crate::agent::detail::Wishes;
 use crate::agent::names::Outside;
 use crate::agent::pace::Young;
 use crate::agent::reload::{File, Settings};
-use crate::agent::{self, Mechanism, Options, Upkeep, cpus, select};
+use crate::agent::{self, Mechanism, Options, Upkeep, cpus, metrics, select};
 use crate::view::stdout;
 use anyhow::{Context, Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -34,6 +34,8 @@ const INTERVAL_MAX: Nanos = Nanos::from_secs(3600);
 const DESCRIPTORS_MIN: Nanos = Nanos::from_secs(1);
 /// An identifier has so many bytes, at most.
 const LABEL_BYTES_MAX: usize = 255;
+/// Jobs that have series of their own, at most.
+const METRICS_JOBS_MAX: usize = 10_000;
 /// The shortest time between two compactions.
 #[cfg(feature = "dataset")]
 const COMPACT_MIN: Nanos = Nanos::from_secs(1);
@@ -94,6 +96,13 @@ struct AgentArgs {
     /// /run/plimsoll/agent.sock: their `plimsoll run` is exact then without privilege
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Tell Prometheus and its like what the last reading adds up to, at ADDRESS of this machine:
+    /// 127.0.0.1:PORT, [::1]:PORT or the path of a Unix socket
+    #[arg(long, value_name = "ADDRESS", value_parser = metrics::parse)]
+    metrics: Option<metrics::Address>,
+    /// So many jobs have series of their own there; the others are added up
+    #[arg(long, value_name = "COUNT", default_value = "20", value_parser = metrics_jobs)]
+    metrics_jobs: usize,
     /// How to read the processes: bpf where it works, else procfs
     #[arg(long, value_enum, value_name = "NAME")]
     mechanism: Option<Mechanism>,
@@ -188,6 +197,10 @@ fn read(settled: &ArgMatches) -> Result<Settings> {
         budget: args.budget,
         duration: args.duration,
         socket: args.socket,
+        metrics: args.metrics.map(|address| metrics::Wish {
+            address,
+            jobs: args.metrics_jobs,
+        }),
         mechanism: args.mechanism,
         wanted: args.select,
         outside: args.identifier.map(|identifier| Outside {
@@ -216,6 +229,11 @@ fn interval(text: &str) -> Result<Nanos> {
         true => Ok(interval),
         false => Err(anyhow!("100ms to 1h")),
     }
+}
+
+fn metrics_jobs(text: &str) -> Result<usize> {
+    let known = text.parse().ok().filter(|jobs| *jobs <= METRICS_JOBS_MAX);
+    known.with_context(|| format!("a number up to {METRICS_JOBS_MAX}"))
 }
 
 /// How often; nothing for never.

@@ -25,7 +25,7 @@ each_reader!(
 );
 
 /// An id that no other test uses.
-fn new_id() -> String {
+pub(crate) fn new_id() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{}{next:02}", process::uid() + std::process::id())
@@ -102,14 +102,14 @@ fn pair(identifier: &str, part: &str) -> (String, String) {
 }
 
 /// A control group of a job's step, called as Slurm calls it; taken away at the end.
-struct Step {
+pub(crate) struct Step {
     top: PathBuf,
     folder: PathBuf,
 }
 
 impl Step {
     /// Where version 1 has a freezer, there, else in version 2; `None` where none can be made.
-    fn new(id: &str, step: &str) -> Option<Self> {
+    pub(crate) fn new(id: &str, step: &str) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("t{}x{next}", std::process::id());
@@ -133,7 +133,7 @@ impl Step {
     }
 
     /// Words of a shell that goes into the group and is `script` from then on.
-    fn shell(&self, script: &str) -> Vec<OsString> {
+    pub(crate) fn shell(&self, script: &str) -> Vec<OsString> {
         let enter = format!(
             "echo $$ >'{}/cgroup.procs' && exec \"$@\"",
             self.folder.display()

@@ -19,6 +19,8 @@ mod agent;
 #[cfg(feature = "dataset")]
 mod agent_jobs;
 #[cfg(feature = "dataset")]
+mod agent_metrics;
+#[cfg(feature = "dataset")]
 mod agent_settings;
 mod aio;
 mod bad_places;

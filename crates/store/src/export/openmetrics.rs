@@ -7,6 +7,7 @@
 use super::quantities::{end_ns, start_ns};
 use super::{Format, Holds, Record, Wants};
 use crate::Error;
+use crate::openmetrics::{self, Dialect, Page, Type};
 use record::report::{ExitType, Report};
 use record::unit::Unit;
 use record::value::Number;
@@ -25,10 +26,9 @@ const PREFIX: &str = "plimsoll_task_";
 
 fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     let report = record.report;
-    let labels = labels(report);
     let mut out = Families {
-        text: String::new(),
-        labels: format!("{{{labels}}}"),
+        page: Page::new(Dialect::OpenMetrics),
+        labels: labels(report),
     };
     for metric in reduce::METRICS {
         let field = report.usage.get(metric.name);
@@ -57,49 +57,19 @@ fn encode(record: &Record<'_>) -> Result<Vec<u8>, Error> {
     let limited = Number::Whole(u64::from(report.exit.kind == ExitType::Limit));
     let doc = "1 if the task was ended for a limit.";
     out.add("limit_exceeded", Unit::Count, doc, limited);
-    out.text.push_str("# EOF\n");
-    Ok(out.text.into_bytes())
+    Ok(out.page.finish())
 }
 
 struct Families {
-    text: String,
+    page: Page,
     labels: String,
 }
 
 impl Families {
     fn add(&mut self, name: &str, unit: Unit, doc: &str, value: Number) {
-        // The unit is the end of the name, once; `_total` is the end of counters there.
-        let name = name.strip_prefix("bytes_").unwrap_or(name);
-        let name = name.strip_suffix("_total").unwrap_or(name);
-        let suffix = match unit {
-            Unit::Nanoseconds => "seconds",
-            Unit::Bytes => "bytes",
-            Unit::Ratio => "ratio",
-            _ => "",
-        };
-        let name = match suffix {
-            "" => format!("{PREFIX}{name}"),
-            suffix => format!("{PREFIX}{name}_{suffix}"),
-        };
-        self.text.push_str(&format!("# TYPE {name} gauge\n"));
-        if !suffix.is_empty() {
-            self.text.push_str(&format!("# UNIT {name} {suffix}\n"));
-        }
-        let (doc, labels, value) = (escaped(doc), &self.labels, shown(value, unit));
-        self.text.push_str(&format!("# HELP {name} {doc}\n"));
-        self.text.push_str(&format!("{name}{labels} {value}\n"));
-    }
-}
-
-fn shown(value: Number, unit: Unit) -> String {
-    match (value, unit) {
-        // By whole numbers: a float has not enough digits for a date.
-        (Number::Whole(ns), Unit::Nanoseconds) => {
-            format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
-        }
-        (Number::Whole(number), _) => number.to_string(),
-        (Number::Real(number), Unit::Nanoseconds) => (number / 1e9).to_string(),
-        (Number::Real(number), _) => number.to_string(),
+        let name = openmetrics::name(PREFIX, name, unit);
+        self.page.family(&name, Type::Gauge, unit, doc);
+        self.page.sample(&self.labels, value);
     }
 }
 
@@ -115,20 +85,12 @@ fn labels(report: &Report) -> String {
             pairs.push((name, value));
         }
     }
-    let pairs = pairs
-        .iter()
-        .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
-    pairs.collect::<Vec<_>>().join(",")
+    let pairs = pairs.iter().map(|(name, value)| (name.as_str(), *value));
+    openmetrics::labels(pairs)
 }
 
 /// A label's name has letters, digits and `_`; `label_` keeps it apart from Prometheus' own.
 fn label_name(name: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     format!("label_{}", name.chars().map(allowed).collect::<String>())
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
 }

@@ -3,6 +3,7 @@
 //! A frame is one write, so whoever kills the writer leaves every frame that it had written. A
 //! segment begins with who wrote it and which tables it has, and needs no other to be read.
 
+mod follow;
 mod name;
 mod origin;
 mod reader;
@@ -10,6 +11,7 @@ mod rows;
 mod sheet;
 mod writer;
 
+pub use follow::{Follow, Met};
 pub use name::{FOLDER, SUFFIX, is_segment};
 pub use origin::{Origin, SegmentTable};
 pub use reader::{Found, Reader};

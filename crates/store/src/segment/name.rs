@@ -1,6 +1,7 @@
 //! Names of segments: `live/HOST.BOOT.STREAM.NUMBER.segment`.
 
 use super::Origin;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The folder of segments within a dataset.
@@ -14,13 +15,25 @@ const BOOT_LETTERS: usize = 8;
 
 /// The file of a writer's segment with this number.
 pub(super) fn path(dataset: &Path, origin: &Origin, number: u64) -> PathBuf {
+    let front = front(origin);
+    dataset
+        .join(FOLDER)
+        .join(format!("{front}{number:08}{SUFFIX}"))
+}
+
+/// The number of the writer's segment that has this name.
+pub(super) fn number(name: &OsStr, origin: &Origin) -> Option<u64> {
+    let name = name.to_str()?.strip_suffix(SUFFIX)?;
+    name.strip_prefix(&front(origin))?.parse().ok()
+}
+
+/// What the names of a writer's segments begin with.
+fn front(origin: &Origin) -> String {
     let boot: String = origin.boot_id.chars().take(BOOT_LETTERS).collect();
     let stream = origin.stream;
     let host = escaped(&origin.host);
     let boot = escaped(&boot);
-    dataset
-        .join(FOLDER)
-        .join(format!("{host}.{boot}.{stream}.{number:08}{SUFFIX}"))
+    format!("{host}.{boot}.{stream}.")
 }
 
 /// Whether this is the name of a segment.
