@@ -9,7 +9,7 @@
 //!
 //! One that does not share with its parent may share with a sibling: both were made by one that is
 //! gone, or one by the other (`CLONE_PARENT`). Siblings that tell about the same memory are asked
-//! for, and `kcmp` alone answers; where one of them has ended since it was read, the other is taken
+//! for, and `kcmp` alone answers; where one of the two has ended since it was read, they are taken
 //! for sharing in that reading.
 
 use super::watch::Watch;
@@ -162,8 +162,8 @@ fn meet_siblings(
     if let Some(watch) = watches.get_mut(&pid) {
         watch.space = group.map_or(Space::Own, Space::Shared);
     }
-    let ended = alike.iter().find(|one| !has_memory(one.1));
-    let ended = ended.filter(|_| group.is_none());
+    let mut untold = alike.iter().filter(|_| group.is_none());
+    let ended = untold.find(|one| !has_memory(one.1) || !has_memory(thread));
     ended.and_then(|one| Relation::Parted.shared(one.0))
 }
 
@@ -254,6 +254,9 @@ fn present(memory: &Memory) -> Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::identity::ProcessId;
+    use record::sample::Counters;
+    use record::unit::Nanos;
 
     fn memory(mib: u64) -> Memory {
         let bytes = Some(Bytes(mib << 20));
@@ -274,5 +277,48 @@ mod tests {
         assert_eq!(of(101, None), Relation::Untold);
         assert_eq!(of(101, Some(false)), Relation::Parted);
         assert_eq!(of(30, Some(false)), Relation::Two);
+    }
+
+    fn process(pid: u32) -> ProcessSample {
+        ProcessSample {
+            id: ProcessId {
+                pid,
+                start_ns: Nanos(7),
+            },
+            ppid: 1,
+            pgid: 1,
+            sid: 1,
+            state: 'S',
+            comm: Vec::new(),
+            threads: Some(1),
+            own: Counters::default(),
+            with_children: Counters::default(),
+            memory: memory(100),
+            io_uring: false,
+            sigchld_ignored: false,
+            memory_of: None,
+            pss_denied: false,
+            revision: None,
+        }
+    }
+
+    /// Two siblings that told the same and of whom `kcmp` says that they have two spaces; of `has`
+    /// the memory is still there. What is told of the younger.
+    fn told_of_the_younger(has: &[u32]) -> Option<Shared> {
+        let mut samples = vec![process(5), process(6)];
+        let watch = |pid| (pid, Watch::of(memory(100)));
+        let mut watches = HashMap::from([watch(5), watch(6)]);
+        let share = |_, _| Some(false);
+        tell_apart(&mut watches, &mut samples, share, |pid| has.contains(&pid));
+        assert_eq!(samples[0].memory_of, None);
+        samples[1].memory_of
+    }
+
+    #[test]
+    fn siblings_of_whom_one_has_ended_may_have_been_one() {
+        let one = Relation::Parted.shared(5);
+        assert_eq!(told_of_the_younger(&[5, 6]), None);
+        assert_eq!(told_of_the_younger(&[6]), one, "the older has ended");
+        assert_eq!(told_of_the_younger(&[5]), one, "the younger has ended");
     }
 }

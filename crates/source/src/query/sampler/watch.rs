@@ -127,6 +127,15 @@ impl Watch {
         Some((&self.memory, self.speaker.unwrap_or(pid)))
     }
 
+    /// One that told this memory.
+    #[cfg(test)]
+    pub(super) fn of(memory: Memory) -> Self {
+        Self {
+            memory,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn last_rss(&self) -> Option<Bytes> {
         self.memory.rss
     }
