@@ -30,7 +30,7 @@ mod threads;
 mod watch;
 
 use crate::query::{proc_pid_fd, proc_pid_limits, proc_self_auxv};
-use crate::root::Root;
+use crate::root::{Root, errno};
 use kept::Descriptors;
 use record::sample::ProcessSample;
 use record::unit::{Bytes, Nanos};
@@ -195,7 +195,11 @@ impl Sampler {
                 Err(_) => cost.unreadable += 1,
             }
         }
-        let share = |one, other| kcmp::share_memory(one, other).ok();
+        // Of one that is gone: no longer, as of one that has executed a program.
+        let share = |one, other| match kcmp::share_memory(one, other) {
+            Err(error) => (error.errno() == Some(errno::ESRCH)).then_some(false),
+            Ok(answer) => Some(answer),
+        };
         // Of one that has given it back the file is there, until it is waited for, and all 0.
         let statm = |pid| std::fs::read(self.root.process(pid, "statm"));
         let has_memory = |pid| statm(pid).is_ok_and(|text| !text.starts_with(b"0 "));

@@ -3,9 +3,10 @@
 //!
 //! `kcmp` tells it of a child and its parent, once a child: an address space is shared from the
 //! fork on or never. Those found to share are compared in each reading, until an exec parts them.
-//! That may come between the reading and the comparison: in that reading a process that tells about
-//! the same memory is still taken for sharing. Where `kcmp` may not be used, a child is while it
-//! tells what its parent tells, to the page: one that was forked has fewer file pages.
+//! That, or the end of one, may come between the reading and the comparison: in that reading a
+//! process that tells about the same memory is still taken for sharing. Where `kcmp` may not be
+//! used, a child is while it tells what its parent tells, to the page: one that was forked has fewer
+//! file pages.
 //!
 //! One that does not share with its parent may share with a sibling: both were made by one that is
 //! gone, or one by the other (`CLONE_PARENT`). Siblings that tell about the same memory are asked
@@ -320,5 +321,31 @@ mod tests {
         assert_eq!(told_of_the_younger(&[5, 6]), None);
         assert_eq!(told_of_the_younger(&[6]), one, "the older has ended");
         assert_eq!(told_of_the_younger(&[5]), one, "the younger has ended");
+    }
+
+    /// Two that were found to share tell memory that differs by a page; what `kcmp` answers then.
+    fn told_of_one_that_shared(answer: Option<bool>) -> Option<Shared> {
+        let mut samples = vec![process(5), process(6)];
+        let mut grown = memory(100);
+        grown.rss_anon = Some(Bytes((100 << 20) + 4096));
+        let mut watches = HashMap::from([(5, Watch::of(memory(100))), (6, Watch::of(memory(100)))]);
+        tell_apart(&mut watches, &mut samples, |_, _| Some(true), |_| true);
+        let mut now = Watch::of(grown);
+        now.space = Space::Shared(5);
+        watches.insert(6, now);
+        tell_apart(&mut watches, &mut samples, |_, _| answer, |_| true);
+        samples[1].memory_of
+    }
+
+    #[test]
+    fn one_that_shared_does_until_its_memory_is_another() {
+        assert_eq!(told_of_one_that_shared(Some(true)), Relation::One.shared(5));
+        let gone = told_of_one_that_shared(Some(false));
+        assert_eq!(
+            gone,
+            Relation::Parted.shared(5),
+            "one is gone or has another by now"
+        );
+        assert_eq!(told_of_one_that_shared(None), None);
     }
 }
