@@ -1,6 +1,7 @@
 //! What a dataset costs: bytes a row and time a row, of simulated samples.
 //!
-//! `cargo run -p plimsoll-store --release --example dataset_cost -- FOLDER PROCESSES PASSES BUSY_%`
+//! `cargo run -p plimsoll-store --release --example dataset_cost -- FOLDER PROCESSES PASSES BUSY_%
+//! [MEMORY_MIB]`
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -15,7 +16,7 @@ use record::table::{self, sample::COLUMN_COUNT};
 use record::unit::Nanos;
 use std::path::{Path, PathBuf};
 use std::time::Instant as Clock;
-use store::compact::{Options, compact};
+use store::compact::{Merge, Options, compact};
 use store::disk::RealDisk;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
 
@@ -104,7 +105,8 @@ fn main() {
         writer.bytes_total() as f64 / rows,
         written as f64 / rows
     );
-    compacted(&folder, rows);
+    let memory = words.get(5).map(|mib| mib.parse::<usize>().unwrap() << 20);
+    compacted(&folder, rows, memory);
 }
 
 /// The keys of so many series.
@@ -119,9 +121,11 @@ fn keys(processes: u64) -> Vec<Vec<u8>> {
 }
 
 /// Compacts, and says what that cost.
-fn compacted(folder: &Path, rows: f64) {
+fn compacted(folder: &Path, rows: f64, memory: Option<usize>) {
     let begin = Clock::now();
-    let summary = compact(&RealDisk, folder, Options::default(), &mut |_, _| {}).unwrap();
+    let mut options = Options::default();
+    options.memory_bytes_max = memory.unwrap_or(options.memory_bytes_max);
+    let summary = compact(&RealDisk, folder, options, &mut |_| {}).unwrap();
     let took = begin.elapsed();
     println!(
         "compacted: {:.2} bytes a row in {} files, {:.0} k rows a second, {:.0} % changed",
@@ -130,10 +134,32 @@ fn compacted(folder: &Path, rows: f64) {
         rows / took.as_secs_f64() / 1e3,
         100.0 * summary.rows_changed as f64 / summary.rows_in as f64,
     );
+    println!("{}", peak());
+    let options = Options {
+        merge: Some(Merge {
+            files: 2,
+            now: Nanos(u64::MAX),
+        }),
+        ..Options::default()
+    };
+    let begin = Clock::now();
+    let summary = compact(&RealDisk, folder, options, &mut |_| {}).unwrap();
+    let took = begin.elapsed();
+    println!(
+        "merged: {} files to {}, {:.0} k rows a second",
+        summary.files_merged,
+        summary.files_of_merges,
+        summary.rows_merged as f64 / took.as_secs_f64() / 1e3,
+    );
+    println!("{}", peak());
+}
+
+/// The most memory that was there so far.
+fn peak() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status
-        .lines()
+    let mut lines = status.lines();
+    lines
         .find(|line| line.starts_with("VmHWM"))
-        .unwrap();
-    println!("{peak}");
+        .unwrap()
+        .to_owned()
 }

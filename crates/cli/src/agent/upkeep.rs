@@ -2,11 +2,11 @@
 //! that, so that nobody keeps the memory that it takes.
 
 use super::say;
-use crate::cmd::compact::{line_of, lines};
+use crate::cmd::compact::{line_of, lines, unread};
 use record::unit::{Bytes, Nanos};
 use std::path::Path;
 use store::Error;
-use store::compact::{Keep, Options, compact, retain};
+use store::compact::{Keep, Merge, Options, Step, compact, retain};
 use store::disk::RealDisk;
 use sys::clock::{self, Clock};
 use sys::process::{self, Fork};
@@ -67,6 +67,8 @@ pub(super) struct Turns {
 const LATE: u64 = 16;
 /// Who is at work is looked after this often.
 const LOOK: Nanos = Nanos::from_secs(1);
+/// An hour has a file or two of one node; what was compacted more often is made one.
+const FILES_OF_HOUR: usize = 8;
 /// The lowest priority.
 const NICE: i32 = 19;
 const SIGKILL: i32 = 9;
@@ -150,19 +152,32 @@ impl Turns {
 
 /// Tells people what was done; the exit status.
 fn work(dataset: &Path, keep: Option<Keep>) -> i32 {
-    match compact(&RealDisk, dataset, Options::default(), &mut |_, _| {}) {
+    let now = Nanos(clock::now(Clock::Real));
+    let options = Options {
+        merge: Some(Merge {
+            files: FILES_OF_HOUR,
+            now,
+        }),
+        ..Options::default()
+    };
+    match compact(&RealDisk, dataset, options, &mut tell) {
         // Nobody has written a whole segment since.
-        Ok(summary) if summary.segments == 0 => {}
+        Ok(summary) if summary.segments == 0 && summary.files_merged == 0 => {}
         Ok(summary) => lines(&summary).iter().for_each(|line| say(line)),
         Err(error) => return failed(error),
     }
-    let now = Nanos(clock::now(Clock::Real));
     match keep.map(|keep| retain(&RealDisk, dataset, keep, now)) {
         Some(Ok(removed)) if removed.hours > 0 => say(&line_of(&removed)),
         Some(Err(error)) => return failed(error),
         _ => {}
     }
     0
+}
+
+fn tell(step: Step<'_>) {
+    if let Step::Unread(error) = step {
+        say(&format!("warning: {}", unread(error)));
+    }
 }
 
 fn failed(error: Error) -> i32 {

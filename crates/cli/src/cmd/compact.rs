@@ -8,7 +8,7 @@ use record::quantity::{self, show_bytes};
 use record::unit::{Bytes, Nanos, Unit};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use store::compact::{Keep, Options, Removed, Summary, compact, retain};
+use store::compact::{Keep, Merge, Options, Removed, Step, Summary, compact, retain};
 use store::disk::RealDisk;
 use sys::clock::{self, Clock};
 
@@ -56,6 +56,9 @@ struct CompactArgs {
     dataset: PathBuf,
     #[command(flatten)]
     keep: KeepArgs,
+    /// Make the files of an hour one where a table has so many of them; 0 for never
+    #[arg(long, value_name = "FILES", default_value_t = 2)]
+    merge: usize,
     /// Say nothing but errors
     #[arg(long, short)]
     quiet: bool,
@@ -66,34 +69,39 @@ fn command() -> Command {
         .about("Turn what an agent recorded into sorted Parquet files")
         .after_help(
             "Segments that an agent is writing are left alone. It can be ended at any time and run \
-             again.\n\nExamples:\n  plimsoll compact /var/lib/plimsoll\n  plimsoll compact \
-             /var/lib/plimsoll --keep 90d --keep-bytes 20GiB",
+             again. The folders of several nodes can be copied into one: compacting that makes one \
+             file of each hour, in which each row is once.\n\nExamples:\n  plimsoll compact \
+             /var/lib/plimsoll\n  plimsoll compact /var/lib/plimsoll --keep 90d --keep-bytes 20GiB",
         )
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {
     let args = CompactArgs::from_arg_matches(matches)?;
     let shows = !args.quiet && std::io::stderr().is_terminal();
+    let now = Nanos(clock::now(Clock::Real));
+    let options = Options {
+        merge: (args.merge > 0).then_some(Merge {
+            files: args.merge,
+            now,
+        }),
+        ..Options::default()
+    };
     let mut told = 0;
-    let summary = compact(
-        &RealDisk,
-        &args.dataset,
-        Options::default(),
-        &mut |_, sum| {
-            if shows && sum.rows_in >= told + PROGRESS_ROWS {
-                told = sum.rows_in;
-                stderr::line(&format!(
-                    "{} segments, {} rows ...",
-                    sum.segments, sum.rows_in
-                ));
-            }
-        },
-    );
+    let summary = compact(&RealDisk, &args.dataset, options, &mut |step| match step {
+        Step::Done(sum) if shows && sum.rows_in + sum.rows_merged >= told + PROGRESS_ROWS => {
+            told = sum.rows_in + sum.rows_merged;
+            stderr::line(&format!(
+                "{} segments, {} rows, {} files merged ...",
+                sum.segments, told, sum.files_merged
+            ));
+        }
+        Step::Done(_) => {}
+        Step::Unread(error) => stderr::line(&format!("plimsoll: warning: {}", unread(error))),
+    });
     let of = || format!("dataset {}", args.dataset.display());
     let summary = summary.with_context(of)?;
     let mut told = lines(&summary);
     if let Some(keep) = args.keep.keep() {
-        let now = Nanos(clock::now(Clock::Real));
         let removed = retain(&RealDisk, &args.dataset, keep, now).with_context(of)?;
         told.push(line_of(&removed));
     }
@@ -101,6 +109,13 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         told.iter().for_each(|line| stderr::line(line));
     }
     Ok(0)
+}
+
+/// A file that was not merged, and why.
+pub(crate) fn unread(error: &store::Error) -> String {
+    let cause = std::error::Error::source(error);
+    let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
+    format!("{error}{cause}; it stays as it is")
 }
 
 /// What was given up.
@@ -132,6 +147,12 @@ pub(crate) fn lines(sum: &Summary) -> Vec<String> {
         show_bytes(sum.bytes_out),
         sum.bytes_out as f64 / sum.rows_out.max(1) as f64,
     )];
+    if sum.files_merged > 0 {
+        lines.push(format!(
+            "{} files of the same hours became {} ({} rows)",
+            sum.files_merged, sum.files_of_merges, sum.rows_merged
+        ));
+    }
     let mut also = |count: u64, words: &str| {
         if count > 0 {
             lines.push(format!("{count} {words}"));
@@ -145,6 +166,14 @@ pub(crate) fn lines(sum: &Summary) -> Vec<String> {
         "bytes were damaged: their segments are copied to the folder `bad`",
     );
     also(sum.frames_unread, "frames could not be read");
+    also(
+        sum.files_later,
+        "files were not merged: a later version wrote at least one of their hour",
+    );
+    also(
+        sum.files_unread,
+        "files could not be read and stay as they are",
+    );
     also(
         sum.bytes_torn,
         "bytes are beginnings of frames that were never finished",

@@ -7,7 +7,7 @@ use record::codec::frame::Header;
 use record::codec::key::{put_int, put_text};
 use record::codec::series::{Last, Row};
 use record::codec::varint::{put_bytes, put_signed, take_bytes, take_signed};
-use record::table::{Form, Table};
+use record::table::{Form, Shape, Table};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -135,13 +135,18 @@ impl Take for Buckets {
 
     fn cells(&mut self, table: &'static Table, header: &Header, row: &[(u8, Cell<'_>)]) {
         self.key.clone_from(&self.prefix);
-        for index in 0..table.key.len() {
+        for (index, column) in table.key.iter().enumerate() {
             let cell = row.iter().find(|(column, _)| usize::from(*column) == index);
-            match cell {
-                Some((_, Cell::Int(value))) => put_int(&mut self.key, *value),
-                Some((_, Cell::Text(text))) => put_text(&mut self.key, text),
+            match (column.shape, cell) {
+                (Shape::Int | Shape::Letter, Some((_, Cell::Int(value)))) => {
+                    put_int(&mut self.key, *value);
+                }
+                (Shape::Text | Shape::List, Some((_, Cell::Text(text)))) => {
+                    put_text(&mut self.key, text);
+                }
                 // A row without its key is of nobody in particular.
-                Some((_, Cell::List(_))) | None => put_int(&mut self.key, 0),
+                (Shape::Int | Shape::Letter, _) => put_int(&mut self.key, 0),
+                (Shape::Text | Shape::List, _) => put_text(&mut self.key, b""),
             }
         }
         let mut bytes = Vec::new();

@@ -8,6 +8,8 @@ use parquet::schema::types::{Type, TypePtr};
 use record::codec::cells::Cell;
 use record::codec::key::{Part, parts};
 use record::table::{Column, Form, Shape, Table};
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// In front of the columns of every table.
@@ -70,7 +72,7 @@ impl Columns {
             key_columns: WHO.iter().chain(table.key).copied().collect(),
             key: Vec::new(),
             key_cells: Vec::new(),
-            values: all(table).map(Values::new).collect(),
+            values: empty(table),
             rows: 0,
         }
     }
@@ -83,6 +85,12 @@ impl Columns {
     /// The columns, as the file's schema has them.
     pub(super) fn values(&self) -> &[Values] {
         &self.values
+    }
+
+    /// So many more rows, which `give` appends to the columns.
+    pub(super) fn append(&mut self, rows: usize, give: &mut dyn FnMut(&mut [Values])) {
+        give(&mut self.values);
+        self.rows += rows;
     }
 
     /// Forgets the rows.
@@ -148,7 +156,7 @@ impl Values {
         }
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         match self {
             Values::Ints(values, levels) => {
                 values.clear();
@@ -164,6 +172,21 @@ impl Values {
                 repeats.clear();
             }
         }
+    }
+
+    /// No value.
+    pub(super) fn absent(&mut self) {
+        match self {
+            Values::Ints(_, levels) | Values::Texts(_, levels) => levels.push(0),
+            Values::Lists(..) => self.list(None),
+        }
+    }
+
+    /// Whether there is no value, where the levels of the row begin.
+    pub(super) fn is_absent(&self, level: usize) -> bool {
+        let (Values::Ints(_, levels) | Values::Texts(_, levels) | Values::Lists(_, levels, _)) =
+            self;
+        levels.get(level).is_none_or(|level| *level == 0)
     }
 
     /// A number; where the column has texts it is the code of a letter.
@@ -228,6 +251,18 @@ fn all(table: &'static Table) -> impl Iterator<Item = Shape> {
     let keys = WHO.iter().chain(table.key).map(|column| column.shape);
     let rest = table.columns.iter().map(|column| column.shape);
     keys.chain([Shape::Int, Shape::Int]).chain(rest)
+}
+
+/// No rows, of all columns of a table's file.
+pub(super) fn empty(table: &'static Table) -> Vec<Values> {
+    all(table).map(Values::new).collect()
+}
+
+/// The names of the columns of a table's file.
+pub(super) fn names(table: &'static Table) -> Vec<&'static str> {
+    let keys = WHO.iter().chain(table.key).map(|column| column.name);
+    let rest = table.columns.iter().map(|column| column.name);
+    keys.chain([TIME, AT]).chain(rest).collect()
 }
 
 /// The schema of a table's file.
@@ -298,15 +333,17 @@ pub(super) const fn is_series(table: &Table) -> bool {
     matches!(table.form, Form::Series)
 }
 
+/// U+FFFD.
+const MARK: &[u8] = "\u{fffd}".as_bytes();
+
 /// A text as Parquet wants it. What is not UTF-8 begins with U+FFFD and has `\xNN` for each byte
 /// that does not belong and `\\` for each backslash, so that nothing is lost; so does what begins
 /// with U+FFFD anyway.
 fn utf8(bytes: &[u8]) -> ByteArray {
-    const MARK: char = '\u{fffd}';
-    if std::str::from_utf8(bytes).is_ok_and(|text| !text.starts_with(MARK)) {
+    if std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(MARK) {
         return bytes.to_vec().into();
     }
-    let mut text = String::from(MARK);
+    let mut text = String::from(char::REPLACEMENT_CHARACTER);
     for chunk in bytes.utf8_chunks() {
         text.push_str(&chunk.valid().replace('\\', "\\\\"));
         for byte in chunk.invalid() {
@@ -314,6 +351,41 @@ fn utf8(bytes: &[u8]) -> ByteArray {
         }
     }
     text.into_bytes().into()
+}
+
+/// Which of two texts of a file comes first: by the bytes that they stand for, as rows are sorted.
+pub(super) fn order(one: Option<&ByteArray>, other: Option<&ByteArray>) -> Ordering {
+    let [one, other] = [one, other].map(|text| text.map_or(&[][..], ByteArray::data));
+    match one.starts_with(MARK) || other.starts_with(MARK) {
+        true => raw(one).cmp(&raw(other)),
+        false => one.cmp(other),
+    }
+}
+
+/// Undoes [`utf8`].
+fn raw(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(mut rest) = text.strip_prefix(MARK) else {
+        return Cow::Borrowed(text);
+    };
+    let mut bytes = Vec::with_capacity(rest.len());
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        let escaped = match (byte, behind) {
+            (b'\\', [b'\\', behind @ ..]) => Some((b'\\', behind)),
+            (b'\\', [b'x', high, low, behind @ ..]) => {
+                let digit = |digit: &u8| char::from(*digit).to_digit(16);
+                let value = digit(high)
+                    .zip(digit(low))
+                    .map(|(high, low)| high * 16 + low);
+                value.and_then(|value| Some((u8::try_from(value).ok()?, behind)))
+            }
+            _ => None,
+        };
+        let (byte, behind) = escaped.unwrap_or((*byte, rest));
+        bytes.push(byte);
+        rest = behind;
+    }
+    Cow::Owned(bytes)
 }
 
 #[cfg(test)]
@@ -326,6 +398,15 @@ mod tests {
         assert_eq!(of("a\\b é".as_bytes()), "a\\b é");
         assert_eq!(of(b"a\\\xff"), "\u{fffd}a\\\\\\xff");
         assert_eq!(of("\u{fffd}".as_bytes()), "\u{fffd}\u{fffd}");
+        for bytes in [
+            &b"a\\b"[..],
+            b"a\\\xff\\x41",
+            b"\xef\xbf\xbdx",
+            b"",
+            b"\xff",
+        ] {
+            assert_eq!(raw(utf8(bytes).data()), bytes);
+        }
     }
 
     #[test]

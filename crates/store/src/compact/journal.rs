@@ -1,11 +1,10 @@
 //! What a compaction is about to do, written down before it does it.
 //!
 //! All files are written aside first, to the folder `aside`. The journal then names each with its
-//! place, and the segments that are in them. Once it is there, the rest is done however often
-//! somebody dies: a later compaction takes it up again. Until it is there, nothing has happened:
-//! what lies aside is removed.
+//! place, and the segments and files that are in them. Once it is there, the rest is done however
+//! often somebody dies: a later compaction takes it up again. Until it is there, nothing has
+//! happened: what lies aside is removed.
 
-use super::bucket::Bucket;
 use crate::disk::Disk;
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
@@ -69,31 +68,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Where the file of a bucket is written, and where it belongs.
-    pub(super) fn next_file(&mut self, dataset: &Path, bucket: &Bucket) -> (PathBuf, PathBuf) {
-        let (date, hour) = date_and_hour(bucket.hour);
-        let folder = dataset
-            .join(format!("kind={}", bucket.table.name))
-            .join(format!("date={date}"))
-            .join(format!("hour={hour}"));
-        // Another compaction of the same hour has given names already.
-        let place = loop {
-            let place = folder.join(format!("part-{:06}.parquet", self.number));
-            self.number += 1;
-            let taken = self
-                .plan
-                .renames
-                .iter()
-                .any(|(_, to)| dataset.join(to) == place);
-            if !taken && !place.exists() {
-                break place;
-            }
-        };
-        let name = format!(
-            "{}-{date}-{hour:02}-{}.parquet",
-            bucket.table.name, self.number
-        );
-        (dataset.join(ASIDE).join(name), place)
+    /// Where the next file is written.
+    pub(super) fn next_file(&mut self, dataset: &Path) -> PathBuf {
+        self.number += 1;
+        dataset.join(ASIDE).join(format!("{}.parquet", self.number))
     }
 
     /// The file `aside` is to be put into its place.
@@ -102,9 +80,9 @@ impl Journal {
         self.plan.renames.push(pair);
     }
 
-    /// The segment is to be removed.
-    pub(super) fn removes(&mut self, segment: &Path) {
-        let path = self.inside(segment);
+    /// The file is to be removed: what it holds is elsewhere.
+    pub(super) fn removes(&mut self, file: &Path) {
+        let path = self.inside(file);
         self.plan.removes.push(path);
     }
 
@@ -153,8 +131,8 @@ fn carry_out<D: Disk>(disk: &D, dataset: &Path, plan: &Plan) -> Result<(), Error
         }
         rename(disk, &from, &to)?;
     }
-    for segment in &plan.removes {
-        remove(disk, &dataset.join(segment))?;
+    for file in &plan.removes {
+        remove(disk, &dataset.join(file))?;
     }
     Ok(())
 }
@@ -207,24 +185,5 @@ fn remove<D: Disk>(disk: &D, path: &Path) -> Result<(), Error> {
             source: error,
         }),
         _ => Ok(()),
-    }
-}
-
-/// `2026-11-22` and 13, of so many hours since 1970.
-fn date_and_hour(hours: i64) -> (String, i64) {
-    let seconds = u64::try_from(hours).unwrap_or(0) * 3600;
-    let text = record::timestamp::rfc3339(seconds * 1_000_000_000);
-    let date = text.split('T').next().unwrap_or_default().to_owned();
-    (date, hours.rem_euclid(24))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hours_have_folders() {
-        assert_eq!(date_and_hour(0), ("1970-01-01".to_owned(), 0));
-        assert_eq!(date_and_hour(24 * 365 + 13), ("1971-01-01".to_owned(), 13));
     }
 }

@@ -4,17 +4,22 @@
 //! The rows of a segment are told apart by table and hour and kept by series in little memory
 //! (`bucket`); each bucket becomes one file, sorted by host, boot, series and time (`columns`,
 //! `parquet`), written aside. Then a journal names what is to be done, so that whoever dies in
-//! between leaves either everything or nothing of it done in the end (`journal`).
+//! between leaves either everything or nothing of it done in the end (`journal`). The files of an
+//! hour that several nodes or compactions wrote are made one (`merge`).
 
 mod bucket;
 mod columns;
+mod hive;
 mod journal;
+mod merge;
 mod parquet;
 mod retain;
+mod stream;
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::segment::{self, Found, Reader, Rows};
+use record::unit::Nanos;
 pub use retain::{Keep, Removed, retain};
 
 use bucket::Buckets;
@@ -28,12 +33,24 @@ pub struct Options {
     /// Rows waiting to be written take no more than this, encoded: beyond, an hour gets several
     /// files.
     pub memory_bytes_max: usize,
+    /// Which hours are made one file; nothing for none.
+    pub merge: Option<Merge>,
+}
+
+/// Which hours are made one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merge {
+    /// Those that have so many files of a table, at least two.
+    pub files: usize,
+    /// The time of day since 1970: an hour that is not over gets more.
+    pub now: Nanos,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             memory_bytes_max: 24 << 20,
+            merge: None,
         }
     }
 }
@@ -67,6 +84,25 @@ pub struct Summary {
     pub frames_unread: u64,
     /// Rows that the writers say they could not keep.
     pub rows_lost: u64,
+    /// Files that were made one with others, what they became, and the rows that were in them.
+    pub files_merged: u64,
+    /// See above.
+    pub files_of_merges: u64,
+    /// See above.
+    pub rows_merged: u64,
+    /// Files that were left as they are: one of the hour is of a later version.
+    pub files_later: u64,
+    /// Files that were to be made one with others and could not be read.
+    pub files_unread: u64,
+}
+
+/// What is heard of a compaction while it is under way.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// So much is done.
+    Done(Summary),
+    /// A file could not be read, and stays as it is.
+    Unread(&'a Error),
 }
 
 /// Compacts every segment of `dataset` that is not being written. `tell` hears of each one.
@@ -78,31 +114,38 @@ pub fn compact<D: Disk>(
     disk: &D,
     dataset: &Path,
     options: Options,
-    tell: &mut dyn FnMut(&Path, Summary),
+    tell: &mut dyn FnMut(Step<'_>),
 ) -> Result<Summary, Error> {
     let lock = lock(disk, dataset)?;
-    let mut summary = Summary::default();
     Journal::recover(disk, dataset)?;
-    let mut journal = Journal::new(dataset);
-    let mut buckets = Buckets::default();
+    let mut work = Work {
+        disk,
+        dataset,
+        options,
+        buckets: Buckets::default(),
+        journal: Journal::new(dataset),
+        summary: Summary::default(),
+    };
     for path in segments(dataset)? {
         let Some(file) = unused(&path)? else {
-            summary.busy += 1;
+            work.summary.busy += 1;
             continue;
         };
-        read_segment(disk, dataset, &path, &mut buckets, &mut summary)?;
-        journal.removes(&path);
+        work.segment(&path)?;
+        work.journal.removes(&path);
         // Locked until its rows are elsewhere, so that nobody compacts it twice.
-        journal.holds(file);
-        summary.segments += 1;
-        tell(&path, summary);
-        if buckets.bytes() > options.memory_bytes_max {
-            write_all(disk, dataset, &mut buckets, &mut journal, &mut summary)?;
-            journal.commit(disk)?;
+        work.journal.holds(file);
+        work.summary.segments += 1;
+        tell(Step::Done(work.summary));
+        if work.is_full() {
+            work.write_all()?;
+            work.journal.commit(disk)?;
         }
     }
-    write_all(disk, dataset, &mut buckets, &mut journal, &mut summary)?;
-    journal.commit(disk)?;
+    work.write_all()?;
+    work.journal.commit(disk)?;
+    let mut summary = work.summary;
+    merge::merge(disk, dataset, options, &mut summary, tell)?;
     drop(lock);
     Ok(summary)
 }
@@ -160,61 +203,73 @@ fn unused(path: &Path) -> Result<Option<File>, Error> {
         .then_some(file))
 }
 
-fn read_segment<D: Disk>(
-    disk: &D,
-    dataset: &Path,
-    path: &Path,
-    buckets: &mut Buckets,
-    summary: &mut Summary,
-) -> Result<(), Error> {
-    let length = fs::metadata(path).map_or(0, |data| data.len());
-    summary.bytes_in += length;
-    let Some(mut reader) = Reader::open(path)? else {
-        summary.bytes_torn += length;
-        return Ok(());
-    };
-    buckets.of(reader.origin());
-    let mut rows = Rows::default();
-    loop {
-        match reader.read_next()? {
-            Found::Frame { header, payload } => {
-                // What could not be read is counted.
-                let _ = rows.read(&header, payload, buckets);
-            }
-            Found::Bad { bytes, .. } => summary.bytes_bad += bytes,
-            Found::End { torn } => {
-                summary.bytes_torn += torn;
-                break;
-            }
-        }
-    }
-    let counts = rows.counts();
-    summary.rows_in += counts.rows;
-    summary.rows_changed += counts.changed;
-    summary.rows_lost += counts.lost;
-    let unread = counts.unknown + counts.unlinked + counts.bad;
-    summary.frames_unread += unread;
-    if unread > 0 || summary.bytes_bad > 0 {
-        journal::keep_bad(disk, dataset, path)?;
-    }
-    Ok(())
+/// A compaction under way.
+struct Work<'a, D> {
+    disk: &'a D,
+    dataset: &'a Path,
+    options: Options,
+    buckets: Buckets,
+    journal: Journal,
+    summary: Summary,
 }
 
-fn write_all<D: Disk>(
-    disk: &D,
-    dataset: &Path,
-    buckets: &mut Buckets,
-    journal: &mut Journal,
-    summary: &mut Summary,
-) -> Result<(), Error> {
-    for bucket in buckets.take() {
-        let (aside, place) = journal.next_file(dataset, &bucket);
-        let written = parquet::write(disk, &aside, &bucket)?;
-        summary.files += 1;
-        summary.rows_out += written.rows;
-        summary.duplicates += bucket.rows() - written.rows;
-        summary.bytes_out += written.bytes;
-        journal.renames(&aside, &place);
+impl<D: Disk> Work<'_, D> {
+    fn is_full(&self) -> bool {
+        self.buckets.bytes() > self.options.memory_bytes_max
     }
-    Ok(())
+
+    /// Takes the rows of a segment. What does not fit into memory is written aside meanwhile.
+    fn segment(&mut self, path: &Path) -> Result<(), Error> {
+        let length = fs::metadata(path).map_or(0, |data| data.len());
+        self.summary.bytes_in += length;
+        let Some(mut reader) = Reader::open(path)? else {
+            self.summary.bytes_torn += length;
+            return Ok(());
+        };
+        self.buckets.of(reader.origin());
+        let (mut rows, mut bad) = (Rows::default(), 0);
+        loop {
+            match reader.read_next()? {
+                Found::Frame { header, payload } => {
+                    // What could not be read is counted.
+                    let _ = rows.read(&header, payload, &mut self.buckets);
+                }
+                Found::Bad { bytes, .. } => bad += bytes,
+                Found::End { torn } => {
+                    self.summary.bytes_torn += torn;
+                    break;
+                }
+            }
+            if self.is_full() {
+                self.write_all()?;
+            }
+        }
+        let counts = rows.counts();
+        self.summary.rows_in += counts.rows;
+        self.summary.rows_changed += counts.changed;
+        self.summary.rows_lost += counts.lost;
+        self.summary.bytes_bad += bad;
+        let unread = counts.unknown + counts.unlinked + counts.bad;
+        self.summary.frames_unread += unread;
+        if unread > 0 || bad > 0 {
+            journal::keep_bad(self.disk, self.dataset, path)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all buckets aside.
+    fn write_all(&mut self) -> Result<(), Error> {
+        for bucket in self.buckets.take() {
+            let aside = self.journal.next_file(self.dataset);
+            let written = parquet::write(self.disk, &aside, &bucket)?;
+            let name = bucket.table.name;
+            let place = hive::place(self.dataset, name, bucket.hour, written.digest);
+            self.summary.files += 1;
+            self.summary.rows_out += written.rows;
+            self.summary.duplicates += bucket.rows() - written.rows;
+            self.summary.bytes_out += written.bytes;
+            self.journal.renames(&aside, &place);
+        }
+        Ok(())
+    }
 }

@@ -13,6 +13,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, TypePtr};
 use record::table::{Shape, Table};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,13 +32,38 @@ const LEVEL: i32 = 3;
 pub(super) struct Written {
     pub(super) rows: u64,
     pub(super) bytes: u64,
+    /// Of these bytes.
+    pub(super) digest: u64,
 }
 
 /// Writes a bucket to a new file, which is on the device then.
 pub(super) fn write<D: Disk>(disk: &D, path: &Path, bucket: &Bucket) -> Result<Written, Error> {
+    write_by(disk, path, bucket.table, &mut |filling| {
+        let mut filled = Ok(());
+        bucket.each(&mut |key, when, kept| {
+            if filled.is_ok() {
+                filling.columns.push(key, when, kept);
+                filled = filling.pass_on();
+            }
+        });
+        filled
+    })
+}
+
+/// Writes the rows that `fill` gives to a new file, which is on the device then.
+pub(super) fn write_by<D: Disk>(
+    disk: &D,
+    path: &Path,
+    table: &'static Table,
+    fill: &mut dyn FnMut(&mut Filling<'_>) -> Result<(), Error>,
+) -> Result<Written, Error> {
     let open = |source| Error::Open {
         path: path.to_owned(),
         source,
+    };
+    let failed = |error| Error::Write {
+        path: path.to_owned(),
+        source: io_error(error),
     };
     if let Some(folder) = path.parent() {
         disk.make_folder(folder).map_err(open)?;
@@ -46,31 +72,76 @@ pub(super) fn write<D: Disk>(disk: &D, path: &Path, bucket: &Bucket) -> Result<W
     let out = Out {
         disk,
         file: &mut file,
-        bytes: 0,
+        written: Written::default(),
+        digest: DefaultHasher::new(),
     };
-    let written = write_rows(out, bucket);
-    let written = written.map_err(|error| Error::Write {
-        path: path.to_owned(),
-        source: io_error(error),
-    })?;
-    disk.sync(&file).map_err(|source| Error::Write {
-        path: path.to_owned(),
-        source,
-    })?;
+    let mut writer = begin(out, table).map_err(failed)?;
+    let mut write =
+        |columns: &mut Columns| write_group(&mut writer, table, columns).map_err(failed);
+    let mut filling = Filling {
+        columns: Columns::new(table),
+        rows: 0,
+        write: &mut write,
+    };
+    fill(&mut filling)?;
+    filling.end()?;
+    let rows = filling.rows;
+    let out = writer.into_inner().map_err(failed)?.into_inner();
+    let out = out.map_err(|error| failed(error.into_error().into()))?;
+    let written = Written {
+        rows,
+        digest: out.digest.finish(),
+        ..out.written
+    };
+    disk.sync(&file)
+        .map_err(|error| failed(ParquetError::External(Box::new(error))))?;
     Ok(written)
+}
+
+/// The rows of a file that is being written.
+pub(super) struct Filling<'a> {
+    /// Those that were not passed on yet.
+    pub(super) columns: Columns,
+    rows: u64,
+    write: &'a mut dyn FnMut(&mut Columns) -> Result<(), Error>,
+}
+
+impl Filling<'_> {
+    /// Rows that still fit into the row group.
+    pub(super) fn room(&self) -> usize {
+        GROUP_ROWS.saturating_sub(self.columns.rows())
+    }
+
+    /// Writes the row group, if it is full.
+    pub(super) fn pass_on(&mut self) -> Result<(), Error> {
+        match self.room() {
+            0 => self.end(),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.rows += self.columns.rows() as u64;
+        match self.columns.rows() {
+            0 => Ok(()),
+            _ => (self.write)(&mut self.columns),
+        }
+    }
 }
 
 /// A file that is written through a disk.
 struct Out<'a, D> {
     disk: &'a D,
     file: &'a mut File,
-    bytes: u64,
+    written: Written,
+    digest: DefaultHasher,
 }
 
 impl<D: Disk> Write for Out<'_, D> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.disk.append(self.file, bytes)?;
-        self.bytes += bytes.len() as u64;
+        self.written.bytes += bytes.len() as u64;
+        self.digest.write(bytes);
         Ok(bytes.len())
     }
 
@@ -79,38 +150,14 @@ impl<D: Disk> Write for Out<'_, D> {
     }
 }
 
-fn write_rows<D: Disk>(out: Out<'_, D>, bucket: &Bucket) -> Result<Written, ParquetError> {
-    let schema = columns::schema(bucket.table)?;
-    let properties = properties(bucket.table, &schema)?;
+fn begin<W: Write + Send>(
+    out: W,
+    table: &Table,
+) -> Result<SerializedFileWriter<BufWriter<W>>, ParquetError> {
+    let schema = columns::schema(table)?;
+    let properties = properties(table, &schema)?;
     let out = BufWriter::with_capacity(256 << 10, out);
-    let mut writer = SerializedFileWriter::new(out, schema, properties)?;
-    let mut columns = Columns::new(bucket.table);
-    let (mut rows, mut failed) = (0u64, None);
-    bucket.each(&mut |key, when, kept| {
-        if failed.is_some() {
-            return;
-        }
-        columns.push(key, when, kept);
-        if columns.rows() >= GROUP_ROWS {
-            rows += columns.rows() as u64;
-            failed = write_group(&mut writer, bucket.table, &mut columns).err();
-        }
-    });
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    rows += columns.rows() as u64;
-    if columns.rows() > 0 {
-        write_group(&mut writer, bucket.table, &mut columns)?;
-    }
-    let out = writer.into_inner()?;
-    let out = out
-        .into_inner()
-        .map_err(|error| ParquetError::from(error.into_error()))?;
-    Ok(Written {
-        rows,
-        bytes: out.bytes,
-    })
+    SerializedFileWriter::new(out, schema, properties)
 }
 
 fn write_group<W: Write + Send>(

@@ -4,18 +4,15 @@
 //! whoever dies in between leaves an hour of which the rest goes next time. Segments that were not
 //! compacted yet are left alone.
 
+use super::hive::{self, HOUR};
 use super::lock;
 use crate::disk::Disk;
 use crate::error::Error;
-use record::timestamp::parse_rfc3339;
 use record::unit::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// The nanoseconds of an hour.
-const HOUR: Nanos = Nanos::from_secs(3600);
 
 /// What is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,50 +90,15 @@ fn remove_hour<D: Disk>(disk: &D, hour: &Hour) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every hour by its beginning.
+/// Every hour by its beginning, all tables together.
 fn hours(dataset: &Path) -> Result<BTreeMap<Nanos, Hour>, Error> {
     let mut hours: BTreeMap<Nanos, Hour> = BTreeMap::new();
-    for table in named(dataset, "kind=")? {
-        for date in named(&table.1, "date=")? {
-            for (hour, folder) in named(&date.1, "hour=")? {
-                // What is called otherwise is nobody's here.
-                let Some(begin) = begin_of(&date.0, &hour) else {
-                    continue;
-                };
-                let entry = hours.entry(begin).or_default();
-                for (_, file) in named(&folder, "part-")? {
-                    entry.bytes += fs::metadata(&file).map_or(0, |data| data.len());
-                    entry.files.push(file);
-                }
-            }
+    for of_table in hive::hours(dataset)? {
+        let entry = hours.entry(of_table.begin).or_default();
+        for file in of_table.files {
+            entry.bytes += file.bytes.0;
+            entry.files.push(file.path);
         }
     }
     Ok(hours)
-}
-
-fn begin_of(date: &str, hour: &str) -> Option<Nanos> {
-    let hour: u8 = hour.parse().ok()?;
-    parse_rfc3339(&format!("{date}T{hour:02}:00:00Z")).map(Nanos)
-}
-
-/// What in a folder begins with `prefix`: the rest of its name, and its path. Nothing if there is
-/// no such folder.
-fn named(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Error> {
-    let failed = |source| Error::Read {
-        path: folder.to_owned(),
-        source,
-    };
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(failed)?,
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        if let Some(rest) = name.and_then(|name| name.strip_prefix(prefix)) {
-            found.push((rest.to_owned(), path));
-        }
-    }
-    Ok(found)
 }

@@ -13,6 +13,7 @@ mod disks;
 mod duckdb;
 #[path = "../readers/environment.rs"]
 mod environment;
+mod merge;
 mod passes;
 mod retain;
 mod segment;

@@ -25,6 +25,11 @@ pub(crate) fn when(pass: u32) -> Instant {
     }
 }
 
+/// The same writer on another node.
+pub(crate) fn origin_of(host: &str) -> Origin {
+    Origin::of_writer(host, "01234567-89ab", 7, "0.1.0")
+}
+
 /// Writes one pass over ten processes; whether all of it was written.
 pub(crate) fn write_pass<D: Disk>(writer: &mut Writer<D>, sheet: &mut Sheet, pass: u32) -> bool {
     let when = when(pass);

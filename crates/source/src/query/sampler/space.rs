@@ -5,8 +5,8 @@
 //! fork on or never. Those found to share are compared in each reading, until an exec parts them.
 //! That, or the end of one, may come between the reading and the comparison: in that reading a
 //! process that tells about the same memory is still taken for sharing. Where `kcmp` may not be
-//! used, a child is while it tells what its parent tells, to the page: one that was forked has fewer
-//! file pages.
+//! used, a child is while it tells what its parent tells, to the page: one that was forked has
+//! fewer file pages.
 //!
 //! One that does not share with its parent may share with a sibling: both were made by one that is
 //! gone, or one by the other (`CLONE_PARENT`). Siblings that tell about the same memory are asked
