@@ -17,3 +17,4 @@ mod merge;
 mod passes;
 mod retain;
 mod segment;
+mod versions;
