@@ -39,6 +39,11 @@ impl Cells {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
     /// Whether there are as many as a frame should have.
     pub(super) fn is_full(&self) -> bool {
         self.payload.len() >= FRAME_BYTES

@@ -8,7 +8,7 @@ use super::Segments;
 use super::cells::Cells;
 use super::detail::{Asker, Job};
 use super::jobs::Jobs;
-use super::names::{self, Names, Outside};
+use super::names::{self, Name, Names, Outside};
 use super::who::{self, Face, Owner, Users, Who};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
@@ -21,6 +21,7 @@ use source::context::unfamiliar::{self, Layouts};
 use source::follow::select::Selection;
 use source::root::Root;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 use store::Error;
 use store::segment::Instant;
 
@@ -62,6 +63,8 @@ struct Known {
     /// It is wanted for who owns it.
     is_owner: bool,
     asked: Asked,
+    /// What it was filed under when it was asked: at its end that is forgotten elsewhere.
+    filed: Option<Rc<Name>>,
     /// The last pass that met it.
     pass: u64,
     /// When to look at it again.
@@ -90,6 +93,7 @@ impl Known {
             is_owed: false,
             is_owner: false,
             asked: Asked::No,
+            filed: None,
             pass,
             due: pass,
         }
@@ -147,6 +151,12 @@ impl Identities {
         for (sample, wanted) in samples.iter().zip(&mut wanted) {
             *wanted = self.look(sample, *wanted, is_new, asker);
         }
+        self.leave_ended();
+        (wanted, self.flush(when, writer))
+    }
+
+    /// Forgets whom this pass has not met.
+    fn leave_ended(&mut self) {
         let pass = self.pass;
         let mut known = std::mem::take(&mut self.known);
         known.retain(|id, known| {
@@ -158,7 +168,6 @@ impl Identities {
             is_there
         });
         self.known = known;
-        (wanted, self.flush(when, writer))
     }
 
     /// Who was met already and is in no job that began less than `age` ago.
@@ -218,6 +227,7 @@ impl Identities {
             known.due = pass + 1;
             return true;
         }
+        known.filed = self.names.known(id);
         match asker.ask(Job::Who(id), Haste::Now) {
             Ok(()) => known.asked = Asked::Yes,
             Err(_) => self.unanswered(id, false),
@@ -272,7 +282,9 @@ impl Identities {
         known.execs += i64::from(is_other);
         known.is_renamed = false;
         known.exe.clone_from(exe);
-        let job = self.names.read(id, &who.owner.job, who.is_whole, self.at);
+        let read = self.names.read(id, &who.owner.job, who.is_whole, self.at);
+        let filed = known.filed.take().filter(|_| !who.is_whole);
+        let job = read.or(filed);
         let face = Face {
             id,
             ppid: known.ppid,
@@ -328,4 +340,55 @@ fn hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::codec::cells::{Cell, take_row};
+    use record::context::{Chain, Trust};
+
+    /// The identifier of the row of one that ended before it could be read; whether its end was
+    /// told by an event.
+    fn identifier_of_one_that_ended(is_told: bool) -> Option<String> {
+        let mut all = Identities::new(Root::default(), Selection::new(Vec::new()), None);
+        let id = ProcessId::new(7, Nanos(1));
+        let chain = Chain {
+            identifier: Some("42".to_owned()),
+            scheduler: Some("slurm".to_owned()),
+            trust: Some(Trust::Enforced),
+            ..Chain::default()
+        };
+        all.names.became(id, Some(&chain), Nanos(2));
+        let mut known = Known::new(b"sh", 0);
+        known.filed = all.names.known(id);
+        known.asked = Asked::Yes;
+        all.known.insert(id, known);
+        if is_told {
+            all.names.ended((id, None), Some(&chain), Nanos(3));
+        }
+        all.pass = 1;
+        all.leave_ended();
+        assert!(all.known.is_empty());
+        let column = |column: &record::table::Column| column.name == "identifier";
+        let place = table::process::TABLE
+            .columns
+            .iter()
+            .position(column)
+            .unwrap();
+        let place = place + table::process::TABLE.key.len();
+        let row = take_row(&mut all.cells.payload()).unwrap();
+        let cell = row.into_iter().find(|(n, _)| usize::from(*n) == place);
+        cell.map(|(_, cell)| match cell {
+            Cell::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn one_that_ends_before_it_is_read_is_in_the_job_that_its_events_told() {
+        for is_told in [false, true] {
+            assert_eq!(identifier_of_one_that_ended(is_told).as_deref(), Some("42"));
+        }
+    }
 }

@@ -131,7 +131,7 @@ impl Names {
     }
 
     /// What a process is known to be filed under.
-    fn known(&self, id: ProcessId) -> Option<Rc<Name>> {
+    pub(super) fn known(&self, id: ProcessId) -> Option<Rc<Name>> {
         let filed = self.of.get(&id.pid).filter(|filed| filed.id == id)?;
         Some(Rc::clone(&filed.name))
     }
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use record::context::{Evidence, Kind};
 
-    pub(super) fn chain(scheduler: &str, identifier: &str, part: &str, trust: Trust) -> Chain {
+    fn chain(scheduler: &str, identifier: &str, part: &str, trust: Trust) -> Chain {
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         Chain {
             identifier: text(identifier),
