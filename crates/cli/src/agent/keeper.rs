@@ -46,6 +46,18 @@ pub(super) type Answer = std::result::Result<Held, String>;
 pub(super) struct Life {
     channel: OwnedFd,
     pid: u32,
+    /// A byte for each upkeep that has ended.
+    ends: OwnedFd,
+    upkeeps: Upkeeps,
+}
+
+/// How often the dataset was looked after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Upkeeps {
+    /// And it went well.
+    pub(super) done: u64,
+    /// And it stayed as it was.
+    pub(super) failed: u64,
 }
 
 impl Life {
@@ -62,6 +74,19 @@ impl Life {
         words.extend(all.flat_map(u64::to_ne_bytes));
         let done = ask(self.channel.as_fd(), SET, &words);
         done.context("the keeper of the dataset").map(drop)
+    }
+
+    /// How often the dataset was looked after up to now.
+    pub(super) fn upkeeps(&mut self) -> Upkeeps {
+        let mut word = [0];
+        while let Ok(Received::Bytes(_)) = descriptor::receive(self.ends.as_fd(), &mut word, false)
+        {
+            match word {
+                [0] => self.upkeeps.failed += 1,
+                _ => self.upkeeps.done += 1,
+            }
+        }
+        self.upkeeps
     }
 
     /// Returns when the keeper has ended, which it does when its [`Kept`] is gone.
@@ -90,15 +115,21 @@ pub(super) fn start(dataset: &Path, upkeep: Upkeep) -> Result<(Kept, Life, Answe
     let whole = fs::canonicalize(dataset).with_context(of)?;
     let user = owner(&whole)?;
     let (ours, theirs) = descriptor::channel()?;
+    let (ends, told) = descriptor::channel()?;
     match process::fork()? {
         Fork::Child => {
-            drop(ours);
-            serve(&theirs, &whole, user, upkeep)
+            drop((ours, ends));
+            serve((&theirs, &told), &whole, user, upkeep)
         }
         Fork::Parent(pid) => {
-            drop(theirs);
+            drop((theirs, told));
             let channel = ours.try_clone()?;
-            let life = Life { channel, pid };
+            let life = Life {
+                channel,
+                pid,
+                ends,
+                upkeeps: Upkeeps::default(),
+            };
             let kept = Kept(ours);
             let answer = kept.held().context("the keeper of the dataset")?;
             Ok((kept, life, answer))
@@ -120,7 +151,12 @@ pub(super) fn owner(dataset: &Path) -> Result<Option<User>> {
 }
 
 /// Serves until nobody asks any more.
-fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>, upkeep: Upkeep) -> ! {
+fn serve(
+    (channel, ends): (&OwnedFd, &OwnedFd),
+    dataset: &Path,
+    user: Option<User>,
+    upkeep: Upkeep,
+) -> ! {
     let held = confine::confine(&Rules {
         user,
         keep: &[],
@@ -144,7 +180,7 @@ fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>, upkeep: Upkeep) 
     let told = descriptor::send(channel.as_fd(), words.as_bytes());
     let mut turns = Turns::new(upkeep);
     if told.is_ok() {
-        while next(channel, dataset, &mut turns).is_ok() {}
+        while next((channel, ends), dataset, &mut turns).is_ok() {}
     }
     turns.end();
     process::exit_now(0)
@@ -154,13 +190,15 @@ fn serve(channel: &OwnedFd, dataset: &Path, user: Option<User>, upkeep: Upkeep) 
 ///
 /// # Errors
 /// Nobody asks any more.
-fn next(channel: &OwnedFd, dataset: &Path, turns: &mut Turns) -> Result<()> {
+fn next((channel, ends): (&OwnedFd, &OwnedFd), dataset: &Path, turns: &mut Turns) -> Result<()> {
     let waiting = [Waiting {
         fd: Some(channel.as_fd()),
         exceptional: false,
     }];
     let ready = descriptor::poll(&waiting, turns.pause().map(|pause| pause.0))?;
-    turns.turn(dataset);
+    if let Some(is_done) = turns.turn(dataset) {
+        descriptor::send(ends.as_fd(), &[is_done.into()])?;
+    }
     if ready.first() != Some(&true) {
         return Ok(());
     }

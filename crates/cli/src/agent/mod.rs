@@ -399,7 +399,8 @@ impl Agent {
         self.samples.begin(when, is_new);
         let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
-        let mut own = self.own.rows(writer.bytes_total(), writer.lost_total());
+        let written = (writer.bytes_total(), writer.lost_total());
+        let mut own = self.own.rows(written, self.keeper.upkeeps());
         own.extend(self.detail.rows());
         let node = self.node.write((when, is_new), &own, writer, span);
         let heard = self.listener.flush(when, writer);

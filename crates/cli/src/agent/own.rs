@@ -1,5 +1,6 @@
 //! What the agent itself costs, as metrics of the machine: of the process that reads.
 
+use super::keeper::Upkeeps;
 use record::metric::{Kind, Metric, Scope};
 use record::unit::{Nanos, Unit};
 use sys::clock::{self, Clock};
@@ -41,6 +42,20 @@ pub(crate) const METRICS: &[Metric] = &[
         Unit::Count,
         "the agent",
         "rows that could not be kept, and events that were missed",
+    ),
+    own(
+        "agent_compactions",
+        Kind::Counter,
+        Unit::Count,
+        "the agent",
+        "times that the dataset was compacted and old hours were given up",
+    ),
+    own(
+        "agent_compactions_failed",
+        Kind::Counter,
+        Unit::Count,
+        "the agent",
+        "times that this failed: the segments stay as they are until the next time",
     ),
 ];
 
@@ -87,14 +102,20 @@ impl Own {
         }
     }
 
-    /// As rows, with what has been written and lost.
-    pub(super) fn rows(&self, written: u64, lost: u64) -> Vec<(&'static str, i64)> {
+    /// As rows, with what has been written, what was lost and how the dataset was looked after.
+    pub(super) fn rows(
+        &self,
+        (written, lost): (u64, u64),
+        upkeeps: Upkeeps,
+    ) -> Vec<(&'static str, i64)> {
         let values = [
             clock::now(Clock::Process),
             self.longest.0,
             process::usage(Whose::Own).rss_peak_bytes,
             written,
             lost,
+            upkeeps.done,
+            upkeeps.failed,
         ];
         let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let names = METRICS.iter().map(|metric| metric.name);

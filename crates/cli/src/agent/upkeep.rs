@@ -113,20 +113,24 @@ impl Turns {
         }
     }
 
-    /// Does what is due.
-    pub(super) fn turn(&mut self, dataset: &Path) {
-        if let Some(pid) = self.at_work
-            && !matches!(process::wait_end(pid, false), Ok(None))
-        {
-            self.at_work = None;
+    /// Does what is due; whether it went well, of one that has ended since the last turn.
+    pub(super) fn turn(&mut self, dataset: &Path) -> Option<bool> {
+        let mut ended = None;
+        if let Some(pid) = self.at_work {
+            ended = match process::wait_end(pid, false) {
+                Ok(None) => None,
+                Ok(Some(waited)) => Some(waited.status == 0),
+                Err(_) => Some(false),
+            };
+            self.at_work = self.at_work.filter(|_| ended.is_none());
         }
         let now = Nanos(clock::boot());
         let Some(every) = self.upkeep.every.filter(|_| self.due <= Some(now)) else {
-            return;
+            return ended;
         };
         self.due = Some(now.plus(every));
         if self.at_work.is_some() {
-            return;
+            return ended;
         }
         match process::fork() {
             Ok(Fork::Child) => {
@@ -136,8 +140,12 @@ impl Turns {
                 process::exit_now(work(dataset, self.upkeep.keep));
             }
             Ok(Fork::Parent(pid)) => self.at_work = Some(pid),
-            Err(error) => say(&format!("warning: no compaction: {error}")),
+            Err(error) => {
+                say(&format!("warning: no compaction: {error}"));
+                ended = Some(false);
+            }
         }
+        ended
     }
 
     /// Ends whoever is at work: what was begun is taken up by the next compaction.

@@ -46,7 +46,9 @@ impl Turns {
         None
     }
 
-    pub(super) fn turn(&mut self, _: &Path) {}
+    pub(super) fn turn(&mut self, _: &Path) -> Option<bool> {
+        None
+    }
 
     pub(super) fn end(&self) {}
 }

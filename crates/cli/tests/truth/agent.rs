@@ -29,6 +29,7 @@ each_reader!(
     what_is_given_up,
     without_its_keeper,
     compaction_now_and_then,
+    compaction_that_fails,
     what_it_costs,
     a_budget_that_is_too_small,
     an_offset,
@@ -335,6 +336,42 @@ fn compaction_now_and_then(mechanism: Mechanism) {
     let each: BTreeSet<_> = all.iter().copied().collect();
     assert_eq!(all.len(), each.len());
     assert!(before.len() > 1 && each.is_superset(&before));
+}
+
+/// A compaction that fails is told, counted, and made good by the next one.
+fn compaction_that_fails(mechanism: Mechanism) {
+    let mut options = quick(mechanism, &["all"]);
+    options.extend(["--compact".to_owned(), "1s".to_owned()]);
+    let agent = agent(&texts(&options)).start();
+    let dataset = agent.folder().join("d");
+    process::wait_until("the dataset is there", || dataset.exists());
+    // Where the folder of files that are not finished belongs.
+    std::fs::write(dataset.join("aside"), "").unwrap();
+    let told = agent.folder().join("stderr");
+    process::wait_until("a compaction fails", || {
+        let told = std::fs::read_to_string(&told).unwrap();
+        told.contains("warning: the dataset stays as it is: ")
+    });
+    std::fs::remove_file(dataset.join("aside")).unwrap();
+    process::wait_until("samples are compacted", || {
+        !rows(&dataset, "sample").is_empty()
+    });
+    // What is counted is in the next reading.
+    process::wait_until("a compaction is counted", || {
+        let is_count = |row: &&Row| row.text("metric").as_deref() == Some("agent_compactions");
+        let node = rows(&dataset, "node");
+        let counts = node.iter().filter(is_count).map(|row| row.number("value"));
+        counts.max() > Some(0)
+    });
+    agent.send(Signal::TERM);
+    let done = agent.finish();
+    done.expect_status(0);
+    compact(&done.path("d"));
+    let is_failed = |row: &&Row| row.text("metric").as_deref() == Some("agent_compactions_failed");
+    let node = rows(&done.path("d"), "node");
+    let failed = node.iter().filter(is_failed).map(|row| row.number("value"));
+    let told = done.stderr.matches("the dataset stays as it is").count() as i64;
+    assert_eq!(failed.max(), Some(told));
 }
 
 /// An agent tells what it costs itself, as the kernel counts it.
