@@ -130,6 +130,8 @@ const fn unit(unit: Unit) -> &'static str {
         Unit::Millionths => "millionths",
         Unit::Millicelsius => "millicelsius",
         Unit::Microjoules => "microjoules",
+        Unit::Microwatts => "microwatts",
+        Unit::Hertz => "hertz",
     }
 }
 
