@@ -8,7 +8,7 @@ use crate::agent::detail::Wishes;
 use crate::agent::names::Outside;
 use crate::agent::pace::Young;
 use crate::agent::reload::{File, Settings};
-use crate::agent::{self, Mechanism, Options, Upkeep, cpus, metrics, select};
+use crate::agent::{self, Mechanism, Options, Upkeep, cpus, gpu, metrics, select};
 use crate::view::stdout;
 use anyhow::{Context, Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -103,6 +103,13 @@ struct AgentArgs {
     /// So many jobs have series of their own there; the others are added up
     #[arg(long, value_name = "COUNT", default_value = "20", value_parser = metrics_jobs)]
     metrics_jobs: usize,
+    /// Whether devices of NVIDIA are read, by the library of their driver: auto, where there is
+    /// one; on, in any case; or off
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    gpu: gpu::When,
+    /// A driver that does not answer within this time hangs
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, hide = true)]
+    gpu_patience: Nanos,
     /// How to read the processes: bpf where it works, else procfs
     #[arg(long, value_enum, value_name = "NAME")]
     mechanism: Option<Mechanism>,
@@ -201,6 +208,10 @@ fn read(settled: &ArgMatches) -> Result<Settings> {
             address,
             jobs: args.metrics_jobs,
         }),
+        gpu: gpu::Wish {
+            when: args.gpu,
+            patience: args.gpu_patience,
+        },
         mechanism: args.mechanism,
         wanted: args.select,
         outside: args.identifier.map(|identifier| Outside {

@@ -63,7 +63,9 @@ impl Intake {
             self.settle();
         }
         // The rows of the machine are those of a reading of everyone, behind its samples.
-        if header.table == node::TABLE.id {
+        // Those of devices come later, some of them when that is settled.
+        let is_settled = self.last.is_some_and(|(at, _)| header.at_ns <= at.0);
+        if header.table == node::TABLE.id && !is_settled {
             self.open = Some((Nanos(header.at_ns), header.real_offset_ns));
         }
     }
