@@ -301,7 +301,7 @@ pub(super) const fn is_series(table: &Table) -> bool {
 /// A text as Parquet wants it. What is not UTF-8 begins with U+FFFD and has `\xNN` for each byte
 /// that does not belong and `\\` for each backslash, so that nothing is lost; so does what begins
 /// with U+FFFD anyway.
-fn utf8(bytes: &[u8]) -> ByteArray {
+pub(super) fn utf8(bytes: &[u8]) -> ByteArray {
     const MARK: char = '\u{fffd}';
     if std::str::from_utf8(bytes).is_ok_and(|text| !text.starts_with(MARK)) {
         return bytes.to_vec().into();

@@ -8,6 +8,7 @@
 use super::bucket::Bucket;
 use crate::disk::Disk;
 use crate::error::Error;
+use record::table::Table;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
@@ -72,10 +73,7 @@ impl Journal {
     /// Where the file of a bucket is written, and where it belongs.
     pub(super) fn next_file(&mut self, dataset: &Path, bucket: &Bucket) -> (PathBuf, PathBuf) {
         let (date, hour) = date_and_hour(bucket.hour);
-        let folder = dataset
-            .join(format!("kind={}", bucket.table.name))
-            .join(format!("date={date}"))
-            .join(format!("hour={hour}"));
+        let folder = folder(dataset, bucket.table, bucket.hour);
         // Another compaction of the same hour has given names already.
         let place = loop {
             let place = folder.join(format!("part-{:06}.parquet", self.number));
@@ -208,6 +206,15 @@ fn remove<D: Disk>(disk: &D, path: &Path) -> Result<(), Error> {
         }),
         _ => Ok(()),
     }
+}
+
+/// The folder of the files of a table of one hour since 1970.
+pub(super) fn folder(dataset: &Path, table: &Table, hours: i64) -> PathBuf {
+    let (date, hour) = date_and_hour(hours);
+    dataset
+        .join(format!("kind={}", table.name))
+        .join(format!("date={date}"))
+        .join(format!("hour={hour}"))
 }
 
 /// `2026-11-22` and 13, of so many hours since 1970.

@@ -9,12 +9,14 @@
 mod bucket;
 mod columns;
 mod journal;
+mod known;
 mod parquet;
 mod retain;
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::segment::{self, Found, Reader, Rows};
+pub use known::Known;
 pub use retain::{Keep, Removed, retain};
 
 use bucket::Buckets;
