@@ -46,6 +46,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use detail::{Detail, Wishes};
 use gpu::Gpus;
 use identity::Identities;
+#[cfg(feature = "dataset")]
+pub(crate) use keeper::owner;
 use keeper::{Kept, Life};
 use lender::Lender;
 use listener::Listener;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "dataset")]
 use super::compact::KeepArgs;
+#[cfg(feature = "dataset")]
+use super::import;
 use super::settings::{self, comment};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
 use crate::agent::detail::Wishes;
@@ -125,6 +127,13 @@ struct AgentArgs {
 }
 
 fn command() -> Command {
+    let command = agent_command();
+    #[cfg(feature = "dataset")]
+    let command = command.subcommand(import::command());
+    command
+}
+
+fn agent_command() -> Command {
     AgentArgs::augment_args(Command::new("agent"))
         .about("Record every process of this node in a dataset")
         .args_conflicts_with_subcommands(true)
@@ -143,8 +152,11 @@ fn command() -> Command {
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {
-    if let Some((explain::NAME, inner)) = matches.subcommand() {
-        return explain::call(inner);
+    match matches.subcommand() {
+        Some((explain::NAME, inner)) => return explain::call(inner),
+        #[cfg(feature = "dataset")]
+        Some((import::NAME, inner)) => return import::call(inner),
+        _ => {}
     }
     let path = matches.get_one::<PathBuf>("config").cloned();
     let settled = match settle(matches, path.as_deref()) {

@@ -19,6 +19,8 @@ mod agent;
 #[cfg(all(feature = "dataset", feature = "nvml"))]
 mod agent_gpu;
 #[cfg(feature = "dataset")]
+mod agent_import;
+#[cfg(feature = "dataset")]
 mod agent_jobs;
 #[cfg(feature = "dataset")]
 mod agent_metrics;
