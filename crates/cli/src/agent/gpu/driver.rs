@@ -1,7 +1,7 @@
 //! Who asks the driver: a process that loads its library, or starts its program. Either may hang,
 //! crash or start threads; nobody else does so in it.
 
-use super::message::{self, Told};
+use super::message::{self, Ask, Told};
 use record::unit::Nanos;
 use record::value::Absent;
 use source::query::gpu::machine::MachineReader;
@@ -80,12 +80,15 @@ pub(super) fn serve(channel: &OwnedFd, way: Way, patience: Nanos, kept: &str) ->
 fn answer(channel: &OwnedFd, mut reader: MachineReader, kept: String) {
     let source = reader.source().to_owned();
     let mut told = Told::Way { source, kept };
-    let mut ask = [0; 8];
+    let mut ask: Ask = [0; 8];
     while message::say(channel.as_fd(), &mut told, true).is_ok() {
         let Ok(Received::Bytes(_)) = descriptor::receive(channel.as_fd(), &mut ask, true) else {
             return;
         };
-        told = Told::Reading(reader.read());
+        told = Told::Reading {
+            at: Nanos(u64::from_le_bytes(ask)),
+            machine: reader.read(),
+        };
     }
 }
 

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use record::gpu::GpuMachine;
+use record::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use sys::descriptor::{self, Received};
@@ -11,16 +12,18 @@ const MESSAGE_BYTES: usize = 128 << 10;
 /// A reason, at most, in letters.
 const REASON_CHARS: usize = 300;
 
-/// Somebody wants a reading.
-pub(super) const ASK: &[u8] = b"r";
+/// Bytes of a message of somebody who wants a reading: the instant that it is for.
+pub(super) type Ask = [u8; 8];
 
 /// What is told of drivers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Told {
     /// They are asked this way, and this is kept of privileges, if anything is to be said of that.
     Way { source: String, kept: String },
-    /// An answer.
-    Reading(GpuMachine),
+    /// An answer to what was asked for that instant.
+    Reading { at: Nanos, machine: GpuMachine },
+    /// Nobody can be asked for that instant: the one before is not answered, or nobody is there.
+    Refused { at: Nanos },
     /// There is nothing to ask, for this reason; somebody looks again later.
     Absent(String),
     /// Who asked did not come back: the next one is started after a while.
@@ -34,7 +37,7 @@ pub(super) enum Told {
 pub(super) fn say(channel: BorrowedFd<'_>, told: &mut Told, waits: bool) -> Result<()> {
     let mut bytes = serde_json::to_vec(told)?;
     while bytes.len() > MESSAGE_BYTES {
-        let Told::Reading(machine) = told else {
+        let Told::Reading { machine, .. } = told else {
             anyhow::bail!("too long for a message");
         };
         cut(machine);
@@ -105,7 +108,7 @@ pub(super) fn read(message: &[u8]) -> Result<Told> {
             shown(kept);
         }
         Told::Absent(why) | Told::Ended(why) => shown(why),
-        Told::Reading(_) => {}
+        Told::Reading { .. } | Told::Refused { .. } => {}
     }
     Ok(told)
 }
@@ -126,15 +129,19 @@ mod tests {
             processes: vec![GpuUse::default(); processes],
         };
         for (processes, kept) in [(2, 2), (5000, 2500)] {
-            let mut told = Told::Reading(GpuMachine {
-                devices: vec![device(processes)],
-                left_out: 0,
-            });
+            let mut told = Told::Reading {
+                at: Nanos(7),
+                machine: GpuMachine {
+                    devices: vec![device(processes)],
+                    left_out: 0,
+                },
+            };
             say(here.as_fd(), &mut told, true).unwrap();
             let message = next(there.as_fd(), &mut room).unwrap().unwrap();
-            let Told::Reading(machine) = read(message).unwrap() else {
+            let Told::Reading { at, machine } = read(message).unwrap() else {
                 panic!("no reading");
             };
+            assert_eq!(at, Nanos(7));
             assert_eq!(machine.devices[0].processes.len(), kept);
             assert_eq!(machine.left_out, (processes - kept) as u64);
         }

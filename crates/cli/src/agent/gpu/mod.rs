@@ -12,7 +12,7 @@ mod warden;
 use super::node::Node;
 use super::{Segments, now, say, warn};
 use anyhow::{Result, anyhow};
-use message::Told;
+use message::{Ask, Told};
 use record::codec::series::Row;
 use record::gpu::GpuMachine;
 use record::identity::ProcessId;
@@ -27,6 +27,9 @@ use store::segment::{Instant, Sheet};
 use sys::descriptor;
 use sys::process::{self, Fork};
 
+/// An answer that did not come within this time is none any more.
+const LOST: Nanos = Nanos::from_secs(600);
+
 /// What an agent tells of this.
 pub(crate) const METRICS: &[Metric] = &[
     of_agent(
@@ -37,7 +40,7 @@ pub(crate) const METRICS: &[Metric] = &[
     of_agent(
         "agent_gpu_late",
         Kind::Counter,
-        "readings without devices, as the driver had not answered the one before",
+        "readings without devices, as the one before was not answered or nobody could be asked",
     ),
     of_agent(
         "agent_gpu_left_out",
@@ -151,15 +154,16 @@ impl Gpus {
         let Some((channel, _)) = &self.link else {
             return;
         };
-        if self.asked.is_some() {
+        // An answer that was lost on its way is not waited for without end.
+        let is_lost = |asked: &Asked| when.at.since(asked.when.at) > LOST;
+        if self.asked.as_ref().is_some_and(|asked| !is_lost(asked)) {
             self.late += 1;
-        } else {
-            let ids = Vec::new();
-            self.asked = Some(Asked { when, ids });
+            return;
         }
-        // Again, where the one before was not answered: it may have been lost with who had it. A
-        // full channel tells it already.
-        let _ = message::forward(channel.as_fd(), message::ASK, false);
+        let ask: Ask = when.at.0.to_le_bytes();
+        let is_said = message::forward(channel.as_fd(), &ask, false).is_ok();
+        let ids = Vec::new();
+        self.asked = is_said.then_some(Asked { when, ids });
     }
 
     /// The reading that began at `when` met these, who are wanted.
@@ -202,8 +206,8 @@ impl Gpus {
             match message::next(channel.as_fd(), &mut self.room) {
                 Ok(None) => break,
                 Ok(Some(told)) => match message::read(told) {
-                    Ok(Told::Reading(machine)) => {
-                        result = result.and(self.write(&machine, node, writer));
+                    Ok(Told::Reading { at, machine }) => {
+                        result = result.and(self.write((at, &machine), node, writer));
                     }
                     Ok(told) => self.hear(told, warned),
                     Err(error) => warn(warned, &error.context("the devices of NVIDIA")),
@@ -220,7 +224,11 @@ impl Gpus {
 
     fn hear(&mut self, told: Told, warned: &mut Vec<String>) {
         match told {
-            Told::Reading(_) => {}
+            Told::Reading { .. } => {}
+            Told::Refused { at } => {
+                self.late += 1;
+                self.asked.take_if(|asked| asked.when.at == at);
+            }
             Told::Way { source, kept } => {
                 let foreign = match self.is_foreign {
                     true => ", not the processes on them: it has other pids than we",
@@ -254,11 +262,12 @@ impl Gpus {
     /// Writes a reading, as of the instant at which it was asked for.
     fn write(
         &mut self,
-        machine: &GpuMachine,
+        (at, machine): (Nanos, &GpuMachine),
         node: &mut Node,
         writer: &mut Segments,
     ) -> Result<(), Error> {
-        let Some(Asked { when, ids }) = self.asked.take() else {
+        let asked = self.asked.take_if(|asked| asked.when.at == at);
+        let Some(Asked { when, ids }) = asked else {
             return Ok(());
         };
         self.left_out = machine.left_out;

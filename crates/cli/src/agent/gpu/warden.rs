@@ -4,7 +4,7 @@
 //! waits for a driver. It believes nothing of what it passes on.
 
 use super::driver::{self, Way};
-use super::message::{self, ASK, Told};
+use super::message::{self, Ask, Told};
 use anyhow::Result;
 use record::quantity::show_time;
 use record::unit::Nanos;
@@ -158,18 +158,26 @@ impl Warden {
         let _ = message::say(self.agent.as_fd(), &mut Told::Ended(why), false);
     }
 
-    /// Asks for the agent, unless that was done and not answered.
+    /// Asks for the agent, or says that nobody can be asked.
     ///
     /// # Errors
     /// The agent is gone.
     fn ask(&mut self) -> Result<()> {
-        while message::next(self.agent.as_fd(), &mut self.room)?.is_some() {}
-        if let Some(asker) = &mut self.asker
-            && matches!(asker.stage, Stage::Free)
-        {
-            asker.stage = Stage::Asked(Nanos(clock::boot()).plus(self.patience));
-            // One that ended is noticed by its channel.
-            let _ = message::forward(asker.channel.as_fd(), ASK, false);
+        let wanted = message::next(self.agent.as_fd(), &mut self.room)?;
+        let Some(ask) = wanted.and_then(|bytes| Ask::try_from(bytes).ok()) else {
+            return Ok(());
+        };
+        match &mut self.asker {
+            Some(asker) if matches!(asker.stage, Stage::Free) => {
+                asker.stage = Stage::Asked(Nanos(clock::boot()).plus(self.patience));
+                // One that ended is noticed by its channel.
+                let _ = message::forward(asker.channel.as_fd(), &ask, false);
+            }
+            _ => {
+                let at = Nanos(u64::from_le_bytes(ask));
+                // The agent reads it later, or never.
+                let _ = message::say(self.agent.as_fd(), &mut Told::Refused { at }, false);
+            }
         }
         Ok(())
     }
@@ -184,17 +192,18 @@ impl Warden {
             Ok(Some(message)) => message,
             Err(_) => return asker.end(Some(String::new())),
         };
-        match message::read(message) {
-            Ok(Told::Reading(_)) => {
+        let is_asked = matches!(asker.stage, Stage::Asked(_));
+        match message::read(message).ok().filter(|_| is_asked) {
+            Some(Told::Reading { .. }) => {
                 self.pause = PAUSE_FIRST;
                 asker.stage = Stage::Free;
             }
-            Ok(Told::Way { .. }) => asker.stage = Stage::Free,
-            Ok(Told::Absent(why)) => {
+            Some(Told::Way { .. }) => asker.stage = Stage::Free,
+            Some(Told::Absent(why)) => {
                 asker.end(None);
                 return self.absent(why);
             }
-            Ok(Told::Ended(_)) | Err(_) => {
+            Some(Told::Ended(_) | Told::Refused { .. }) | None => {
                 return asker.end(Some("said what it should not".to_owned()));
             }
         }
