@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A place with the stand-in, which everyone may read: who asks is nobody where root is the agent.
-struct Driver(TempDir);
+pub(crate) struct Driver(TempDir);
 
 impl Driver {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new()
             .prefix("plimsoll-gpu-")
             .permissions(Permissions::from_mode(0o755))
@@ -33,7 +33,7 @@ impl Driver {
     }
 
     /// Writes a file that the stand-in reads.
-    fn says(&self, name: &str, text: &str) {
+    pub(crate) fn says(&self, name: &str, text: &str) {
         let aside = self.path("aside");
         fs::write(&aside, text).unwrap();
         fs::set_permissions(&aside, Permissions::from_mode(0o644)).unwrap();
@@ -41,7 +41,7 @@ impl Driver {
     }
 
     /// An agent that loads the stand-in.
-    fn agent(&self, more: &[&str]) -> Running {
+    pub(crate) fn agent(&self, more: &[&str]) -> Running {
         let mut options = vec!["--interval", "100ms", "--compact", "never", "--gpu", "on"];
         options.extend(more);
         let file = |variable: &str, name: &str| {
