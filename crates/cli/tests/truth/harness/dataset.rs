@@ -141,14 +141,17 @@ impl Take for Whole {
 }
 
 /// The instants at which a table of series has rows in the live segments.
+#[cfg(feature = "nvml")]
 pub(crate) fn live_series(dataset: &Path, table: &str) -> BTreeSet<i64> {
     let mut instants = Instants(by_name(table).unwrap(), BTreeSet::new());
     read_live(dataset, &mut instants);
     instants.1
 }
 
+#[cfg(feature = "nvml")]
 struct Instants(&'static Table, BTreeSet<i64>);
 
+#[cfg(feature = "nvml")]
 impl Take for Instants {
     fn series(&mut self, table: &'static Table, header: &Header, _: SeriesRow<'_>, _: bool) {
         if table.id == self.0.id {
