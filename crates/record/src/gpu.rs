@@ -2,6 +2,7 @@
 //! accounts of ended ones.
 
 use crate::unit::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 /// All devices at one instant, and who told.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -78,4 +79,35 @@ impl GpuAccount {
         let nanos = self.open_for?.0 as f64 * self.busy?;
         Some(Nanos(nanos as u64))
     }
+}
+
+/// The devices of a machine at one instant, as an agent is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GpuMachine {
+    /// The devices, each followed by the parts that it is divided into.
+    pub devices: Vec<GpuDevice>,
+    /// Devices and processes beyond what is kept.
+    pub left_out: u64,
+}
+
+/// A device, or a part of one that has memory and processors of its own (MIG).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GpuDevice {
+    /// UUID of the device; of a part that, a blank, and its own.
+    pub instance: String,
+    /// What it tells, in the order of whoever reads; `None` for what it does not.
+    pub values: Vec<Option<u64>>,
+    /// Processes on it, each once, by the driver's pids.
+    pub processes: Vec<GpuUse>,
+}
+
+/// What a process has of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GpuUse {
+    /// The driver's pid of it.
+    pub pid: u32,
+    /// Device memory.
+    pub memory: Option<Bytes>,
+    /// Part of the time since the last look in which its kernels ran, millionths.
+    pub busy_millionths: Option<u64>,
 }

@@ -30,6 +30,12 @@ pub enum Unit {
     /// Millionths of a joule.
     #[serde(rename = "microjoules")]
     Microjoules,
+    /// Millionths of a watt.
+    #[serde(rename = "microwatts")]
+    Microwatts,
+    /// Times a second.
+    #[serde(rename = "hertz")]
+    Hertz,
 }
 
 /// A span of time, or an instant on `CLOCK_BOOTTIME`, in nanoseconds.

@@ -120,6 +120,8 @@ const fn suffix(unit: Unit) -> &'static str {
         Unit::Ratio => "ratio",
         Unit::Millicelsius => "celsius",
         Unit::Microjoules => "joules",
+        Unit::Microwatts => "watts",
+        Unit::Hertz => "hertz",
         // Of means, too, which are no ratio.
         Unit::Millionths | Unit::Count | Unit::Cores => "",
     }
@@ -129,7 +131,7 @@ const fn suffix(unit: Unit) -> &'static str {
 fn shown(value: Number, unit: Unit) -> String {
     let parts: u64 = match unit {
         Unit::Nanoseconds => 1_000_000_000,
-        Unit::Microjoules | Unit::Millionths => 1_000_000,
+        Unit::Microjoules | Unit::Microwatts | Unit::Millionths => 1_000_000,
         Unit::Millicelsius => 1000,
         _ => 1,
     };

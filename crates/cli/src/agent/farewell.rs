@@ -20,8 +20,14 @@ impl Agent {
             bytes(ROW_BYTES.0),
             bytes(ROW_BYTES.1)
         ));
-        if let Some(absent) = self.node.absent() {
-            say(&format!("this machine does not tell: {absent}"));
+        let devices = self.gpus.absent();
+        let devices = devices.map(|why| format!("devices of NVIDIA ({why})"));
+        let absent: Vec<String> = self.node.absent().into_iter().chain(devices).collect();
+        if !absent.is_empty() {
+            say(&format!(
+                "this machine does not tell: {}",
+                absent.join(", ")
+            ));
         }
         let hidden = self.reader.hidden();
         if hidden.io + hidden.all > 0 {

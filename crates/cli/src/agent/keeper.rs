@@ -141,7 +141,7 @@ pub(super) fn start(dataset: &Path, upkeep: Upkeep) -> Result<(Kept, Life, Answe
 ///
 /// # Errors
 /// There is no such folder.
-pub(super) fn owner(dataset: &Path) -> Result<Option<User>> {
+pub(crate) fn owner(dataset: &Path) -> Result<Option<User>> {
     let owner = fs::metadata(dataset).with_context(|| format!("dataset {}", dataset.display()))?;
     let is_root = process::effective_uid() == 0;
     Ok((is_root && owner.st_uid() != 0).then(|| User {

@@ -9,6 +9,7 @@ mod descriptors;
 pub(crate) mod detail;
 mod events;
 mod farewell;
+pub(crate) mod gpu;
 mod identity;
 mod jobs;
 mod keeper;
@@ -43,7 +44,10 @@ mod young;
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
 use detail::{Detail, Wishes};
+use gpu::Gpus;
 use identity::Identities;
+#[cfg(feature = "dataset")]
+pub(crate) use keeper::owner;
 use keeper::{Kept, Life};
 use lender::Lender;
 use listener::Listener;
@@ -115,6 +119,8 @@ pub(crate) struct Options {
     pub(crate) socket: Option<PathBuf>,
     /// Where programs of this machine are told what it adds up to.
     pub(crate) metrics: Option<metrics::Wish>,
+    /// Whether graphics processors are read.
+    pub(crate) gpu: gpu::Wish,
     /// How to read; the better of what works here by default.
     pub(crate) mechanism: Option<Mechanism>,
     /// Which processes: whoever is of one of these kinds.
@@ -146,6 +152,7 @@ struct Agent {
     keeper: Life,
     lender: Lender,
     metrics: Metrics,
+    gpus: Gpus,
     service: Service,
     cpus_allowed: Cpus,
     samples: Sheet,
@@ -275,6 +282,7 @@ impl Agent {
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
         let metrics = Metrics::start(options, &whole, &origin)?;
+        let gpus = Gpus::start(options.gpu)?;
         let service = Service::open();
         let reader = Reader::open(&root, options.mechanism, options.interval)?;
         let settings = segment::Options {
@@ -306,6 +314,7 @@ impl Agent {
             keeper,
             lender,
             metrics,
+            gpus,
             service,
             cpus_allowed,
             samples: Sheet::new(&table::sample::TABLE),
@@ -353,7 +362,9 @@ impl Agent {
         let jobs = &mut self.identities.names.jobs;
         taken = taken.and(jobs.write((false, when), false, writer));
         self.identities.ask_jobs(self.detail.asker());
-        if let Err(error) = taken {
+        let place = (&mut self.node, &mut self.writer);
+        let devices = self.gpus.take(place, &mut self.warned);
+        for error in [taken, devices].into_iter().filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
         }
     }
@@ -366,6 +377,7 @@ impl Agent {
         self.listen(false);
         self.listener.refresh();
         let when = now();
+        self.gpus.ask(when);
         let samples = match self.reader.read() {
             Ok(samples) => samples,
             Err(error) => {
@@ -395,13 +407,14 @@ impl Agent {
         let ids = wanted().map(|(one, _)| one.id);
         let names = &mut self.identities.names;
         names.reading(ids, when.at, self.listener.hears());
+        let ids = wanted().map(|(one, _)| one.id);
+        self.gpus.met(when, is_new, ids);
         self.detail.met(wanted().map(|(one, _)| one), place);
         self.samples.begin(when, is_new);
         let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
-        let written = (writer.bytes_total(), writer.lost_total());
-        let mut own = self.own.rows(written, self.keeper.upkeeps());
-        own.extend(self.detail.rows());
+        let mut own = self.own.rows(writer, self.keeper.upkeeps());
+        own.extend(self.detail.rows().chain(self.gpus.rows()));
         let node = self.node.write((when, is_new), &own, writer, span);
         let heard = self.listener.flush(when, writer);
         let answered = self.detail.take(&mut self.identities, now(), writer);

@@ -62,6 +62,30 @@ impl Node {
         self.sheet.end(writer, span)
     }
 
+    /// Writes what is told of the reading at `when` behind it, `span` after it began.
+    ///
+    /// # Errors
+    /// As [`Node::write`].
+    pub(super) fn write_more<'r>(
+        &mut self,
+        when: Instant,
+        rows: impl Iterator<Item = (&'static str, &'r [u8], i64)>,
+        writer: &mut Segments,
+        span: Nanos,
+    ) -> Result<(), Error> {
+        self.sheet.begin_more(when);
+        for (metric, instance, value) in rows {
+            node::key(metric, instance, &mut self.key);
+            let row = Row {
+                key: &self.key,
+                present: 1,
+                values: &[value],
+            };
+            self.sheet.row(writer, row);
+        }
+        self.sheet.end_more(writer, span)
+    }
+
     /// What this machine does not tell, with the reasons; `None` if it tells everything.
     pub(super) fn absent(&self) -> Option<String> {
         let one = |(source, absent): (&source::node::Source, record::value::Absent)| {

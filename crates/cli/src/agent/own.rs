@@ -1,5 +1,6 @@
 //! What the agent itself costs, as metrics of the machine: of the process that reads.
 
+use super::Segments;
 use super::keeper::Upkeeps;
 use record::metric::{Kind, Metric, Scope};
 use record::unit::{Nanos, Unit};
@@ -103,17 +104,13 @@ impl Own {
     }
 
     /// As rows, with what has been written, what was lost and how the dataset was looked after.
-    pub(super) fn rows(
-        &self,
-        (written, lost): (u64, u64),
-        upkeeps: Upkeeps,
-    ) -> Vec<(&'static str, i64)> {
+    pub(super) fn rows(&self, writer: &Segments, upkeeps: Upkeeps) -> Vec<(&'static str, i64)> {
         let values = [
             clock::now(Clock::Process),
             self.longest.0,
             process::usage(Whose::Own).rss_peak_bytes,
-            written,
-            lost,
+            writer.bytes_total(),
+            writer.lost_total(),
             upkeeps.done,
             upkeeps.failed,
         ];

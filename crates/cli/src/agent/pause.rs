@@ -38,6 +38,7 @@ pub(super) fn wait(signals: &Signals, agent: &Agent, pause: Nanos) -> Result<Wok
         Some(agent.detail.as_fd()),
         // It is listened to, then, as it is when the time is over.
         agent.listener.fd(),
+        agent.gpus.fd(),
     ];
     let waiting = waiting.map(|fd| Waiting {
         fd,
@@ -48,7 +49,7 @@ pub(super) fn wait(signals: &Signals, agent: &Agent, pause: Nanos) -> Result<Wok
         Woken::Signal(arrived.signal)
     } else if ready.get(1) == Some(&true) {
         Woken::Keeper
-    } else if ready.get(2) == Some(&true) {
+    } else if ready.get(2) == Some(&true) || ready.get(4) == Some(&true) {
         Woken::Answers
     } else {
         Woken::Time

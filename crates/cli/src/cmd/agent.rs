@@ -2,13 +2,15 @@
 
 #[cfg(feature = "dataset")]
 use super::compact::KeepArgs;
+#[cfg(feature = "dataset")]
+use super::import;
 use super::settings::{self, comment};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
 use crate::agent::detail::Wishes;
 use crate::agent::names::Outside;
 use crate::agent::pace::Young;
 use crate::agent::reload::{File, Settings};
-use crate::agent::{self, Mechanism, Options, Upkeep, cpus, metrics, select};
+use crate::agent::{self, Mechanism, Options, Upkeep, cpus, gpu, metrics, select};
 use crate::view::stdout;
 use anyhow::{Context, Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -103,6 +105,13 @@ struct AgentArgs {
     /// So many jobs have series of their own there; the others are added up
     #[arg(long, value_name = "COUNT", default_value = "20", value_parser = metrics_jobs)]
     metrics_jobs: usize,
+    /// Whether devices of NVIDIA are read, by the library of their driver: auto, where there is
+    /// one; on, in any case; or off
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    gpu: gpu::When,
+    /// A driver that does not answer within this time hangs
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, hide = true)]
+    gpu_patience: Nanos,
     /// How to read the processes: bpf where it works, else procfs
     #[arg(long, value_enum, value_name = "NAME")]
     mechanism: Option<Mechanism>,
@@ -118,6 +127,13 @@ struct AgentArgs {
 }
 
 fn command() -> Command {
+    let command = agent_command();
+    #[cfg(feature = "dataset")]
+    let command = command.subcommand(import::command());
+    command
+}
+
+fn agent_command() -> Command {
     AgentArgs::augment_args(Command::new("agent"))
         .about("Record every process of this node in a dataset")
         .args_conflicts_with_subcommands(true)
@@ -136,8 +152,11 @@ fn command() -> Command {
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {
-    if let Some((explain::NAME, inner)) = matches.subcommand() {
-        return explain::call(inner);
+    match matches.subcommand() {
+        Some((explain::NAME, inner)) => return explain::call(inner),
+        #[cfg(feature = "dataset")]
+        Some((import::NAME, inner)) => return import::call(inner),
+        _ => {}
     }
     let path = matches.get_one::<PathBuf>("config").cloned();
     let settled = match settle(matches, path.as_deref()) {
@@ -201,6 +220,10 @@ fn read(settled: &ArgMatches) -> Result<Settings> {
             address,
             jobs: args.metrics_jobs,
         }),
+        gpu: gpu::Wish {
+            when: args.gpu,
+            patience: args.gpu_patience,
+        },
         mechanism: args.mechanism,
         wanted: args.select,
         outside: args.identifier.map(|identifier| Outside {

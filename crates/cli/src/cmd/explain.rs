@@ -122,7 +122,8 @@ fn add_accounting(job: &mut JobRecord, file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn content(file: &Path) -> Result<String> {
+/// The text of a file, or of stdin.
+pub(super) fn content(file: &Path) -> Result<String> {
     let mut bytes = Vec::new();
     match file == Path::new("-") {
         true => std::io::stdin()

@@ -34,7 +34,14 @@ pub fn tables() -> Vec<(String, Vec<Metric>)> {
         "all sources of the machine",
         &[source::node::ambient::LEFT_OUT.metric],
     ));
-    let own = [crate::agent::own::METRICS, crate::agent::detail::METRICS];
+    let devices = source::query::gpu::machine::FIELDS.iter();
+    let devices = devices.map(|field| field.metric).collect();
+    tables.push(("NVML, or nvidia-smi (fixture only)".to_owned(), devices));
+    let own = [
+        crate::agent::own::METRICS,
+        crate::agent::detail::METRICS,
+        crate::agent::gpu::METRICS,
+    ];
     tables.push(("the agent itself".to_owned(), own.concat()));
     tables
 }
@@ -130,6 +137,8 @@ const fn unit(unit: Unit) -> &'static str {
         Unit::Millionths => "millionths",
         Unit::Millicelsius => "millicelsius",
         Unit::Microjoules => "microjoules",
+        Unit::Microwatts => "microwatts",
+        Unit::Hertz => "hertz",
     }
 }
 

@@ -9,6 +9,8 @@ pub mod completions;
 pub mod doctor;
 mod explain;
 pub mod formats;
+#[cfg(feature = "dataset")]
+mod import;
 pub mod limits;
 pub mod man;
 pub mod metrics;

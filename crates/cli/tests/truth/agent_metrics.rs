@@ -104,6 +104,33 @@ fn a_job_that_burns(mechanism: Mechanism) {
     stop(agent);
 }
 
+#[cfg(feature = "nvml")]
+#[test]
+fn what_a_job_has_of_devices() {
+    let driver = crate::agent_gpu::Driver::new();
+    let id = new_id();
+    let one = member(&id, &[], words!["/bin/sleep", "600"]).start();
+    driver.says("pid", &one.pid().to_string());
+    let agent = driver.agent(&["--metrics", "127.0.0.1:0"]);
+    let at = At::of(&agent);
+    let labels = [("kind", "job"), ("job_id", id.as_str())];
+    wait_until("the job has its devices", || {
+        let page = at.page();
+        let memory = page.get("plimsoll_job_gpu_memory_bytes", &labels);
+        // Idle but for the first reading.
+        let busy = page.get("plimsoll_job_gpu_busy", &labels);
+        (memory, busy) == (Some((700 << 20) as f64), Some(0.0))
+    });
+    let part = [("part", "GPU-1 MIG-1-0")];
+    let page = at.page();
+    page.expect_read_by_prometheus();
+    let used = page.get("plimsoll_gpu_device_memory_used_bytes", &part);
+    assert_eq!(used, Some((300 << 20) as f64));
+    one.send(Signal::TERM);
+    one.finish();
+    stop(agent);
+}
+
 /// Over netlink some are told without their job.
 #[test]
 fn processes_shorter_than_the_interval() {

@@ -16,6 +16,10 @@
 mod again;
 #[cfg(feature = "dataset")]
 mod agent;
+#[cfg(all(feature = "dataset", feature = "nvml"))]
+mod agent_gpu;
+#[cfg(feature = "dataset")]
+mod agent_import;
 #[cfg(feature = "dataset")]
 mod agent_jobs;
 #[cfg(feature = "dataset")]

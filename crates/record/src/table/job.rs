@@ -15,7 +15,8 @@ pub const TABLE: Table = Table {
     key: KEY,
     columns: COLUMNS,
     doc: "What is known of a job: one row when it is first seen, one more when anything of it is \
-          another, with each segment, and when its last process is gone.",
+          another, with each segment, and when its last process is gone; and what an accounting \
+          told of it (`boot_id` is `sacct`), at the instant of its end, or of what came last.",
 };
 
 /// What was seen of a job on this machine.
@@ -176,6 +177,18 @@ const READINGS: &str = "readings; sched_process_fork, sched_process_exit";
 
 /// Appends the row of a job.
 pub fn put(out: &mut Vec<u8>, job: &JobRecord, seen: &Presence) {
+    put_seen(out, job, Some(seen));
+}
+
+/// Appends the row of a job that was told of elsewhere: it may never have been here.
+pub fn put_told(out: &mut Vec<u8>, job: &JobRecord) {
+    put_seen(out, job, None);
+}
+
+fn put_seen(out: &mut Vec<u8>, job: &JobRecord, seen: Option<&Presence>) {
+    let is_seen = seen.is_some();
+    let nothing = Presence::default();
+    let seen = seen.unwrap_or(&nothing);
     let time =
         |time: Option<Nanos>| time.and_then(|time| i64::try_from(time.0).ok().map(Cell::Int));
     let claims = job.facts().filter(|(_, fact)| fact.trust == Trust::Claimed);
@@ -184,7 +197,7 @@ pub fn put(out: &mut Vec<u8>, job: &JobRecord, seen: &Presence) {
     let reason = |absent: Option<Absent>| absent.map(|absent| Cell::Text(absent.name().as_bytes()));
     let value = |column: &Column| match column.name {
         "claimed" => claims.clone().map(Cell::List),
-        "present" => Some(Cell::Int(seen.is_present.into())),
+        "present" => is_seen.then_some(Cell::Int(seen.is_present.into())),
         "first_start_ns" => time(seen.first_start),
         "last_seen_ns" => time(seen.last_seen),
         "steps" => steps.clone().map(Cell::List),

@@ -5,6 +5,7 @@
 
 pub mod descriptor;
 pub mod exit;
+pub mod gpu;
 pub mod job;
 pub mod node;
 pub mod process;
@@ -72,6 +73,7 @@ pub const TABLES: &[&Table] = &[
     &exit::TABLE,
     &job::TABLE,
     &descriptor::TABLE,
+    &gpu::TABLE,
 ];
 
 /// The table of this number.

@@ -19,16 +19,21 @@ pub struct Accounting {
     pub steps: u64,
     /// Lines that have too few or too many fields, or no job id.
     pub bad: u64,
+    /// The first of these: their numbers, from 1 on, and what is wrong with them.
+    pub rejects: Vec<(u64, &'static str)>,
 }
+
+/// Bad lines that are named.
+const REJECTS_MAX: usize = 8;
 
 /// Parses an output. One without the column `JobIDRaw` or `JobID` has no jobs.
 pub fn parse(text: &str) -> Accounting {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap_or_default().split('|').collect();
     let mut all = Accounting::default();
-    for line in lines.filter(|line| !line.is_empty()) {
+    for (number, line) in (2..).zip(lines).filter(|(_, line)| !line.is_empty()) {
         let Some(fields) = fields(&names, line) else {
-            all.bad += 1;
+            all.reject(number, "has fewer or more fields than the first line");
             continue;
         };
         let field = |name: &str| fields.get(name).copied().filter(|text| !text.is_empty());
@@ -37,10 +42,19 @@ pub fn parse(text: &str) -> Accounting {
             Some(id) if id.starts_with(|first: char| first.is_ascii_digit()) => {
                 all.jobs.push(job(id, &field));
             }
-            _ => all.bad += 1,
+            _ => all.reject(number, "has no job id"),
         }
     }
     all
+}
+
+impl Accounting {
+    fn reject(&mut self, line: u64, why: &'static str) {
+        self.bad += 1;
+        if self.rejects.len() < REJECTS_MAX {
+            self.rejects.push((line, why));
+        }
+    }
 }
 
 /// The fields by their names. What is too much belongs to the last one, where that is free text.
@@ -182,6 +196,8 @@ mod tests {
         let text = "JobIDRaw|State|JobName\n7|CANCELLED by 0|a|b\n\n8|x\n|RUNNING|c\n9.0|R|d\n";
         let all = parse(text);
         assert_eq!((all.jobs.len(), all.steps, all.bad), (1, 1, 2));
+        let lines: Vec<_> = all.rejects.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [4, 5]);
         let job = &all.jobs[0];
         assert_eq!(
             (job.text("name"), job.text("state")),

@@ -104,6 +104,11 @@ impl Field {
         self
     }
 
+    /// A number of it in the base unit; `None` for one of pages.
+    pub(crate) fn in_base_unit(&self, number: u64) -> Option<u64> {
+        self.scale.apply(number, None)
+    }
+
     /// Appends its row. Numbers of pages need a table that knows their size: [`Fields`].
     pub(crate) fn put(&self, rows: &mut Rows, instance: &[u8], number: u64) {
         self.put_scaled(rows, instance, number, None);

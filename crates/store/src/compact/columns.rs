@@ -339,7 +339,7 @@ const MARK: &[u8] = "\u{fffd}".as_bytes();
 /// A text as Parquet wants it. What is not UTF-8 begins with U+FFFD and has `\xNN` for each byte
 /// that does not belong and `\\` for each backslash, so that nothing is lost; so does what begins
 /// with U+FFFD anyway.
-fn utf8(bytes: &[u8]) -> ByteArray {
+pub(super) fn utf8(bytes: &[u8]) -> ByteArray {
     if std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(MARK) {
         return bytes.to_vec().into();
     }

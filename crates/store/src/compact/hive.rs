@@ -41,12 +41,21 @@ impl Hour {
 /// nodes can be copied into one folder: what is another's has another name, and what is the same
 /// has the same.
 pub(super) fn place(dataset: &Path, table: &str, hour: i64, digest: u64) -> PathBuf {
+    folder(dataset, table, hour).join(format!("{PART}{digest:016x}.parquet"))
+}
+
+/// The files of a table and an hour (since 1970).
+pub(super) fn files(dataset: &Path, table: &str, hour: i64) -> Result<Vec<PathBuf>, Error> {
+    let files = named(&folder(dataset, table, hour), PART)?;
+    Ok(files.into_iter().map(|(_, path)| path).collect())
+}
+
+fn folder(dataset: &Path, table: &str, hour: i64) -> PathBuf {
     let (date, hour) = date_and_hour(hour);
     dataset
         .join(format!("kind={table}"))
         .join(format!("date={date}"))
         .join(format!("hour={hour}"))
-        .join(format!("{PART}{digest:016x}.parquet"))
 }
 
 /// Every table's hours, each with its files in order.
@@ -79,7 +88,7 @@ pub(super) fn hours(dataset: &Path) -> Result<Vec<Hour>, Error> {
 }
 
 /// `2026-11-22` and 13, of so many hours since 1970.
-pub(super) fn date_and_hour(hours: i64) -> (String, i64) {
+fn date_and_hour(hours: i64) -> (String, i64) {
     let seconds = u64::try_from(hours).unwrap_or(0) * 3600;
     let text = rfc3339(seconds * 1_000_000_000);
     let date = text.split('T').next().unwrap_or_default().to_owned();

@@ -11,6 +11,7 @@ mod bucket;
 mod columns;
 mod hive;
 mod journal;
+mod known;
 mod merge;
 mod parquet;
 mod retain;
@@ -19,6 +20,7 @@ mod stream;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::segment::{self, Found, Reader, Rows};
+pub use known::Known;
 use record::unit::Nanos;
 pub use retain::{Keep, Removed, retain};
 

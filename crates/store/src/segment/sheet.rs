@@ -58,6 +58,26 @@ impl Sheet {
         self.start_frame();
     }
 
+    /// Rows between two passes begin; they count as those of the next one.
+    pub fn begin_more(&mut self, when: Instant) {
+        self.when = when;
+        self.start_frame();
+    }
+
+    /// They are over.
+    ///
+    /// # Errors
+    /// As [`Sheet::end`].
+    pub fn end_more<D: Disk>(
+        &mut self,
+        writer: &mut Writer<D>,
+        span: record::unit::Nanos,
+    ) -> Result<(), Error> {
+        self.when.span = span;
+        self.flush(writer);
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
     fn start_frame(&mut self) {
         self.payload.clear();
         self.rows = 0;

@@ -72,6 +72,18 @@ pub(super) struct Now {
     pub(super) processes: u64,
     pub(super) threads: Option<u64>,
     pub(super) rss: Option<u64>,
+    /// Device memory of its processes, and the parts of devices that they kept busy, millionths.
+    pub(super) gpu_memory: Option<u64>,
+    pub(super) gpu_busy: Option<u64>,
+}
+
+/// What a process has now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gauges {
+    pub(super) threads: Option<i64>,
+    pub(super) rss: Option<i64>,
+    pub(super) gpu_memory: Option<i64>,
+    pub(super) gpu_busy: Option<i64>,
 }
 
 /// A line of the page.
@@ -220,7 +232,7 @@ impl Accounts {
         }
     }
 
-    pub(super) fn gauge(&mut self, id: u64, threads: Option<i64>, rss: Option<i64>) {
+    pub(super) fn gauge(&mut self, id: u64, of: Gauges) {
         // Where it is told, and where it is there.
         let place = self.place(id);
         if place != id
@@ -230,8 +242,10 @@ impl Accounts {
         }
         if let Some(account) = self.all.get_mut(&place) {
             account.now.processes += 1;
-            add(&mut account.now.threads, threads);
-            add(&mut account.now.rss, rss);
+            add(&mut account.now.threads, of.threads);
+            add(&mut account.now.rss, of.rss);
+            add(&mut account.now.gpu_memory, of.gpu_memory);
+            add(&mut account.now.gpu_busy, of.gpu_busy);
         }
     }
 
@@ -354,6 +368,8 @@ impl Accounts {
                     rest.processes += account.now.processes;
                     add(&mut rest.threads, signed(account.now.threads));
                     add(&mut rest.rss, signed(account.now.rss));
+                    add(&mut rest.gpu_memory, signed(account.now.gpu_memory));
+                    add(&mut rest.gpu_busy, signed(account.now.gpu_busy));
                     continue;
                 }
                 Kind::Job { is_shown: true } => true,

@@ -4,7 +4,7 @@
 //! goes back: a sample tells what it used so far, its `exit` row all of it. Pure: rows come in, the
 //! time comes with them.
 
-use super::accounts::{Accounts, Told, UNKNOWN};
+use super::accounts::{Accounts, Gauges, Told, UNKNOWN};
 use super::sums::{COUNT, CPU, ENDED, STARTED, Sums};
 use record::unit::Nanos;
 use std::collections::HashMap;
@@ -36,11 +36,36 @@ struct Process {
     account: Option<u64>,
     threads: Option<i64>,
     rss: Option<i64>,
+    devices: Devices,
     /// The last reading before it was met, the last one that met it, and when it was met.
     since: u64,
     seen: u64,
     met: Nanos,
     is_over: bool,
+}
+
+/// What a process had of all devices when these were read last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Devices {
+    at: Nanos,
+    /// Readings that were over by then.
+    readings: u64,
+    memory: Option<i64>,
+    busy: Option<i64>,
+}
+
+impl Process {
+    /// What it has now, if the last reading met it. What a driver tells comes later than that.
+    fn gauges(&self, readings: u64) -> Gauges {
+        let is_told = readings < self.devices.readings + READINGS_MISSED;
+        let devices = Some(self.devices).filter(|_| is_told);
+        Gauges {
+            threads: self.threads,
+            rss: self.rss,
+            gpu_memory: devices.and_then(|devices| devices.memory),
+            gpu_busy: devices.and_then(|devices| devices.busy),
+        }
+    }
 }
 
 /// The state.
@@ -75,6 +100,28 @@ impl Board {
             process.seen = readings + 1;
             (process.threads, process.rss) = (sample.threads, sample.rss);
             self.count(id, &sample.values);
+        }
+    }
+
+    /// A reading of devices at `at` found this process on one, with this memory and busy so much of
+    /// it, millionths.
+    pub(super) fn device(&mut self, id: Id, at: Nanos, (memory, busy): (Option<i64>, Option<i64>)) {
+        let readings = self.readings;
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        let devices = &mut process.devices;
+        if devices.at != at {
+            *devices = Devices {
+                at,
+                readings,
+                ..Devices::default()
+            };
+        }
+        for (sum, more) in [(&mut devices.memory, memory), (&mut devices.busy, busy)] {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
         }
     }
 
@@ -150,7 +197,7 @@ impl Board {
         self.accounts.clear_gauges();
         for one in self.processes.values() {
             if let (Some(account), true) = (one.account, one.seen == readings && !one.is_over) {
-                self.accounts.gauge(account, one.threads, one.rss);
+                self.accounts.gauge(account, one.gauges(readings));
             }
         }
         self.accounts.settle(at);

@@ -8,7 +8,7 @@ use record::codec::cells::Cell;
 use record::codec::frame::Header;
 use record::codec::key::{Part, parts};
 use record::codec::series::Row;
-use record::table::{Table, exit, job, node, process, sample};
+use record::table::{Table, exit, gpu, job, node, process, sample};
 use record::unit::Nanos;
 use store::segment::Take;
 
@@ -26,6 +26,8 @@ pub(super) struct Intake {
     job_labels: [(&'static str, Option<usize>); JOB_LABELS.len()],
     job_identifier: Option<usize>,
     job_start: Option<usize>,
+    /// Memory and how busy, among the columns of `gpu`.
+    gpu: [Option<usize>; 2],
     /// The reading of everyone that is not settled: when, and what to add for the time of day.
     open: Option<(Nanos, i64)>,
     /// The last one that is.
@@ -42,6 +44,8 @@ impl Intake {
             process_exec: cell(&process::TABLE, "exec_ns"),
             job_labels: JOB_LABELS.map(|name| (name, cell(&job::TABLE, name))),
             job_identifier: cell(&job::TABLE, "identifier"),
+            gpu: ["memory", "busy"]
+                .map(|name| gpu::TABLE.columns.iter().position(|it| it.name == name)),
             job_start: cell(&job::TABLE, "first_start_ns"),
             open: None,
             last: None,
@@ -63,7 +67,9 @@ impl Intake {
             self.settle();
         }
         // The rows of the machine are those of a reading of everyone, behind its samples.
-        if header.table == node::TABLE.id {
+        // Those of devices come later, some of them when that is settled.
+        let is_settled = self.last.is_some_and(|(at, _)| header.at_ns <= at.0);
+        if header.table == node::TABLE.id && !is_settled {
             self.open = Some((Nanos(header.at_ns), header.real_offset_ns));
         }
     }
@@ -91,6 +97,12 @@ impl Take for Intake {
                 rss: value(&row, self.places.rss),
             };
             self.board.sample((*pid, *start), &sample);
+        } else if table.id == gpu::TABLE.id
+            && let [Part::Int(pid), Part::Int(start), _] = key.as_slice()
+        {
+            let [memory, busy] = self.gpu.map(|place| value(&row, place));
+            let at = Nanos(header.at_ns);
+            self.board.device((*pid, *start), at, (memory, busy));
         }
     }
 

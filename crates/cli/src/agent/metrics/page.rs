@@ -28,7 +28,7 @@ pub(super) struct Facts {
 /// A gauge of a line.
 type Get = fn(&Now) -> Option<u64>;
 
-const GAUGES: [(&str, Unit, &str, Get); 3] = [
+const GAUGES: [(&str, Unit, &str, Get); 5] = [
     ("processes", Unit::Count, "processes there now", |now| {
         Some(now.processes)
     }),
@@ -38,6 +38,18 @@ const GAUGES: [(&str, Unit, &str, Get); 3] = [
         Unit::Bytes,
         "sum of their resident sets, pages of several counted in each: an upper bound",
         |now| now.rss,
+    ),
+    (
+        "gpu_memory",
+        Unit::Bytes,
+        "device memory of its processes, as the driver told last",
+        |now| now.gpu_memory,
+    ),
+    (
+        "gpu_busy",
+        Unit::Millionths,
+        "parts of devices that its processes kept busy, as the driver told last: 2 for two devices",
+        |now| now.gpu_busy,
     ),
 ];
 

@@ -71,6 +71,37 @@ fn what_a_process_used_is_counted_once_its_end_included() {
 }
 
 #[test]
+fn what_processes_have_of_devices_adds_up_and_is_forgotten() {
+    let mut board = Board::new(2, None);
+    job(&mut board, "7");
+    let now = |board: &Board| board.accounts.lines()[1].now.unwrap();
+    let read = |board: &mut Board, at: u64| {
+        for pid in [1, 2] {
+            board.sample((pid, 1), &sample(10));
+            board.identify((pid, 1), Some(b"7"));
+        }
+        board.settle(Nanos(at * SECOND));
+    };
+    read(&mut board, 1);
+    assert_eq!((now(&board).gpu_memory, now(&board).gpu_busy), (None, None));
+    // One on two devices, of which the second does not tell how busy it is; twice the same reading.
+    for at in [1, 2] {
+        board.device((1, 1), Nanos(at), (Some(100), Some(500_000)));
+        board.device((1, 1), Nanos(at), (Some(30), None));
+        board.device((2, 1), Nanos(at), (Some(5), Some(250_000)));
+        // Who is not known counts nowhere.
+        board.device((9, 9), Nanos(at), (Some(1000), None));
+    }
+    for at in [2, 3] {
+        read(&mut board, at);
+        let now = now(&board);
+        assert_eq!((now.gpu_memory, now.gpu_busy), (Some(135), Some(750_000)));
+    }
+    read(&mut board, 4);
+    assert_eq!((now(&board).gpu_memory, now(&board).gpu_busy), (None, None));
+}
+
+#[test]
 fn who_is_unknown_is_held_back_and_then_in_no_job() {
     let mut board = Board::new(2, Some("LOGIN"));
     board.sample((1, 1), &sample(10));

@@ -140,6 +140,28 @@ impl Take for Whole {
     }
 }
 
+/// The instants at which a table of series has rows in the live segments.
+#[cfg(feature = "nvml")]
+pub(crate) fn live_series(dataset: &Path, table: &str) -> BTreeSet<i64> {
+    let mut instants = Instants(by_name(table).unwrap(), BTreeSet::new());
+    read_live(dataset, &mut instants);
+    instants.1
+}
+
+#[cfg(feature = "nvml")]
+struct Instants(&'static Table, BTreeSet<i64>);
+
+#[cfg(feature = "nvml")]
+impl Take for Instants {
+    fn series(&mut self, table: &'static Table, header: &Header, _: SeriesRow<'_>, _: bool) {
+        if table.id == self.0.id {
+            self.1.insert(header.at_ns as i64);
+        }
+    }
+
+    fn cells(&mut self, _: &'static Table, _: &Header, _: &[(u8, Cell<'_>)]) {}
+}
+
 struct Seen(Vec<(i64, i64)>);
 
 impl Take for Seen {

@@ -2,9 +2,12 @@
 
 #[cfg(all(feature = "nvml", not(target_feature = "crt-static")))]
 mod nvml;
+#[cfg(all(feature = "nvml", not(target_feature = "crt-static")))]
+mod nvml_machine;
 
 pub mod amd_sysfs;
 pub mod device;
+pub mod machine;
 pub mod nvidia_smi;
 pub mod reader;
 

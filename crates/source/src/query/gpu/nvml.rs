@@ -17,7 +17,7 @@ const DEVICES_MAX: u32 = 256;
 pub(super) struct Library {
     nvml: Nvml,
     /// Time of the latest utilisation sample seen, by device, microseconds of the driver's clock.
-    seen: BTreeMap<String, u64>,
+    pub(super) seen: BTreeMap<String, u64>,
     /// Pids of which there were accounts before we came.
     before: BTreeSet<u32>,
 }
@@ -46,7 +46,7 @@ impl Library {
     }
 
     /// The devices that answer: one that fell off the bus does not.
-    fn devices(&self) -> impl Iterator<Item = Device<'_>> {
+    pub(super) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
         let count = self.nvml.device_count().unwrap_or(0).min(DEVICES_MAX);
         (0..count).filter_map(|index| self.nvml.device_by_index(index).ok())
     }
@@ -112,7 +112,7 @@ fn accounted(device: &Device<'_>) -> Vec<u32> {
 }
 
 /// Compute and graphics processes, each once, with its mean share of the time since the last look.
-fn processes(device: &Device<'_>, seen: &mut u64) -> Vec<GpuProcess> {
+pub(super) fn processes(device: &Device<'_>, seen: &mut u64) -> Vec<GpuProcess> {
     let mut processes: BTreeMap<u32, GpuProcess> = BTreeMap::new();
     // A device that does not tell has no processes to show: graphics cards of some drivers, MIG
     // instances.
@@ -155,26 +155,26 @@ fn absent(error: &NvmlError) -> Absent {
     }
 }
 
+/// The library of `tests/programs/nvml.c`, which says what it holds.
+#[cfg(test)]
+pub(super) fn stand_in(folder: &std::path::Path, options: &[&str]) -> Library {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/nvml.c");
+    let library = folder.join("libnvidia-ml.so.1");
+    let mut cc = std::process::Command::new("cc");
+    let cc = cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]);
+    let built = cc.arg(&library).args(options).arg(source).status();
+    assert!(built.unwrap().success());
+    Library::load_from(library.as_os_str()).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
-    use std::process::Command;
-
-    /// The library of `tests/programs/nvml.c`, which says what it holds.
-    fn stand_in(folder: &Path) -> Library {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/nvml.c");
-        let library = folder.join("libnvidia-ml.so.1");
-        let mut cc = Command::new("cc");
-        let cc = cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]);
-        assert!(cc.arg(&library).arg(source).status().unwrap().success());
-        Library::load_from(library.as_os_str()).unwrap()
-    }
 
     #[test]
     fn devices_processes_and_accounts_are_read() {
         let folder = tempfile::tempdir().unwrap();
-        let mut library = stand_in(folder.path());
+        let mut library = stand_in(folder.path(), &[]);
         let devices = library.sample();
         assert_eq!(devices.len(), 2);
         assert_eq!(devices[0].id, "GPU-0");
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(devices[0].processes, both);
         assert_eq!(
             (devices[1].accounting, devices[1].processes.len()),
-            (Some(false), 0)
+            (Some(false), 1)
         );
         let idle = library.sample();
         assert_eq!(
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn an_account_from_before_counts_only_for_a_process_that_was_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let library = stand_in(folder.path());
+        let library = stand_in(folder.path(), &[]);
         assert_eq!(library.accounts(&pids(&[], &[7, 8])), []);
         let accounts = library.accounts(&pids(&[7], &[8, 9]));
         assert_eq!(accounts.len(), 1);
