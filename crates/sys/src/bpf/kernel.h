@@ -189,6 +189,7 @@ struct task_struct {
 	volatile long state; /* in place of __state before 5.14 */
 	struct sched_entity se;
 	struct sched_info sched_info;
+	unsigned int flags;
 	struct mm_struct *mm;
 	int exit_code;
 	int exit_signal;

@@ -73,6 +73,8 @@ pub(super) struct Program {
 pub(super) struct Loaded {
     pub(super) maps: Maps,
     pub(super) programs: Vec<Program>,
+    /// Passes over those that are there already, where everyone is followed.
+    pub(super) earlier: Option<OwnedFd>,
     /// The parent of everyone, where everyone is followed.
     pub(super) origin: MapHandle,
 }
@@ -129,8 +131,12 @@ fn load_with(wanted: Wanted, part: Option<&File>) -> Result<Loaded, Error> {
         .map_err(|error| unavailable("open", &error))?;
     prepare(&mut open, wanted).map_err(|error| unavailable("prepare", &error))?;
     let object = open.load().map_err(|error| unavailable("load", &error))?;
+    let (earlier, attached) = programs(&object)?
+        .into_iter()
+        .partition::<Vec<_>, _>(|program| program.name == "on_earlier");
     Ok(Loaded {
-        programs: programs(&object)?,
+        programs: attached,
+        earlier: earlier.into_iter().next().map(|program| program.fd),
         maps: Maps::find(|name| find_map(&object, name))?,
         origin: find_map(&object, "origin")?,
     })
@@ -167,7 +173,7 @@ fn is_wanted(name: &OsStr, wanted: Wanted) -> bool {
         b"on_exit_old" => version < MEMORY_AT_EXIT,
         b"on_memory_end" => memory_program && version >= SPLIT_COUNTERS,
         b"on_memory_end_old" => memory_program && version < SPLIT_COUNTERS,
-        b"on_group" => wanted.everyone,
+        b"on_group" | b"on_earlier" => wanted.everyone,
         _ => true,
     }
 }

@@ -1,5 +1,6 @@
 //! The programs in use by this process: the node's shared copy, or a private one.
 
+use super::batch;
 use super::files::PrivateFiles;
 use super::layout::{self, GROUPS_TOLD, RUN_SLOTS};
 use super::load::{Loaded, bpf_error, load, update};
@@ -85,8 +86,8 @@ impl TaskPrograms {
         Ok(Self::new(State::new(loaded.maps)?, holder))
     }
 
-    /// Loads a copy of the programs for this process alone, and a run of every process that is born
-    /// from now on. It tells control groups too: those of version 2, and of version 1 in the
+    /// Loads a copy of the programs for this process alone, and a run of every process that is there
+    /// or is born from now on. It tells control groups too: those of version 2, and of version 1 in the
     /// hierarchies of `controllers`, by their names (`memory`). Nothing of it stays behind, however
     /// this process ends.
     ///
@@ -95,11 +96,15 @@ impl TaskPrograms {
     pub fn follow_everyone(controllers: [Option<&str>; GROUPS_TOLD - 1]) -> Result<Run, Error> {
         let names = controllers.map(|name| format!("{}_cgrp_id", name.unwrap_or_default()));
         let numbers = types::values_of("cgroup_subsys_id", names.each_ref().map(String::as_str));
-        let loaded = load(Some(numbers.map(|number| number.map_or(0, |it| it + 1))))?;
+        let mut loaded = load(Some(numbers.map(|number| number.map_or(0, |it| it + 1))))?;
         let origin = MapHandle::try_from(&loaded.origin);
         let origin = origin.map_err(|error| bpf_error("copy of a map's descriptor", &error))?;
+        let earlier = loaded.earlier.take();
         let run = Self::private(loaded)?.start_run()?;
         update(&origin, &0u32.to_ne_bytes(), &layout::origin(run.id()))?;
+        if let Some(earlier) = earlier {
+            batch::pass(earlier.as_fd())?;
+        }
         Ok(run)
     }
 

@@ -15,4 +15,13 @@ static __always_inline bool waits_for_nobody(struct task_struct *parent)
 	       BPF_CORE_READ(sighand, action[SIGCHLD - 1].sa.sa_flags) & SA_NOCLDWAIT;
 }
 
+/* Whether nobody will wait for the process: it vanishes, and its parent takes over nothing. */
+static __always_inline bool is_auto_reaped(struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	return BPF_CORE_READ(leader, exit_signal) == SIGCHLD && !BPF_CORE_READ(leader, ptrace) &&
+	       waits_for_nobody(BPF_CORE_READ(leader, real_parent));
+}
+
 #endif

@@ -194,6 +194,8 @@ static __always_inline void new_process(struct task_struct *task, struct process
 	emit(parent, &event, sizeof(event));
 }
 
+#include "earlier.h"
+
 /* (task, clone_flags), in the context of the creator, before the new task runs. */
 SEC("tp_btf/task_newtask")
 int on_newtask(__u64 *ctx)
@@ -354,6 +356,8 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 		event.flags |= EXIT_NO_RUN_DELAY;
 	if (!counts_io(task))
 		event.flags |= EXIT_NO_IO;
+	if (process->is_part)
+		event.flags |= EXIT_NO_BLKIO_DELAY | EXIT_NO_RUN_DELAY | EXIT_NO_IO;
 	event.parent_pid = BPF_CORE_READ(task, group_leader, real_parent, tgid);
 	event.uid = BPF_CORE_READ(task, real_cred, uid.val);
 	BPF_CORE_READ_STR_INTO(&event.comm, task, group_leader, comm);
@@ -369,15 +373,6 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 static __always_inline bool had_io_uring(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->io_uring) && BPF_CORE_READ(task, io_uring);
-}
-
-/* Whether nobody will wait for the process: it vanishes, and its parent takes over nothing. */
-static __always_inline bool is_auto_reaped(struct task_struct *task)
-{
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-
-	return BPF_CORE_READ(leader, exit_signal) == SIGCHLD && !BPF_CORE_READ(leader, ptrace) &&
-	       waits_for_nobody(BPF_CORE_READ(leader, real_parent));
 }
 
 /*

@@ -83,7 +83,8 @@ struct process {
 	__u64 vm_peak_pages;
 	__u64 anon_pages;
 	struct counters counters;
-	__u64 execs;
+	__u32 execs;
+	__u32 is_part; /* waits and I/O of threads that had ended before are missing */
 };
 
 /* Opens every event. */

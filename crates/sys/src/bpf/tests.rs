@@ -1,5 +1,6 @@
 //! The programs against truths known by construction. They need root, clang's output and `cc`.
 
+mod earlier;
 mod sharing;
 mod task;
 
