@@ -14,7 +14,7 @@ pub const TABLE: Table = Table {
     form: Form::Cells,
     key: KEY,
     columns: &COLUMNS,
-    doc: "A process that was born and ended while the agent was there, however short it lived.",
+    doc: "A process that ended while the agent was there, however short it lived.",
 };
 
 /// A process that ended.

@@ -1,4 +1,4 @@
-//! Everyone who is born on this node, followed in the kernel to their ends.
+//! Everyone who is on this node or is born there, followed in the kernel to their ends.
 
 use super::groups::Groups;
 use super::task::{cannot, counters, peaks};
