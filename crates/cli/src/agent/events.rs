@@ -1,11 +1,14 @@
 //! What happens between two readings: programs executed, and every end with what was used up to it.
 
 use super::Segments;
+use super::balance::Balance;
 use super::cells::Cells;
 use super::names::{self, Names};
 use super::who;
 use record::identity::ProcessId;
+use record::sample::ProcessSample;
 use record::table::{exit, process};
+use record::unit::Nanos;
 use source::everyone::{Everyone, Happened};
 use source::follow::select::Wanted;
 use std::collections::HashSet;
@@ -15,7 +18,7 @@ use store::segment::Instant;
 /// Processes that are known to be wanted, at most; more are taken for strangers.
 const WANTED_MAX: usize = 1 << 17;
 
-/// Everyone who is born while the agent is there.
+/// Everyone who is there or is born while the agent is.
 pub(super) struct Events {
     /// Nothing once it has failed.
     everyone: Option<Everyone>,
@@ -25,6 +28,7 @@ pub(super) struct Events {
     count: u64,
     lost: u64,
     failed: Option<source::error::Error>,
+    balance: Balance,
 }
 
 /// Of whom to tell.
@@ -49,6 +53,7 @@ impl Events {
             count: 0,
             lost: 0,
             failed: None,
+            balance: Balance::default(),
         }
     }
 
@@ -76,6 +81,7 @@ impl Events {
             return Ok(());
         };
         let (wanted, exits, programs) = (&mut self.wanted, &mut self.exits, &mut self.programs);
+        let balance = &mut self.balance;
         let (mut count, mut lost, mut result) = (0, 0, Ok(()));
         let read = everyone.read(&mut |happened| {
             match happened {
@@ -89,6 +95,7 @@ impl Events {
                     programs.push(|out| who::put_exec(out, &program, job), |_| true);
                 }
                 Happened::Ended(exit, groups) if wanted.ended(exit.id.pid, exit.uid) => {
+                    balance.ended(exit);
                     let job = of.ended((exit.id, exit.uid), groups.as_deref(), exit.at);
                     let job = names::pair(job.as_ref());
                     exits.push(|out| exit::put(out, exit, job), |_| true);
@@ -151,6 +158,18 @@ impl Events {
         if !self.wanted.is_everyone {
             self.wanted.pids.extend(pids.take(room));
         }
+    }
+
+    /// A reading of everyone met these, the machine had spent so much.
+    pub(super) fn met(&mut self, at: Nanos, samples: &[ProcessSample], machine: Nanos) {
+        if self.wanted.is_everyone {
+            self.balance.reading(at, samples, machine);
+        }
+    }
+
+    /// Whether what was told adds up, for people.
+    pub(super) fn balance(&self) -> Option<String> {
+        self.balance.line()
     }
 
     /// How many ends were told, and how many events were missed.

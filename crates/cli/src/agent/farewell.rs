@@ -66,6 +66,9 @@ impl Agent {
             show_time(clock::now(Clock::Process)),
             peak.map_or_else(|| "?".to_owned(), |peak| show_bytes(peak.0)),
         ));
+        if let Some(balance) = self.listener.balance() {
+            say(&balance);
+        }
         if missed > 0 {
             say(&format!("{missed} events were missed: they came too fast"));
         }

@@ -4,6 +4,7 @@ use super::Segments;
 use super::events::Events;
 use super::names::Names;
 use super::{Mechanism, Options};
+use record::sample::ProcessSample;
 use record::unit::Nanos;
 use source::everyone::Everyone;
 use source::follow::select::Wanted;
@@ -114,6 +115,18 @@ impl Listener {
         if let Some(events) = &mut self.events {
             events.want_too(pids);
         }
+    }
+
+    /// A reading of everyone met these, the machine had spent so much.
+    pub(super) fn met(&mut self, at: Nanos, samples: &[ProcessSample], machine: Nanos) {
+        if let Some(events) = &mut self.events {
+            events.met(at, samples, machine);
+        }
+    }
+
+    /// Whether what was told adds up to what the machine spent, for people.
+    pub(super) fn balance(&self) -> Option<String> {
+        self.events.as_ref()?.balance()
     }
 
     /// How many ends were told, and how many events were missed.

@@ -1,6 +1,7 @@
 //! `plimsoll agent`: every process of this node, read again and again, into the live segments of a
 //! dataset.
 
+mod balance;
 mod budget;
 mod cells;
 mod confined;
@@ -369,11 +370,16 @@ impl Agent {
         }
     }
 
+    /// Sees whether those who serve others are still there.
+    fn look_after(&mut self) {
+        self.lender.look();
+        self.metrics.look();
+    }
+
     /// One reading, written.
     fn pass(&mut self) {
         self.passes += 1;
-        self.lender.look();
-        self.metrics.look();
+        self.look_after();
         self.listen(false);
         self.listener.refresh();
         let when = now();
@@ -392,6 +398,7 @@ impl Agent {
         lose(writer, count - kept.len());
         self.detail.weigh(kept);
         let kept = &*kept;
+        self.listener.met(when.at, kept, self.node.spent());
         match writer.begin(when.at) {
             Ok(is_new) => self.is_new |= is_new,
             Err(error) => {

@@ -9,6 +9,15 @@ use source::root::Root;
 use store::Error;
 use store::segment::{Instant, Sheet};
 
+/// What the CPUs did, but for guests, which are in the first two.
+const SPENT: [&str; 5] = [
+    "node_cpu_user",
+    "node_cpu_nice",
+    "node_cpu_system",
+    "node_cpu_irq",
+    "node_cpu_softirq",
+];
+
 /// The machine, on its way into the dataset.
 pub(super) struct Node {
     ambient: Ambient,
@@ -28,6 +37,13 @@ impl Node {
     /// Reads what is due at `at`.
     pub(super) fn read(&mut self, at: Nanos) {
         self.ambient.read(at);
+    }
+
+    /// The CPU time that the machine had spent by the last reading, interrupts included.
+    pub(super) fn spent(&self) -> Nanos {
+        let rows = self.ambient.rows().iter();
+        let spent = rows.filter(|row| row.instance.is_empty() && SPENT.contains(&row.metric));
+        Nanos(spent.filter_map(|row| u64::try_from(row.value).ok()).sum())
     }
 
     /// Writes what was read last, and what the agent tells of itself; `span` is how long the whole

@@ -86,10 +86,10 @@ impl TaskPrograms {
         Ok(Self::new(State::new(loaded.maps)?, holder))
     }
 
-    /// Loads a copy of the programs for this process alone, and a run of every process that is there
-    /// or is born from now on. It tells control groups too: those of version 2, and of version 1 in the
-    /// hierarchies of `controllers`, by their names (`memory`). Nothing of it stays behind, however
-    /// this process ends.
+    /// Loads a copy of the programs for this process alone, and a run of every process that is
+    /// there or is born from now on. It tells control groups too: those of version 2, and of
+    /// version 1 in the hierarchies of `controllers`, by their names (`memory`). Nothing of it
+    /// stays behind, however this process ends.
     ///
     /// # Errors
     /// As [`TaskPrograms::open`].
