@@ -19,6 +19,9 @@ use store::compact::{Merge, Options, Step, Summary, compact};
 use store::disk::{Disk, RealDisk};
 use store::segment::{self, Sheet, Writer};
 
+/// A row of `process`: pid, comm and arguments.
+type Named<'a> = (i64, &'a [u8], &'a [&'a [u8]]);
+
 /// Later than every hour here.
 const LATER: Nanos = Nanos::from_secs(100_000);
 
@@ -145,7 +148,7 @@ fn an_hour_that_goes_on_stays() {
 
 #[test]
 fn rows_of_one_instant_are_kept_in_their_order_and_once() {
-    let write = |dataset: &Path, rows: &[(i64, &[u8], &[&[u8]])]| {
+    let write = |dataset: &Path, rows: &[Named<'_>]| {
         let options = segment::Options::default();
         let mut writer = Writer::new(RealDisk, dataset, origin(), options).unwrap();
         writer.begin(Nanos(1)).unwrap();
