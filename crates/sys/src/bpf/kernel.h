@@ -79,7 +79,12 @@ typedef struct {
 	seqcount_spinlock_t seqcount;
 } seqlock_t;
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct signal_struct {
+	struct list_head thread_head;
 	seqlock_t stats_lock;
 	int group_exit_code;
 	unsigned int flags;
@@ -185,6 +190,8 @@ struct css_set {
 };
 
 struct task_struct {
+	struct list_head tasks;
+	struct list_head thread_node;
 	unsigned int __state;
 	volatile long state; /* in place of __state before 5.14 */
 	struct sched_entity se;
@@ -227,6 +234,11 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+/* As an open-coded iterator of numbers is kept. */
+struct bpf_iter_num {
+	__u64 __opaque[1];
 };
 
 /* As an open-coded iterator of tasks is kept; its size alone matters. */

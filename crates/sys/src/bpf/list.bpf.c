@@ -5,7 +5,7 @@
  * nobody looks up and holds each task by its number, and nothing is copied.
  *
  * Each part is one RCU section, short enough to keep nobody waiting. The next part goes on behind
- * the last process that was met, if that is still there.
+ * the last process that was met, found by its number, if that is still there.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -21,12 +21,16 @@ extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task,
 extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym;
 extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym;
 
-extern struct task_struct *bpf_task_acquire(struct task_struct *task) __ksym;
 extern void bpf_task_release(struct task_struct *task) __ksym;
+extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
 
-/* BPF_TASK_ITER_* of the kernel. */
+/* BPF_TASK_ITER_ALL_PROCS of the kernel. */
 #define ALL_PROCESSES 0
-#define THREADS_OF 2
+/*
+ * On a list, at most, that is looked at in one piece: processes that have ended and are not waited
+ * for take no record.
+ */
+#define LIST_LOOKED_AT (1 << 16)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -87,78 +91,109 @@ __noinline int read_other(struct walked *record, __u64 address)
 }
 
 /* All threads but the main one; whether one of them lives. */
-static __always_inline bool read_others(struct walked *record, struct task_struct *leader)
+static __always_inline bool read_others(struct walked *record, __u64 leader)
 {
-	struct bpf_iter_task threads;
-	struct task_struct *task;
+	__u64 head = address_of(task_at(leader)->signal) +
+		     bpf_core_field_offset(struct signal_struct, thread_head);
+	struct list_head *node = bpf_core_cast((void *)head, struct list_head)->next;
+	struct bpf_iter_num each;
 	bool is_alive = false;
+	__u64 address;
 
-	bpf_iter_task_new(&threads, leader, THREADS_OF);
-	while ((task = bpf_iter_task_next(&threads))) {
-		if (task != leader && read_other(record, address_of(task)))
+	bpf_iter_num_new(&each, 0, LIST_LOOKED_AT);
+	while (bpf_iter_num_next(&each)) {
+		if (address_of(node) == head)
+			break;
+		address = address_of(node) - bpf_core_field_offset(struct task_struct, thread_node);
+		if (address != leader && read_other(record, address))
 			is_alive = true;
+		node = task_at(address)->thread_node.next;
 	}
-	bpf_iter_task_destroy(&threads);
+	bpf_iter_num_destroy(&each);
 	return is_alive;
 }
 
 /* Reads one process; false if there is no room. */
-static __always_inline bool take(struct list_turn *turn, struct task_struct *task)
+static __always_inline bool take(struct list_turn *turn, __u64 address)
 {
 	__u32 place = turn->count;
 	struct walked *record = bpf_map_lookup_elem(&listed, &place);
+	struct task_struct *task = task_at(address);
 	bool is_alive = !task->exit_state;
 	__u32 before;
 
 	if (!record)
 		return false;
-	before = read_leader(record, address_of(task));
+	before = read_leader(record, address);
 	turn->behind = task->pid;
 	turn->behind_start_ns = task->start_boottime;
 	if (record->threads > 1) {
-		task = bpf_task_acquire(task);
-		/* It may have nobody who holds it any more. */
-		if (task) {
-			is_alive |= read_others(record, task);
-			/* A thread that ended now may be met, and be in the sums as well. */
-			if (before & 1 || changes(task->signal) != before)
-				record->flags |= WALKED_TORN;
-			bpf_task_release(task);
-		}
+		is_alive |= read_others(record, address);
+		/* A thread that ended now may be met, and be in the sums as well. */
+		if (before & 1 || changes(task->signal) != before)
+			record->flags |= WALKED_TORN;
 	}
 	if (is_alive)
 		turn->count = place + 1;
 	return true;
 }
 
+/* Who comes behind on the list. */
+static __always_inline __u64 next_to(__u64 address)
+{
+	struct list_head *next = task_at(address)->tasks.next;
+
+	return address_of(next) - bpf_core_field_offset(struct task_struct, tasks);
+}
+
+/* Reads so many behind this one, up to the end of the list. */
+static __noinline void read_behind(struct list_turn *turn, __u64 address)
+{
+	struct bpf_iter_num each;
+
+	turn->outcome = LIST_MORE;
+	bpf_iter_num_new(&each, 0, LIST_LOOKED_AT);
+	while (bpf_iter_num_next(&each)) {
+		address = next_to(address);
+		/* The list is a ring. */
+		if (!task_at(address)->pid) {
+			turn->outcome = LIST_END;
+			break;
+		}
+		if (!take(turn, address))
+			break;
+	}
+	bpf_iter_num_destroy(&each);
+}
+
+/* The idle task, with which the list begins. */
+static __always_inline __u64 idle_task(void)
+{
+	struct bpf_iter_task all;
+	__u64 address;
+
+	bpf_iter_task_new(&all, NULL, ALL_PROCESSES);
+	address = address_of(bpf_iter_task_next(&all));
+	bpf_iter_task_destroy(&all);
+	return address;
+}
+
 SEC("syscall")
 int list(struct list_turn *turn)
 {
-	__u64 start_ns = turn->behind_start_ns;
-	__u32 behind = turn->behind;
-	struct bpf_iter_task all;
-	struct task_struct *task;
+	struct task_struct *last;
 
 	find_cpus();
 	turn->count = 0;
-	turn->outcome = LIST_END;
+	turn->outcome = LIST_GONE;
 	bpf_rcu_read_lock();
-	bpf_iter_task_new(&all, NULL, ALL_PROCESSES);
-	while ((task = bpf_iter_task_next(&all))) {
-		if (behind) {
-			if (task->pid == behind && task->start_boottime == start_ns)
-				behind = 0;
-			continue;
-		}
-		/* The list begins with the idle task. */
-		if (task->pid && !take(turn, task)) {
-			turn->outcome = LIST_MORE;
-			break;
-		}
+	if (!turn->behind) {
+		read_behind(turn, idle_task());
+	} else if ((last = bpf_task_from_pid(turn->behind))) {
+		if (last->start_boottime == turn->behind_start_ns)
+			read_behind(turn, address_of(last));
+		bpf_task_release(last);
 	}
-	bpf_iter_task_destroy(&all);
 	bpf_rcu_read_unlock();
-	if (behind)
-		turn->outcome = LIST_GONE;
 	return 0;
 }

@@ -1,13 +1,14 @@
 //! A pass over all living processes below one, read in the kernel.
 //!
 //! An iterator of tasks (`iter/task`, Linux 5.8, `bpf/walk.bpf.c`): loaded and linked once, opened
-//! anew for each pass, a record for each thread. Of a whole node, from Linux 6.7 on, along the
+//! anew for each pass, a record for each thread. Of a whole node, from Linux 6.10 on, along the
 //! kernel's own list of processes ([`List`], `bpf/list.bpf.c`), a record for each process. Nothing
 //! is attached anywhere, so neither costs anybody anything between two passes.
 
 use super::load::{Aligned, bpf_error, unavailable};
 use super::pinned::own;
 use super::unavailable::check_beforehand;
+use crate::burst;
 use crate::clock::Offsets;
 use crate::error::Error;
 use libbpf_rs::ObjectBuilder;
@@ -212,6 +213,7 @@ fn iterate(
     let mut pass = File::from(own("start of a walk over tasks", result)?);
     let (mut count, mut held) = (0, 0);
     loop {
+        burst::rest();
         let room = buffer.get_mut(held..).unwrap_or_default();
         let read = match pass.read(room) {
             Ok(0) => return Ok(count),

@@ -77,7 +77,7 @@ pub(super) const PROBES: &[Probe] = &[
         name: "BPF open-coded iterator",
         gives: "that walk's loop over tasks and threads (not used by run)",
         allow: ALLOW,
-        needs: "Linux 6.7",
+        needs: "Linux 6.10",
         attempt: open_coded,
     },
     Probe {

@@ -4,6 +4,7 @@
 use super::{RECORD_BYTES, Walked};
 use crate::bpf::load::{Aligned, bpf_error, unavailable};
 use crate::bpf::mapping::{Mapping, page_bytes};
+use crate::burst;
 use crate::error::Error;
 use libbpf_rs::{MapCore, ObjectBuilder};
 use std::collections::HashSet;
@@ -13,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/list.bpf.o")));
 
 /// Records of a part, at most (`LIST_PART`).
-const PART: usize = 512;
+const PART: usize = 256;
 /// Parts of a pass: more than there can be of as many processes as there can be.
 const PARTS_MAX: usize = 1 << 16;
 /// A pass begins anew so often, if everyone whom a part met is gone.
@@ -49,7 +50,7 @@ impl List {
     /// Loads it.
     ///
     /// # Errors
-    /// This kernel is older than 6.7, or this user may not.
+    /// This kernel is older than 6.10, or this user may not.
     pub(super) fn open() -> Result<Self, Error> {
         let mut builder = ObjectBuilder::default();
         let open = builder.open_memory(&OBJECT.0);
@@ -85,6 +86,7 @@ impl List {
         let mut back = 0;
         self.met.clear();
         for _ in 0..PARTS_MAX {
+            burst::rest();
             self.run(&mut turn)?;
             if turn.outcome == GONE {
                 known.extend(self.met.iter().rev().take(PART + back));

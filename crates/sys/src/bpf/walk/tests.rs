@@ -226,8 +226,70 @@ fn bpf_root_a_pass_over_the_node_meets_everyone_once() {
         crate::clock::boot() - begin
     );
     assert!(pids.contains(&std::process::id()));
+    assert!(pids.contains(&1), "the first of all");
     let count = pids.len();
     pids.sort_unstable();
     pids.dedup();
     assert_eq!(pids.len(), count);
+}
+
+/// Where everything is there that the list needs it is used, as it costs less.
+#[test]
+fn bpf_root_a_node_is_walked_along_its_list() {
+    let Ok(walk) = Walk::open(0) else {
+        return println!("skipped: no walk here");
+    };
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split('.').map(|part| part.parse().unwrap_or(0));
+    let version: [u32; 2] = [numbers.next().unwrap(), numbers.next().unwrap_or(0)];
+    let is_list = matches!(walk.way, Way::List(_));
+    assert_eq!(is_list, version >= [6, 10], "{release}");
+}
+
+/// More than a part of a pass holds.
+fn crowd() -> Children {
+    let sleep = |_| Command::new("sleep").arg("600").spawn().unwrap();
+    Children((0..300).map(sleep).collect())
+}
+
+#[test]
+fn bpf_root_a_pass_in_several_parts_meets_everyone_once() {
+    let Ok(mut walk) = Walk::open(0) else {
+        return println!("skipped: no walk here");
+    };
+    let crowd = crowd();
+    let all = walk_all(&mut walk);
+    for child in &crowd.0 {
+        let met = all.iter().filter(|one| one.tgid == child.id());
+        assert_eq!(met.count(), 1);
+    }
+}
+
+#[test]
+fn bpf_root_a_part_begins_where_those_are_gone_whom_it_would_begin_behind() {
+    let Ok(mut walk) = Walk::open(0) else {
+        return println!("skipped: no walk here");
+    };
+    let mut crowd = crowd();
+    let first = crowd.0.first().unwrap().id();
+    let last = crowd.0.last().unwrap().id();
+    let mut met = Vec::new();
+    let taken = walk.pass(&mut |one| {
+        met.push(one.pid);
+        // All but the first and the last are gone once they were met.
+        let place = crowd.0.iter().position(|child| child.id() == one.pid);
+        if let Some(place) = place.filter(|_| one.pid != first && one.pid != last) {
+            let mut child = crowd.0.swap_remove(place);
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    });
+    taken.unwrap();
+    let times = |pid| met.iter().filter(|one| **one == pid).count();
+    assert_eq!((times(first), times(last)), (1, 1));
+    assert_eq!(crowd.0.len(), 2, "everyone was met");
+    let count = met.len();
+    met.sort_unstable();
+    met.dedup();
+    assert_eq!(met.len(), count);
 }
