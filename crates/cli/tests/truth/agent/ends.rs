@@ -42,10 +42,14 @@ fn ends_between_two_readings(mechanism: Mechanism) {
     done.expect_status(0);
     let dataset = done.path("d");
     compact(&dataset);
-    assert_eq!(rows(&dataset, "sample"), Vec::new());
+    // Jobs of this machine that have just begun are read meanwhile; ours is none.
+    let is_ours = |row: &Row| row.number("ppid") == parent || row.number("pid") == parent;
+    let mut read = rows(&dataset, "sample");
+    read.retain(is_ours);
+    assert_eq!(read, Vec::new());
 
     let mut ends = rows(&dataset, "exit");
-    ends.retain(|row| row.number("ppid") == parent || row.number("pid") == parent);
+    ends.retain(is_ours);
     if done.stderr.contains("events were missed") {
         // The machine may be flooded by others. None is there twice all the same.
         assert!(ends.len() <= 31, "{}", ends.len());
