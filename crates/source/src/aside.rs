@@ -19,6 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+use sys::burst;
 use sys::clock::{self, Clock};
 use sys::wake::Wake;
 
@@ -354,7 +355,9 @@ impl<J: Clone, A> State<J, A> {
 
 /// Answers until nobody asks any more, or another does it.
 fn serve<J: Clone, A>(shared: &Shared<J, A>, number: u64) {
+    burst::hold(burst::USUAL_NS);
     loop {
+        burst::rest();
         let mut state = shared.lock();
         let (job, haste) = loop {
             if state.is_over {

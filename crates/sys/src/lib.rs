@@ -5,6 +5,7 @@
 
 pub mod affinity;
 pub mod bpf;
+pub mod burst;
 pub mod cgroup;
 pub mod clock;
 pub mod confine;

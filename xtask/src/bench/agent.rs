@@ -4,6 +4,7 @@ use super::meter;
 use super::pairs::{LONG, Line};
 use super::person::Person;
 use super::place::Place;
+use super::resident::Agent;
 use super::workload::{self, Workload};
 use super::{PAIRS_MIN, readings, table};
 use crate::step;
@@ -11,8 +12,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 /// The workloads that run with and without an agent beside them.
 const WORKLOADS: &[&str] = &["storm", "make"];
@@ -20,8 +20,8 @@ const WORKLOADS: &[&str] = &["storm", "make"];
 const TURNS: &str = "2000";
 /// How long the same work is done again and again, seconds.
 const QUANTA_SECS: &str = "10";
-/// An agent has loaded its programs by then.
-const START: Duration = Duration::from_secs(3);
+/// Once a second.
+const HZ: &[&str] = &["--interval=1s"];
 /// The upper bounds of `quanta.c`.
 const CLASSES: &str = "<= 1 % longer | <= 5 % | <= 10 % | <= 50 % | <= 100 % | more";
 
@@ -124,7 +124,7 @@ fn beside(place: &Place, pairs: u64, workload: &Workload) -> Result<Vec<Line>> {
     run()?;
     for turn in 0..pairs {
         let bare = run()?;
-        let agent = Agent::start(place)?;
+        let agent = Agent::start(place, Person::Own, HZ)?;
         let with = run();
         drop(agent);
         watched.pairs.push((bare, with?));
@@ -151,35 +151,8 @@ fn quanta(place: &Place) -> Result<()> {
         Ok(())
     };
     row("alone")?;
-    let agent = Agent::start(place)?;
+    let agent = Agent::start(place, Person::Own, HZ)?;
     row("beside an agent at 1 Hz")?;
     drop(agent);
     row("alone again")
-}
-
-/// An agent at 1 Hz; it ends when it is dropped.
-#[derive(Debug)]
-struct Agent(Child);
-
-impl Agent {
-    fn start(place: &Place) -> Result<Self> {
-        let folder = place.home(Person::Own).join("dataset");
-        let agent = Command::new(place.file("plimsoll"))
-            .args(["agent", "--interval=1s", "--dataset"])
-            .arg(folder)
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("plimsoll agent")?;
-        std::thread::sleep(START);
-        Ok(Self(agent))
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        // It was ours and is ending: there is nobody to tell if not.
-        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
-        let _ = self.0.wait();
-    }
 }

@@ -14,6 +14,7 @@ mod person;
 mod place;
 mod readings;
 mod reports;
+mod resident;
 mod table;
 mod ways;
 mod workload;

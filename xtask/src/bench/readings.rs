@@ -6,6 +6,7 @@ use super::meter::{self, Reading};
 use super::pairs::LONG;
 use super::person::Person;
 use super::place::Place;
+use super::resident::{self, Agent};
 use super::table::{Spread, spread};
 use crate::step;
 use anyhow::{Context, Result};
@@ -20,9 +21,9 @@ const INTERVAL: Duration = Duration::from_millis(500);
 
 /// The head of the table.
 pub(super) const HEAD: &str = "\
-     | user | who | processes | busy | us a process and reading | quartiles | bytes a process | \
-     largest MiB | runs |\n\
-     |---|---|---|---|---|---|---|---|---|";
+     | user | who | processes | busy | us a process and reading | quartiles | ms a reading | \
+     bytes a process | largest MiB | MiB, each page once | longest burst us | runs |\n\
+     |---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// A command of so many readings, into this folder if it writes.
 type Words = Box<dyn Fn(u64, &Path) -> Vec<OsString>>;
@@ -32,6 +33,8 @@ struct Reader {
     name: String,
     words: Words,
     writes: bool,
+    /// Of ours, how it reads.
+    mechanism: Option<&'static str>,
 }
 
 /// What one run took.
@@ -76,6 +79,11 @@ fn row(
         sizes.push((long.bytes as f64 - short.bytes as f64) / each);
         largest = largest.max(long.reading.rss_bytes / f64::from(1 << 20));
     }
+    let processes = all_processes()? as f64;
+    let (memory, burst) = match reader.mechanism {
+        Some(mechanism) => at_work(place, person, mechanism)?,
+        None => (String::new(), String::new()),
+    };
     let runs = costs.len();
     let cost = spread(costs).context("a run")?;
     let bytes = spread(sizes).filter(|_| reader.writes);
@@ -83,7 +91,8 @@ fn row(
         format!("{:.1}", bytes.median)
     });
     println!(
-        "| {} | {} | {} | {} % | {:.2} | {:.2}-{:.2} | {bytes} | {largest:.1} | {runs} |",
+        "| {} | {} | {} | {} % | {:.2} | {:.2}-{:.2} | {:.2} | {bytes} | {largest:.1} | {memory} | \
+         {burst} | {runs} |",
         person.name(),
         reader.name,
         crowd.count(),
@@ -91,8 +100,20 @@ fn row(
         cost.median,
         cost.low,
         cost.high,
+        cost.median * processes / 1e3,
     );
     Ok(())
+}
+
+/// The memory of an agent's processes, and its longest burst.
+fn at_work(place: &Place, person: Person, mechanism: &str) -> Result<(String, String)> {
+    let mechanism = format!("--mechanism={mechanism}");
+    let interval = format!("--interval={}ms", INTERVAL.as_millis());
+    let options = [mechanism.as_str(), &interval];
+    let memory = Agent::start(place, person, &options)?.memory()? as f64;
+    let burst = resident::longest_burst(place, person, &options)?;
+    let memory = format!("{:.1}", memory / f64::from(1 << 20));
+    Ok((memory, format!("{burst:.0}")))
 }
 
 fn run(place: &Place, person: Person, reader: &Reader, readings: u64) -> Result<Run> {
@@ -162,6 +183,7 @@ fn own(binary: PathBuf, mechanism: &'static str) -> Reader {
         name: format!("plimsoll agent, {mechanism}"),
         words: Box::new(words),
         writes: true,
+        mechanism: Some(mechanism),
     }
 }
 
@@ -178,6 +200,7 @@ fn others() -> Vec<Reader> {
                     .collect()
             }),
             writes: false,
+            mechanism: None,
         })
     };
     [

@@ -24,12 +24,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use store::Error;
 use store::segment::Instant;
+use sys::burst;
 
 /// A process is looked at again after so many passes: its folder, its user or its group may have
 /// changed.
 const PASSES_BETWEEN: u64 = 64;
 /// The same of one that could not be asked, as too many others do not answer.
 const PASSES_UNASKED: u64 = 16;
+
+/// So many processes are looked at in one piece.
+const LOOKS_BETWEEN_RESTS: usize = 128;
 
 /// Who was told already.
 pub(super) struct Identities {
@@ -148,9 +152,13 @@ impl Identities {
         self.pass += 1;
         self.at = when.at;
         let mut wanted = self.selection.places(samples);
-        for (sample, wanted) in samples.iter().zip(&mut wanted) {
+        for (place, (sample, wanted)) in samples.iter().zip(&mut wanted).enumerate() {
+            if place % LOOKS_BETWEEN_RESTS == 0 {
+                burst::rest();
+            }
             *wanted = self.look(sample, *wanted, is_new, asker);
         }
+        burst::rest();
         self.leave_ended();
         (wanted, self.flush(when, writer))
     }

@@ -30,6 +30,7 @@ pub(crate) mod pace;
 mod pause;
 mod reader;
 pub(crate) mod reload;
+mod rows;
 pub(crate) mod select;
 mod service;
 mod tick;
@@ -59,9 +60,7 @@ use own::Own;
 use pace::{Pace, Young};
 use pause::{SIGHUP, Woken};
 use reader::Reader;
-use record::codec::series::Row;
 use record::quantity::show_time;
-use record::sample::ProcessSample;
 use record::table;
 use record::unit::Nanos;
 use reload::{File, Running, Settings, Taken};
@@ -72,6 +71,7 @@ use source::root::Root;
 use std::path::PathBuf;
 use store::segment::{self, Instant, Origin, Sheet, Writer};
 use sys::affinity::Cpus;
+use sys::burst;
 use sys::clock::{self, Clock};
 use sys::heap;
 pub(crate) use upkeep::Upkeep;
@@ -185,6 +185,7 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
     let mut age = options.young.map(|young| young.age);
     let first = pace.next(begun, false).at;
     agent.service.starting(first.since(begun));
+    burst::hold(burst::USUAL_NS);
     let why = loop {
         let now = Nanos(clock::boot());
         if end.is_some_and(|end| now >= end) {
@@ -197,7 +198,10 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
             .chain(end)
             .chain([due.at])
             .min();
-        let woken = pause::wait(&signals, &agent, until.unwrap_or(due.at).since(now))?;
+        let pause = until.unwrap_or(due.at).since(now);
+        agent.own.pause();
+        let woken = pause::wait(&signals, &agent, pause)?;
+        burst::begin();
         match woken {
             Woken::Time => {}
             Woken::Answers => agent.take_answers(),
@@ -376,6 +380,14 @@ impl Agent {
         self.metrics.look();
     }
 
+    /// Gives memory back, now and then.
+    fn trim(&self) {
+        if self.passes == PASSES_BEGINNING || self.passes.is_multiple_of(PASSES_BETWEEN_TRIMS) {
+            heap::trim();
+            heap::drop_program();
+        }
+    }
+
     /// One reading, written.
     fn pass(&mut self) {
         self.passes += 1;
@@ -418,11 +430,13 @@ impl Agent {
         self.gpus.met(when, is_new, ids);
         self.detail.met(wanted().map(|(one, _)| one), place);
         self.samples.begin(when, is_new);
-        let rows = write_rows(&mut self.samples, writer, wanted().map(|(one, _)| one));
+        let rows = rows::write(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
+        burst::rest();
         let mut own = self.own.rows(writer, self.keeper.upkeeps());
         own.extend(self.detail.rows().chain(self.gpus.rows()));
         let node = self.node.write((when, is_new), &own, writer, span);
+        burst::rest();
         let heard = self.listener.flush(when, writer);
         let answered = self.detail.take(&mut self.identities, now(), writer);
         self.identities.ask_jobs(self.detail.asker());
@@ -438,10 +452,7 @@ impl Agent {
         if self.passes == 1 {
             self.foretell(rows);
         }
-        if self.passes == PASSES_BEGINNING || self.passes.is_multiple_of(PASSES_BETWEEN_TRIMS) {
-            heap::trim();
-            heap::drop_program();
-        }
+        self.trim();
         let (passes, lost) = (self.passes, self.writer.lost_total());
         self.service.read(true, when.at, || {
             format!("{rows} processes at the last of {passes} readings, {lost} rows lost")
@@ -460,29 +471,4 @@ fn warn(warned: &mut Vec<String>, error: &anyhow::Error) {
 
 fn say(text: &str) {
     stderr::line(&format!("plimsoll agent: {text}"));
-}
-
-/// Writes a row of each; how many that were.
-fn write_rows<'a>(
-    sheet: &mut Sheet,
-    writer: &mut Segments,
-    samples: impl Iterator<Item = &'a ProcessSample>,
-) -> u64 {
-    let mut values = [0; table::sample::COLUMN_COUNT];
-    let (mut key, mut rows) = (Vec::new(), 0);
-    for sample in samples {
-        table::sample::key(sample.id, &mut key);
-        rows += 1;
-        if sheet.repeat(writer, sample.revision, &key) {
-            continue;
-        }
-        let present = table::sample::values(sample, &mut values);
-        let row = Row {
-            key: &key,
-            present,
-            values: &values,
-        };
-        sheet.row_of(writer, sample.revision, row);
-    }
-    rows
 }

@@ -4,6 +4,7 @@ use super::Segments;
 use super::keeper::Upkeeps;
 use record::metric::{Kind, Metric, Scope};
 use record::unit::{Nanos, Unit};
+use sys::burst;
 use sys::clock::{self, Clock};
 use sys::process::{self, Whose};
 
@@ -22,6 +23,14 @@ pub(crate) const METRICS: &[Metric] = &[
         Unit::Nanoseconds,
         "clock_gettime CLOCK_PROCESS_CPUTIME_ID",
         "the most CPU time that one reading took so far, but for the first",
+    ),
+    own(
+        "agent_burst_longest",
+        Kind::Gauge,
+        Unit::Nanoseconds,
+        "clock_gettime CLOCK_THREAD_CPUTIME_ID",
+        "the most CPU time between two times that the thread that reads slept, but for the first \
+         reading",
     ),
     own(
         "agent_memory_peak",
@@ -84,6 +93,7 @@ const fn own(
 pub(super) struct Own {
     begun: Option<Nanos>,
     longest: Nanos,
+    burst_longest: Nanos,
     is_later: bool,
 }
 
@@ -97,9 +107,18 @@ impl Own {
     pub(super) fn end(&mut self) {
         let now = Nanos(clock::now(Clock::Process));
         let took = self.begun.take().map_or(Nanos(0), |begun| now.since(begun));
+        self.pause();
         // The first one meets everyone for the first time.
         if std::mem::replace(&mut self.is_later, true) {
             self.longest = self.longest.max(took);
+        }
+    }
+
+    /// The thread is about to wait: what it ran in one piece is over.
+    pub(super) fn pause(&mut self) {
+        let burst = Nanos(burst::end());
+        if self.is_later {
+            self.burst_longest = self.burst_longest.max(burst);
         }
     }
 
@@ -108,6 +127,7 @@ impl Own {
         let values = [
             clock::now(Clock::Process),
             self.longest.0,
+            self.burst_longest.0,
             process::usage(Whose::Own).rss_peak_bytes,
             writer.bytes_total(),
             writer.lost_total(),

@@ -1,7 +1,7 @@
 //! Readings between those of everyone: of the processes of jobs that have just begun. They are told
 //! nothing else, so what is known of all others stays as the last reading of everyone left it.
 
-use super::{Agent, now, warn, write_rows};
+use super::{Agent, now, rows, warn};
 use record::sample::ProcessSample;
 use record::unit::Nanos;
 use sys::clock;
@@ -41,7 +41,7 @@ impl Agent {
         // All others tell who they are at their next reading.
         self.is_new |= is_new;
         self.samples.begin(when, is_new);
-        self.rows += write_rows(&mut self.samples, writer, young.iter().copied());
+        self.rows += rows::write(&mut self.samples, writer, young.iter().copied());
         let sampled = self.samples.end(writer, span);
         let names = &mut self.identities.names;
         names.glance(young.iter().map(|one| one.id), when.at);

@@ -10,6 +10,7 @@ use super::source::{Reading, Source};
 use crate::root::Root;
 use record::unit::{Nanos, Unit};
 use record::value::Absent;
+use sys::burst;
 
 /// Files that are kept open, at most.
 const KEPT_MAX: usize = 192;
@@ -79,6 +80,7 @@ impl Ambient {
             self.reopen();
         }
         for reader in &mut self.readers {
+            burst::rest();
             reader.read(at, &mut self.rows);
         }
         &self.rows

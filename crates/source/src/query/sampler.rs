@@ -37,11 +37,14 @@ use record::unit::{Bytes, Nanos};
 use record::value::Absent;
 use std::collections::HashMap;
 use std::time::Instant;
-use sys::kcmp;
+use sys::{burst, kcmp};
 use watch::{Turn, Watch};
 
 /// Descriptors kept where the limit cannot be read: a quarter of the usual 1024.
 const KEPT_DEFAULT: u64 = 256;
+
+/// So many processes are read in one piece by a thread that is held.
+const PROCESSES_BETWEEN_RESTS: usize = 8;
 
 /// More than this are never kept, whatever the limit allows.
 const KEPT_MAX: u64 = 65_536;
@@ -188,7 +191,10 @@ impl Sampler {
             io_wait: self.io_wait,
             io_uring: self.io_uring,
         };
-        for &pid in pids {
+        for (place, &pid) in pids.iter().enumerate() {
+            if place % PROCESSES_BETWEEN_RESTS == 0 {
+                burst::rest();
+            }
             match self.sample_one(pid, &mut turn, &mut cost) {
                 Ok(sample) => out.push(sample),
                 Err(Absent::Gone) => cost.gone += 1,

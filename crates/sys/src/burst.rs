@@ -1,0 +1,130 @@
+//! A thread that lets others have its CPU now and then: where it has run for some time in one
+//! piece it sleeps a moment (`nanosleep(2)`).
+//!
+//! Whoever reads much may call [`rest`] wherever a moment does no harm. It does nothing in threads
+//! that were never asked to be held ([`hold`]).
+
+use crate::clock::{self, Clock};
+use std::cell::Cell;
+use std::time::Duration;
+
+/// How long a thread runs in one piece, where nobody says otherwise, nanoseconds.
+pub const USUAL_NS: u64 = 200_000;
+
+/// How long a thread sleeps; the kernel makes some 60 us of it (`PR_SET_TIMERSLACK`).
+const REST: Duration = Duration::from_micros(10);
+
+thread_local! {
+    static BURST: Cell<Burst> = const { Cell::new(Burst::NONE) };
+}
+
+/// The present burst of a thread, in nanoseconds of its CPU time.
+#[derive(Debug, Clone, Copy)]
+struct Burst {
+    /// 0: it is not held.
+    limit_ns: u64,
+    begun_ns: u64,
+    longest_ns: u64,
+}
+
+impl Burst {
+    const NONE: Self = Self {
+        limit_ns: 0,
+        begun_ns: 0,
+        longest_ns: 0,
+    };
+}
+
+/// From now on this thread sleeps where it calls [`rest`] and has used a CPU for `limit_ns` since
+/// it slept last.
+pub fn hold(limit_ns: u64) {
+    BURST.set(Burst {
+        limit_ns,
+        begun_ns: clock::now(Clock::Thread),
+        longest_ns: 0,
+    });
+}
+
+/// This thread has just waited for something: a burst begins.
+pub fn begin() {
+    let burst = BURST.get();
+    if burst.limit_ns > 0 {
+        BURST.set(Burst {
+            begun_ns: clock::now(Clock::Thread),
+            ..burst
+        });
+    }
+}
+
+/// A place where this thread may sleep.
+#[inline]
+pub fn rest() {
+    let burst = BURST.get();
+    if burst.limit_ns > 0 {
+        look(burst, burst.limit_ns);
+    }
+}
+
+/// The burst that began last is over, as the thread is about to wait; how long the longest one was
+/// since this was asked the last time, nanoseconds of CPU time.
+pub fn end() -> u64 {
+    let burst = BURST.get();
+    if burst.limit_ns > 0 {
+        look(burst, u64::MAX);
+    }
+    let burst = BURST.get();
+    BURST.set(Burst {
+        longest_ns: 0,
+        ..burst
+    });
+    burst.longest_ns
+}
+
+fn look(mut burst: Burst, limit_ns: u64) {
+    let ran = clock::now(Clock::Thread).saturating_sub(burst.begun_ns);
+    burst.longest_ns = burst.longest_ns.max(ran);
+    if ran >= limit_ns {
+        std::thread::sleep(REST);
+        burst.begun_ns = clock::now(Clock::Thread);
+    }
+    BURST.set(burst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_for(ns: u64) {
+        let begin = clock::now(Clock::Thread);
+        while clock::now(Clock::Thread) - begin < ns {}
+    }
+
+    #[test]
+    fn a_thread_sleeps_where_it_ran_for_long_and_only_if_it_is_held() {
+        let waits = || {
+            let usage = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let line = usage
+                .lines()
+                .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            line.unwrap().trim().parse::<u64>().unwrap()
+        };
+        let threads = std::thread::spawn(move || {
+            let before = waits();
+            run_for(2_000_000);
+            rest();
+            assert_eq!((waits(), end()), (before, 0), "it was not held");
+            hold(1_000_000);
+            rest();
+            assert_eq!(waits(), before, "it has not run for long");
+            run_for(1_500_000);
+            rest();
+            assert_eq!(waits(), before + 1);
+            rest();
+            assert_eq!(waits(), before + 1, "it slept just now");
+            assert!(end() >= 1_500_000);
+            begin();
+            assert!(end() < 1_500_000);
+        });
+        threads.join().unwrap();
+    }
+}
