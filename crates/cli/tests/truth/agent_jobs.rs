@@ -4,6 +4,7 @@
 use crate::harness::dataset::{
     Row, agent, compact, live, live_cells, rows, rows_of, wait_for_reading,
 };
+use crate::harness::expect::slowness;
 use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::{self, Signal, is_alive, is_root, wait_until};
 use crate::harness::run::{Done, Run, Running};
@@ -403,7 +404,9 @@ fn an_agent_that_starts_anew(mechanism: Mechanism) {
 /// A job is read more often in its first minute (here 3 s), and nobody else is.
 fn the_first_minute(mechanism: Mechanism) {
     let (more, after) = between(mechanism, "200ms");
-    assert!(more >= 3, "{more} readings more");
+    // An emulated machine is late for most of them.
+    let least = if slowness() > 1 { 1 } else { 3 };
+    assert!(more >= least, "{more} readings more");
     assert_eq!(after, 0, "readings later");
 }
 
