@@ -70,7 +70,7 @@ struct walked {
 };
 
 /* Processes that are read at once. */
-#define LIST_PART 256
+#define LIST_PART 128
 
 enum list_outcome { LIST_MORE, LIST_END, LIST_GONE };
 

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/list.bpf.o")));
 
 /// Records of a part, at most (`LIST_PART`).
-const PART: usize = 256;
+const PART: usize = 128;
 /// Parts of a pass: more than there can be of as many processes as there can be.
 const PARTS_MAX: usize = 1 << 16;
 /// A pass begins anew so often, if everyone whom a part met is gone.
