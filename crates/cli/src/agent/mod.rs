@@ -4,6 +4,7 @@
 mod balance;
 mod budget;
 mod cells;
+mod child;
 mod confined;
 pub(crate) mod cpus;
 mod descriptors;
