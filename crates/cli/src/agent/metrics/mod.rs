@@ -84,9 +84,9 @@ impl Metrics {
         Ok(Self(child))
     }
 
-    /// Tells it that there is something to read.
-    pub(super) fn nudge(&self) {
-        self.0.nudge();
+    /// It, to tell it that there is something to read.
+    pub(super) const fn child(&self) -> &Child {
+        &self.0
     }
 
     /// Says so, once, if it has ended.
