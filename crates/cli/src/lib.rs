@@ -5,6 +5,7 @@
 
 mod agent;
 pub mod cmd;
+mod live;
 mod run;
 pub mod view;
 

@@ -22,6 +22,8 @@ const BACKLOG: i32 = 128;
 pub struct Peer {
     /// Its effective user when it connected, or when it began to listen.
     pub uid: u32,
+    /// Its effective group then.
+    pub gid: u32,
     /// Its process then, as our pid namespace numbers it; 0 if it is in none of ours.
     pub pid: u32,
 }
@@ -107,6 +109,7 @@ pub fn peer(socket: BorrowedFd<'_>) -> Result<Peer, Error> {
     check("getsockopt SO_PEERCRED", i64::from(result))?;
     Ok(Peer {
         uid: peer.uid,
+        gid: peer.gid,
         pid: u32::try_from(peer.pid).unwrap_or(0),
     })
 }
@@ -161,6 +164,21 @@ pub fn receive(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<(usize, O
     Ok((got.bytes, files.flatten().next()))
 }
 
+/// Copies the front of the next message into `bytes` and leaves it where it is: how much was
+/// copied, 0 if nobody is there any more.
+///
+/// # Errors
+/// The kernel's: `EAGAIN` if there is none now.
+pub fn peek(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<usize> {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    loop {
+        match rustix::net::recv(socket, &mut *bytes, flags) {
+            Err(rustix::io::Errno::INTR) => {}
+            got => return Ok(got.map(|(count, _)| count)?),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +220,9 @@ mod tests {
         send(ours.as_fd(), b"take it", Some(sent.as_fd())).unwrap();
         send(ours.as_fd(), b"alone", None).unwrap();
         let mut bytes = [0; 16];
+        let mut front = [0; 4];
+        assert_eq!(peek(theirs.as_fd(), &mut front).unwrap(), 4);
+        assert_eq!(&front, b"take");
         let (count, got) = receive(theirs.as_fd(), &mut bytes).unwrap();
         assert_eq!(&bytes[..count], b"take it");
         let mut text = String::new();

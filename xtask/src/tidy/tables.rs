@@ -88,6 +88,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
         parts: &[
             "cctools_limits",
             "explain",
+            "watch",
             "import",
             "formats",
             "run_args",

@@ -1,11 +1,15 @@
-//! Who lends the in-kernel programs to users without privilege (`plimsoll run`): a process of the
-//! agent that holds them, and may do little else.
+//! Who listens at the agent's socket, and lends the in-kernel programs to users without privilege
+//! (`plimsoll run`): a process of the agent that holds them, and may do little else.
 //!
 //! It sees who connects (`SO_PEERCRED`) and takes in no process that is not his. Events go from the
-//! kernel straight to him, so a run costs the lender a few answers.
+//! kernel straight to him, so a run costs the lender a few answers. Who asks for live records
+//! instead is handed to who tells them (`live`), with his connection.
 
 use super::lender_share::Shares;
+use super::lent::{self, Guest, Programs};
+use super::live;
 use super::say;
+use crate::live::wire::NOTHING_LENT;
 use anyhow::{Context, Result, anyhow};
 use record::unit::Nanos;
 use std::collections::HashMap;
@@ -13,7 +17,6 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use sys::bpf::{Guest, TaskPrograms};
 use sys::clock;
 use sys::confine::{self, Capability, Files, Forbidden, Rules};
 use sys::descriptor::{self, Received, Waiting};
@@ -29,23 +32,25 @@ const GUESTS_OF_USER_MAX: usize = 256;
 pub(super) struct Lender(Option<(OwnedFd, u32)>);
 
 impl Lender {
-    /// Starts it, to listen at `socket`. It ends when what this returns is dropped.
+    /// Starts it, to listen at `socket`. It ends when what this returns is dropped. Those who ask
+    /// for live records come out of the other end.
     ///
     /// # Errors
-    /// The programs cannot be had here, or nobody can listen there.
-    pub(super) fn start(socket: Option<&Path>) -> Result<Self> {
+    /// Nobody can listen there.
+    pub(super) fn start(socket: Option<&Path>) -> Result<(Self, Option<OwnedFd>)> {
         let Some(path) = socket else {
-            return Ok(Self::default());
+            return Ok((Self::default(), None));
         };
         let of = || format!("--socket {}", path.display());
         let (ours, theirs) = descriptor::channel()?;
+        let (out, door) = descriptor::channel()?;
         match process::fork()? {
             Fork::Child => {
-                drop(ours);
-                serve(&theirs, path)
+                drop((ours, out));
+                serve(&theirs, &door, path)
             }
             Fork::Parent(pid) => {
-                drop(theirs);
+                drop((theirs, door));
                 let mut words = [0; 1024];
                 let told = descriptor::receive(ours.as_fd(), &mut words, true)?;
                 let Received::Bytes(bytes) = told else {
@@ -54,11 +59,9 @@ impl Lender {
                 let words = String::from_utf8_lossy(words.get(..bytes).unwrap_or_default());
                 match words.strip_prefix(READY) {
                     None => Err(anyhow!("{words}")).with_context(of),
-                    Some(held) => {
-                        if !held.is_empty() {
-                            say(&format!("warning: who lends the programs {held}"));
-                        }
-                        Ok(Self(Some((ours, pid))))
+                    Some(told) => {
+                        told.lines().for_each(say);
+                        Ok((Self(Some((ours, pid))), Some(out)))
                     }
                 }
             }
@@ -70,7 +73,7 @@ impl Lender {
         if let Some((_, pid)) = &self.0
             && !matches!(process::wait_end(*pid, false), Ok(None))
         {
-            say("warning: who lends the programs has ended: runs of users do without");
+            say("warning: who listens at --socket has ended: runs of users do without");
             self.0 = None;
         }
     }
@@ -90,23 +93,23 @@ impl Drop for Lender {
 const READY: &str = "ready ";
 
 /// Serves until the agent is gone.
-fn serve(channel: &OwnedFd, path: &Path) -> ! {
+fn serve(channel: &OwnedFd, door: &OwnedFd, path: &Path) -> ! {
     // What the agent has open is not for it.
-    let own = channel.as_raw_fd();
+    let own = [channel.as_raw_fd(), door.as_raw_fd()];
     let others: Vec<i32> = descriptor::open_now()
         .into_iter()
-        .filter(|fd| *fd > 2 && *fd != own)
+        .filter(|fd| *fd > 2 && !own.contains(fd))
         .collect();
     descriptor::close_inherited(&others);
     match open(path) {
         Ok((programs, listener)) => {
-            let words = format!("{READY}{}", held(path));
+            let words = [lacks(&programs), held(path, programs.is_ok())].concat();
+            let words = format!("{READY}{words}");
             if descriptor::send(channel.as_fd(), words.as_bytes()).is_ok() {
-                lend(channel, &listener, &programs);
+                lend(channel, door, &listener, programs.as_ref().ok());
             }
             // Another agent may have made its own there meanwhile; it would be told so.
             let _ = fs::remove_file(path);
-            drop(programs);
         }
         Err(error) => {
             // Nobody waits for it if this fails.
@@ -116,18 +119,25 @@ fn serve(channel: &OwnedFd, path: &Path) -> ! {
     process::exit_now(0)
 }
 
-fn open(path: &Path) -> Result<(TaskPrograms, OwnedFd)> {
-    // A copy of its own: nothing of it stays behind, and other runs do not depend on it.
-    let programs = TaskPrograms::open_private()?;
-    // Where this kernel cannot have these, who asks for files is told so.
-    drop(programs.prepare_files());
+/// The programs, or why there are none, and who connects.
+fn open(path: &Path) -> Result<(Result<Programs>, OwnedFd)> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
         if folder == default_folder() {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
         }
     }
-    Ok((programs, local::listen(path).context("listen")?))
+    let listener = local::listen(path).context("listen")?;
+    Ok((lent::open(), listener))
+}
+
+/// A line where nothing is lent.
+fn lacks(programs: &Result<Programs>) -> String {
+    let Err(error) = programs else {
+        return String::new();
+    };
+    let why = crate::run::chain(error);
+    format!("--socket tells live records alone, no programs are lent: {why}\n")
 }
 
 fn default_folder() -> PathBuf {
@@ -135,12 +145,16 @@ fn default_folder() -> PathBuf {
     usual.parent().unwrap_or(usual).to_owned()
 }
 
-/// Gives up what is not needed; what could not be given up, in words.
-fn held(socket: &Path) -> String {
+/// Gives up what is not needed; a line if that could not be.
+fn held(socket: &Path, lends: bool) -> String {
     let written: Vec<&Path> = socket.parent().into_iter().collect();
+    let keep: &[Capability] = match lends {
+        true => &[Capability::Bpf, Capability::Perfmon],
+        false => &[],
+    };
     let rules = Rules {
         user: None,
-        keep: &[Capability::Bpf, Capability::Perfmon],
+        keep,
         files: Some(Files {
             written: &written,
             read: &[Path::new("/proc"), Path::new("/sys")],
@@ -149,11 +163,11 @@ fn held(socket: &Path) -> String {
     };
     match confine::confine(&rules) {
         Ok(_) => String::new(),
-        Err(error) => format!("keeps privileges: {error}"),
+        Err(error) => format!("warning: who lends the programs keeps privileges: {error}\n"),
     }
 }
 
-fn lend(channel: &OwnedFd, listener: &OwnedFd, programs: &TaskPrograms) {
+fn lend(channel: &OwnedFd, door: &OwnedFd, listener: &OwnedFd, programs: Option<&Programs>) {
     let mut guests: Vec<Guest> = Vec::new();
     let mut shares = Shares::default();
     loop {
@@ -174,9 +188,19 @@ fn lend(channel: &OwnedFd, listener: &OwnedFd, programs: &TaskPrograms) {
             if !ready.next().unwrap_or(false) || !shares.has_left(guest.uid()) {
                 return true;
             }
+            if live::is_asked_for(guest.as_fd()) {
+                live::hand_over(door, guest.as_fd());
+                return false;
+            }
             let begun = clock::boot();
-            // He is gone, or was never there for answers.
-            let stays = guest.serve(programs).is_ok();
+            let stays = match programs {
+                // He is gone, or was never there for answers.
+                Some(programs) => guest.serve(programs).is_ok(),
+                None => {
+                    live::refuse(guest.as_fd(), NOTHING_LENT);
+                    false
+                }
+            };
             shares.took(guest.uid(), Nanos(clock::boot().saturating_sub(begun)));
             stays
         });

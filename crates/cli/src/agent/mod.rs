@@ -4,6 +4,7 @@
 mod balance;
 mod budget;
 mod cells;
+mod child;
 mod confined;
 pub(crate) mod cpus;
 mod descriptors;
@@ -14,14 +15,15 @@ pub(crate) mod gpu;
 mod identity;
 mod jobs;
 mod keeper;
-#[cfg(feature = "bpf")]
 mod lender;
-#[cfg(not(feature = "bpf"))]
-#[path = "lender_never.rs"]
-mod lender;
-#[cfg(feature = "bpf")]
 mod lender_share;
+#[cfg(feature = "bpf")]
+mod lent;
+#[cfg(not(feature = "bpf"))]
+#[path = "lent_never.rs"]
+mod lent;
 mod listener;
+pub(crate) mod live;
 pub(crate) mod metrics;
 pub(crate) mod names;
 mod node;
@@ -45,6 +47,7 @@ mod young;
 
 use crate::view::stderr;
 use anyhow::{Context, Result, anyhow, bail};
+use child::Child;
 use detail::{Detail, Wishes};
 use gpu::Gpus;
 use identity::Identities;
@@ -53,6 +56,7 @@ pub(crate) use keeper::owner;
 use keeper::{Kept, Life};
 use lender::Lender;
 use listener::Listener;
+use live::Live;
 use metrics::Metrics;
 use names::Outside;
 use node::Node;
@@ -116,7 +120,7 @@ pub(crate) struct Options {
     pub(crate) budget: Option<u64>,
     /// When to end by itself.
     pub(crate) duration: Option<Nanos>,
-    /// Where to lend the in-kernel programs to users.
+    /// Where to lend the in-kernel programs to users, and to tell them live records.
     pub(crate) socket: Option<PathBuf>,
     /// Where programs of this machine are told what it adds up to.
     pub(crate) metrics: Option<metrics::Wish>,
@@ -152,6 +156,7 @@ struct Agent {
     writer: Segments,
     keeper: Life,
     lender: Lender,
+    live: Live,
     metrics: Metrics,
     gpus: Gpus,
     service: Service,
@@ -283,9 +288,10 @@ impl Agent {
         let cpus_allowed = reload::hold_to_cpus(options)?;
         // Before anything is open that the keeper should not have.
         let (kept, keeper, held) = keeper::start(dataset, options.upkeep)?;
-        let lender = Lender::start(options.socket.as_deref())?;
+        let (lender, door) = Lender::start(options.socket.as_deref())?;
         // As the keeper knows it.
         let whole = std::fs::canonicalize(dataset)?;
+        let live = Live::start(door, &whole, &origin)?;
         let metrics = Metrics::start(options, &whole, &origin)?;
         let gpus = Gpus::start(options.gpu)?;
         let service = Service::open();
@@ -318,6 +324,7 @@ impl Agent {
             writer,
             keeper,
             lender,
+            live,
             metrics,
             gpus,
             service,
@@ -377,6 +384,7 @@ impl Agent {
     /// Sees whether those who serve others are still there.
     fn look_after(&mut self) {
         self.lender.look();
+        self.live.look();
         self.metrics.look();
     }
 
@@ -442,7 +450,7 @@ impl Agent {
         self.identities.ask_jobs(self.detail.asker());
         let jobs = &mut self.identities.names.jobs;
         let jobs = jobs.write((is_new, when), false, writer);
-        self.metrics.nudge();
+        let _ = [self.metrics.child(), self.live.child()].map(Child::nudge);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         self.rows += rows;
         let all = [told, sampled, node, heard, answered, jobs, synced].into_iter();

@@ -5,7 +5,7 @@ use super::compact::KeepArgs;
 #[cfg(feature = "dataset")]
 use super::import;
 use super::settings::{self, comment};
-use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain};
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain, watch};
 use crate::agent::detail::Wishes;
 use crate::agent::names::Outside;
 use crate::agent::pace::Young;
@@ -94,8 +94,9 @@ struct AgentArgs {
     #[cfg(feature = "dataset")]
     #[command(flatten)]
     keep: KeepArgs,
-    /// Lend the in-kernel programs to the users of this node through a socket at PATH, usually
-    /// /run/plimsoll/agent.sock: their `plimsoll run` is exact then without privilege
+    /// Listen at PATH, usually /run/plimsoll/agent.sock: lend the in-kernel programs to the users
+    /// of this node, whose `plimsoll run` is exact then without privilege, and tell them live
+    /// records (`plimsoll agent watch`)
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Tell Prometheus and its like what the last reading adds up to, at ADDRESS of this machine:
@@ -140,6 +141,7 @@ fn agent_command() -> Command {
         .subcommand_negates_reqs(true)
         .disable_help_subcommand(true)
         .subcommand(explain::command())
+        .subcommand(watch::command())
         .after_help(
             "In the foreground, until SIGTERM, SIGINT or the duration end it; SIGHUP too, where no \
              --config is given.\n\nExamples:\n  \
@@ -147,13 +149,15 @@ fn agent_command() -> Command {
              plimsoll agent --dataset d --interval 1s --duration 30s && plimsoll compact d\n  \
              plimsoll agent --print-config > agent.toml\n  \
              plimsoll agent --config agent.toml\n  \
-             plimsoll agent explain 4711",
+             plimsoll agent explain 4711\n  \
+             plimsoll agent watch",
         )
 }
 
 fn call(matches: &ArgMatches) -> Result<Status> {
     match matches.subcommand() {
         Some((explain::NAME, inner)) => return explain::call(inner),
+        Some((watch::NAME, inner)) => return watch::call(inner),
         #[cfg(feature = "dataset")]
         Some((import::NAME, inner)) => return import::call(inner),
         _ => {}

@@ -21,6 +21,7 @@ mod run_values;
 mod settings;
 mod similar;
 pub mod statuses;
+mod watch;
 
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue};

@@ -21,3 +21,4 @@ pub mod status;
 pub mod stderr;
 pub mod stdout;
 pub mod style;
+pub(crate) mod watch;

@@ -49,6 +49,8 @@ mod left;
 #[cfg(feature = "dataset")]
 mod lent;
 mod limits;
+#[cfg(feature = "dataset")]
+mod live;
 mod machine;
 mod memory;
 mod named;

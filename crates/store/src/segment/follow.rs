@@ -92,6 +92,21 @@ impl Follow {
         }
     }
 
+    /// From the last segment that is there by now on: those before it are passed over, and it is
+    /// read from its beginning.
+    pub fn begin_with_last(&mut self) {
+        self.finish();
+        let last = self.listed().into_iter();
+        let last = last.filter(|number| self.is_ours(*number)).max();
+        self.number = last.map_or(self.number, |last| last.saturating_sub(1));
+        self.calls = 0;
+    }
+
+    /// Closes what is open; to read on is to begin anew.
+    pub fn pause(&mut self) {
+        self.finish();
+    }
+
     /// What was met so far.
     pub fn met(&self) -> Met {
         let mut met = self.over;
@@ -284,6 +299,28 @@ mod tests {
             all.extend(read(&mut follow));
         }
         assert_eq!(all, [5]);
+    }
+
+    #[test]
+    fn who_begins_late_begins_with_the_last_and_may_begin_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut follow = Follow::new(folder.path(), origin());
+        follow.begin_with_last();
+        assert!(read(&mut follow).is_empty());
+        let mut writing = Writing::new(folder.path());
+        for (at, value) in [(1, 11), (20, 12), (40, 13), (41, 14)] {
+            writing.put(at, value);
+        }
+        follow.begin_with_last();
+        assert_eq!(read(&mut follow), [13, 14]);
+        writing.put(42, 15);
+        assert_eq!(read(&mut follow), [15]);
+        follow.pause();
+        writing.put(43, 16);
+        follow.begin_with_last();
+        assert_eq!(read(&mut follow), [13, 14, 15, 16]);
+        writing.put(80, 17);
+        assert_eq!(read(&mut follow), [17]);
     }
 
     #[test]

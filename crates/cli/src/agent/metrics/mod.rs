@@ -17,31 +17,26 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+use super::child::{self, Child};
 use super::{Options, keeper, say};
 use address::Listener;
 pub(crate) use address::{Address, parse};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use board::Board;
 use intake::Intake;
 use page::{Facts, Maker};
 use record::unit::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::net::SendFlags;
 use server::Server;
 use std::collections::HashMap;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use store::openmetrics::Dialect;
 use store::segment::{Follow, Origin};
 use sys::clock::{self, Clock};
-use sys::confine::{self, Files, Forbidden, Held, Rules, User};
-use sys::descriptor::{self, Received};
-use sys::process::{self, Fork};
 
 /// Who asks again within this time gets the same page.
 const PAGE_STAYS: Nanos = Nanos::from_millis(200);
-/// In front of what is said once it listens.
-const READY: &str = "ready ";
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -53,7 +48,7 @@ pub(crate) struct Wish {
 
 /// The process that answers, if one was asked for.
 #[derive(Debug, Default)]
-pub(super) struct Metrics(Option<(OwnedFd, u32)>);
+pub(super) struct Metrics(Child);
 
 impl Metrics {
     /// Starts it, before the writer of `origin` begins. It ends when what this returns is dropped.
@@ -65,121 +60,39 @@ impl Metrics {
             return Ok(Self::default());
         };
         let user = keeper::owner(dataset)?;
-        let (ours, theirs) = descriptor::channel()?;
-        match process::fork()? {
-            Fork::Child => {
-                drop(ours);
-                let outside = options.outside.as_ref().map(|it| it.identifier.as_str());
-                let intake = Intake::new(Board::new(wish.jobs, outside));
-                serve(&theirs, wish, (dataset, user), (intake, origin))
-            }
-            Fork::Parent(pid) => {
-                drop(theirs);
-                let mut words = [0; 2048];
-                let told = descriptor::receive(ours.as_fd(), &mut words, true)?;
-                let Received::Bytes(bytes) = told else {
-                    return Err(anyhow!("--metrics: who answers ended at once"));
-                };
-                let words = String::from_utf8_lossy(words.get(..bytes).unwrap_or_default());
-                let words = words.strip_prefix(READY).ok_or_else(|| anyhow!("{words}"));
-                say(words.with_context(|| format!("--metrics: {}", wish.address))?);
-                Ok(Self(Some((ours, pid))))
-            }
-        }
+        let outside = options.outside.as_ref().map(|it| it.identifier.as_str());
+        let open = || {
+            let (listener, at) = Listener::open(&wish.address, user)?;
+            let held = child::hold_to(dataset, user);
+            Ok((listener, format!("metrics: {at}{held}")))
+        };
+        let work = |channel: &OwnedFd, listener| {
+            let mut answerer = Answerer {
+                follow: Follow::new(dataset, origin.clone()),
+                intake: Intake::new(Board::new(wish.jobs, outside)),
+                maker: Maker {
+                    host: origin.host.clone(),
+                    boot_id: origin.boot_id.clone(),
+                },
+                pages: HashMap::new(),
+            };
+            answerer.answer(channel, Server::new(listener));
+        };
+        let started = Child::start(&[], open, work);
+        let (child, words) = started.with_context(|| format!("--metrics: {}", wish.address))?;
+        say(&words);
+        Ok(Self(child))
     }
 
-    /// Tells it that there is something to read, if it has taken what it was told before.
-    pub(super) fn nudge(&self) {
-        if let Some((channel, _)) = &self.0 {
-            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-            // A full channel tells it already.
-            let _ = rustix::net::send(channel, b"r", flags);
-        }
+    /// It, to tell it that there is something to read.
+    pub(super) const fn child(&self) -> &Child {
+        &self.0
     }
 
     /// Says so, once, if it has ended.
     pub(super) fn look(&mut self) {
-        if let Some((_, pid)) = &self.0
-            && !matches!(process::wait_end(*pid, false), Ok(None))
-        {
-            say("warning: who answers --metrics has ended: the agent goes on without");
-            self.0 = None;
-        }
-    }
-}
-
-impl Drop for Metrics {
-    fn drop(&mut self) {
-        if let Some((channel, pid)) = self.0.take() {
-            drop(channel);
-            // It may have ended long ago.
-            let _ = process::wait_end(pid, true);
-        }
-    }
-}
-
-/// Answers until the agent is gone.
-fn serve(
-    channel: &OwnedFd,
-    wish: &Wish,
-    (dataset, user): (&Path, Option<User>),
-    (intake, origin): (Intake, &Origin),
-) -> ! {
-    // What the agent has open is not for it.
-    let own = channel.as_raw_fd();
-    let others: Vec<i32> = descriptor::open_now()
-        .into_iter()
-        .filter(|fd| *fd > 2 && *fd != own)
-        .collect();
-    descriptor::close_inherited(&others);
-    match Listener::open(&wish.address, user) {
-        Ok((listener, at)) => {
-            let held = held(dataset, user);
-            let words = format!("{READY}metrics: {at}{held}");
-            if descriptor::send(channel.as_fd(), words.as_bytes()).is_ok() {
-                let mut answerer = Answerer {
-                    follow: Follow::new(dataset, origin.clone()),
-                    intake,
-                    maker: Maker {
-                        host: origin.host.clone(),
-                        boot_id: origin.boot_id.clone(),
-                    },
-                    pages: HashMap::new(),
-                };
-                answerer.answer(channel, Server::new(listener));
-            }
-        }
-        Err(error) => {
-            // Nobody waits for it if this fails.
-            let _ = descriptor::send(channel.as_fd(), crate::run::chain(&error).as_bytes());
-        }
-    }
-    process::exit_now(0)
-}
-
-/// Gives up what is not needed; what could not be given up, in words.
-fn held(dataset: &Path, user: Option<User>) -> String {
-    let rules = Rules {
-        user,
-        keep: &[],
-        files: Some(Files {
-            written: &[],
-            read: &[dataset],
-        }),
-        forbidden: &[
-            Forbidden::Processes,
-            Forbidden::Sockets,
-            Forbidden::Writing,
-            Forbidden::Machine,
-            Forbidden::Programs,
-        ],
-    };
-    match confine::confine(&rules) {
-        Ok(Held::Wholly | Held::InPart) => String::new(),
-        Ok(Held::NotAtAll | Held::NotAsked) => {
-            "; this kernel has no Landlock: who answers is held by its user alone".to_owned()
-        }
-        Err(error) => format!("; warning: who answers keeps privileges: {error}"),
+        self.0
+            .look("who answers --metrics has ended: the agent goes on without");
     }
 }
 
@@ -211,20 +124,12 @@ impl Answerer {
 
     /// Takes the bytes that say that a reading is over, and reads it; whether the agent is there.
     fn told(&mut self, channel: &OwnedFd) -> bool {
-        let mut byte = [0; 8];
-        let mut is_told = false;
-        loop {
-            match descriptor::receive(channel.as_fd(), &mut byte, false) {
-                Ok(Received::Bytes(_)) => is_told = true,
-                Ok(Received::Nothing) => break,
-                Ok(Received::End) | Err(_) => return false,
-            }
-        }
-        if is_told {
+        let nudged = child::nudged(channel);
+        if nudged == Some(true) {
             self.catch_up();
             self.intake.settle();
         }
-        true
+        nudged.is_some()
     }
 
     fn catch_up(&mut self) {

@@ -9,8 +9,8 @@ use super::super::ring::Ring;
 use super::super::run::RunTotals;
 use super::borrowed_files::BorrowedFiles;
 use super::wire::{
-    self, ADD, BEGIN, DONE, LAYOUT, Message, NOT_STILL, NOT_YOURS, OTHER_LAYOUT, OTHER_NAMESPACE,
-    SLEEP, TOO_MANY, TOTALS,
+    self, ADD, BEGIN, DONE, LAYOUT, Message, NOT_STILL, NOT_YOURS, NOTHING_LENT, OTHER_LAYOUT,
+    OTHER_NAMESPACE, SLEEP, TOO_MANY, TOTALS,
 };
 use crate::clock::{self, Offsets};
 use crate::error::Error;
@@ -69,6 +69,7 @@ fn done(answer: Message) -> Result<Message, Error> {
         OTHER_NAMESPACE => Err(Error::Agent("the agent is in another pid namespace")),
         NOT_STILL => Err(Error::Agent("the agent: the process runs already")),
         TOO_MANY => Err(Error::TooManyRuns),
+        NOTHING_LENT => Err(Error::Agent("the agent has no programs to lend")),
         _ => Err(Error::Agent("the agent refused")),
     }
 }

@@ -47,6 +47,8 @@ pub(super) const NOT_STILL: u64 = 5;
 pub(super) const UNKNOWN: u64 = 6;
 /// The kernel refused.
 pub(super) const REFUSED: u64 = 7;
+/// The agent has no programs: it tells live records alone.
+pub(super) const NOTHING_LENT: u64 = 8;
 
 /// Words of a message, at most.
 pub(super) const WORDS_MAX: usize = 32;

@@ -1,0 +1,404 @@
+//! The living and the ended as the last readings told them, for people to see: rates from two
+//! readings.
+
+use super::client::See;
+use super::wire::Mark;
+use record::codec::cells::Cell;
+use record::codec::frame::Header;
+use record::codec::key::put_int;
+use record::codec::series::Row;
+use record::table::{Table, exit, node, process, sample};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use store::segment::Take;
+
+/// By what the rows are sorted, the largest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Sort {
+    /// CPU time over time
+    Cpu,
+    /// CPU time in all
+    Time,
+    /// Resident memory
+    Memory,
+    /// Bytes read a second
+    Read,
+    /// Bytes written a second
+    Written,
+    /// Threads
+    Threads,
+    /// Process id, the smallest first
+    Pid,
+}
+
+/// A living process.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Person {
+    pub(crate) pid: i64,
+    pub(crate) uid: Option<i64>,
+    pub(crate) user: Option<String>,
+    pub(crate) command: String,
+    pub(crate) job: Option<String>,
+    pub(crate) state: Option<char>,
+    pub(crate) threads: Option<i64>,
+    /// CPU time in all, nanoseconds, and a second of time since the reading before, or, in the
+    /// first one, since its start.
+    pub(crate) cpu_ns: Option<i64>,
+    pub(crate) cpu_share: Option<f64>,
+    pub(crate) rss_bytes: Option<i64>,
+    /// Bytes a second.
+    pub(crate) read_rate: Option<f64>,
+    pub(crate) written_rate: Option<f64>,
+    /// What only its user may know is not told.
+    pub(crate) is_part: bool,
+    io: [Option<i64>; 2],
+    /// When it was told of last.
+    at_ns: u64,
+}
+
+/// A process that ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) pid: i64,
+    pub(crate) comm: String,
+    pub(crate) code: Option<i64>,
+    pub(crate) signal: Option<i64>,
+    pub(crate) cpu_ns: Option<i64>,
+}
+
+/// Places of columns.
+#[derive(Debug)]
+struct Places {
+    sample: [Option<usize>; 6],
+    process: [Option<usize>; 5],
+    exit: [Option<usize>; 4],
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct People {
+    places: Places,
+    known: HashMap<Vec<u8>, Person>,
+    pub(crate) ended: Vec<Ended>,
+    /// Values of the machine as a whole.
+    pub(crate) machine: HashMap<String, i64>,
+    pub(crate) mark: Mark,
+    pub(crate) time_ns: u64,
+    is_part: bool,
+}
+
+impl People {
+    pub(super) fn new() -> Self {
+        let values =
+            |table: &Table, name: &str| table.columns.iter().position(|it| it.name == name);
+        let cells = |table: &Table, name: &str| {
+            let mut all = table.key.iter().chain(table.columns);
+            all.position(|column| column.name == name)
+        };
+        let of_sample = [
+            "state",
+            "threads",
+            "cpu_time",
+            "rss",
+            "bytes_read",
+            "bytes_written",
+        ];
+        let of_process = ["comm", "command", "uid", "user", "identifier"];
+        let of_exit = ["comm", "exit_code", "signal", "cpu_time"];
+        Self {
+            places: Places {
+                sample: of_sample.map(|name| values(&sample::TABLE, name)),
+                process: of_process.map(|name| cells(&process::TABLE, name)),
+                exit: of_exit.map(|name| cells(&exit::TABLE, name)),
+            },
+            known: HashMap::new(),
+            ended: Vec::new(),
+            machine: HashMap::new(),
+            mark: Mark::default(),
+            time_ns: 0,
+            is_part: false,
+        }
+    }
+
+    /// A reading is whole: who is not in it is gone.
+    pub(super) fn end(&mut self, mark: Mark, header: &Header) {
+        self.mark = mark;
+        let time = i128::from(header.at_ns) + i128::from(header.real_offset_ns);
+        self.time_ns = u64::try_from(time).unwrap_or(0);
+        self.known.retain(|_, person| person.at_ns == header.at_ns);
+    }
+
+    /// What was shown is not shown again.
+    pub(super) fn shown(&mut self) {
+        self.ended.clear();
+    }
+
+    /// The living, sorted.
+    pub(crate) fn sorted(&self, sort: Sort) -> Vec<&Person> {
+        let mut all: Vec<&Person> = self.known.values().collect();
+        let by = |one: &Person| match sort {
+            Sort::Cpu => one.cpu_share,
+            Sort::Time => one.cpu_ns.map(|it| it as f64),
+            Sort::Memory => one.rss_bytes.map(|it| it as f64),
+            Sort::Read => one.read_rate,
+            Sort::Written => one.written_rate,
+            Sort::Threads => one.threads.map(|it| it as f64),
+            Sort::Pid => None,
+        };
+        all.sort_by(|a, b| {
+            let order = by(b).partial_cmp(&by(a)).unwrap_or(Ordering::Equal);
+            order.then(a.pid.cmp(&b.pid))
+        });
+        all
+    }
+
+    fn sample(&mut self, header: &Header, row: &Row<'_>) {
+        let Some((pid, start_ns)) = ids(row.key) else {
+            return;
+        };
+        let value = |place: Option<usize>| {
+            let place = place.filter(|place| row.present >> place & 1 == 1)?;
+            row.values.get(place).copied()
+        };
+        let [state, threads, cpu, rss, read, written] = self.places.sample.map(value);
+        let person = self.known.entry(row.key.to_vec()).or_default();
+        let is_first = person.at_ns == 0;
+        let since = match is_first {
+            true => start_ns,
+            false => i64::try_from(person.at_ns).unwrap_or(i64::MAX),
+        };
+        let at_ns = i64::try_from(header.at_ns).unwrap_or(i64::MAX);
+        let passed = at_ns.saturating_sub(since) as f64;
+        let rate = |now: Option<i64>, before: Option<i64>| {
+            let before = if is_first { Some(0) } else { before };
+            let more = now?.checked_sub(before?).filter(|more| *more >= 0)? as f64;
+            (passed > 0.0).then_some(more / passed)
+        };
+        person.cpu_share = rate(cpu, person.cpu_ns);
+        let [read_before, written_before] = person.io;
+        person.read_rate = rate(read, read_before).map(|it| it * 1e9);
+        person.written_rate = rate(written, written_before).map(|it| it * 1e9);
+        person.pid = pid;
+        person.state = state.and_then(|it| char::from_u32(u32::try_from(it).ok()?));
+        (person.threads, person.cpu_ns, person.rss_bytes) = (threads, cpu, rss);
+        (person.io, person.at_ns) = ([read, written], header.at_ns);
+        person.is_part = self.is_part;
+    }
+
+    fn identify(&mut self, row: &[(u8, Cell<'_>)]) {
+        let (Some(pid), Some(start)) = (int(row, Some(0)), int(row, Some(1))) else {
+            return;
+        };
+        let mut key = Vec::new();
+        put_int(&mut key, pid);
+        put_int(&mut key, start);
+        let [comm, command, uid, user, job] = self.places.process;
+        let person = self.known.entry(key).or_default();
+        let words = match found(row, command) {
+            Some(Cell::List(words)) => words.join(&b' '),
+            _ => Vec::new(),
+        };
+        let comm = text(row, comm);
+        person.command = match (words.is_empty(), comm) {
+            (true, Some(comm)) => format!("[{comm}]"),
+            _ => String::from_utf8_lossy(&words).into_owned(),
+        };
+        // A row that an exec made has no user.
+        person.uid = int(row, uid).or(person.uid);
+        person.user = text(row, user).or_else(|| person.user.take());
+        person.job = text(row, job).or_else(|| person.job.take());
+    }
+}
+
+impl See for People {
+    fn show(&mut self, is_part: bool) {
+        self.is_part = is_part;
+    }
+}
+
+impl Take for People {
+    fn series(&mut self, table: &'static Table, header: &Header, row: Row<'_>, _: bool) {
+        if table.id == sample::TABLE.id {
+            self.sample(header, &row);
+        } else if table.id == node::TABLE.id
+            // Of the machine as a whole: an empty instance.
+            && let Some(metric) = row.key.strip_suffix(&[0, 0, 0, 0])
+            && let (Ok(metric), Some(value)) = (str::from_utf8(metric), row.values.first())
+        {
+            self.machine.insert(metric.to_owned(), *value);
+        }
+    }
+
+    fn cells(&mut self, table: &'static Table, _: &Header, row: &[(u8, Cell<'_>)]) {
+        if table.id == process::TABLE.id {
+            self.identify(row);
+        } else if table.id == exit::TABLE.id {
+            let [comm, code, signal, cpu] = self.places.exit;
+            self.ended.push(Ended {
+                pid: int(row, Some(0)).unwrap_or(0),
+                comm: text(row, comm).unwrap_or_default(),
+                code: int(row, code),
+                signal: int(row, signal),
+                cpu_ns: int(row, cpu),
+            });
+        }
+    }
+}
+
+/// Pid and start of a key.
+fn ids(key: &[u8]) -> Option<(i64, i64)> {
+    use record::codec::key::{Part, parts};
+    match parts(sample::TABLE.key, key).ok()?.as_slice() {
+        [Part::Int(pid), Part::Int(start)] => Some((*pid, *start)),
+        _ => None,
+    }
+}
+
+fn found<'a, 'b>(row: &'a [(u8, Cell<'b>)], place: Option<usize>) -> Option<&'a Cell<'b>> {
+    let found = row
+        .iter()
+        .find(|(column, _)| Some(usize::from(*column)) == place);
+    found.map(|(_, cell)| cell)
+}
+
+fn int(row: &[(u8, Cell<'_>)], place: Option<usize>) -> Option<i64> {
+    match found(row, place)? {
+        Cell::Int(value) => Some(*value),
+        _ => None,
+    }
+}
+
+fn text(row: &[(u8, Cell<'_>)], place: Option<usize>) -> Option<String> {
+    match found(row, place)? {
+        Cell::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use record::table::sample::COLUMN_COUNT;
+
+    fn key(pid: i64) -> Vec<u8> {
+        let mut key = Vec::new();
+        put_int(&mut key, pid);
+        put_int(&mut key, 0);
+        key
+    }
+
+    fn header(at_ns: u64) -> Header {
+        Header {
+            at_ns,
+            real_offset_ns: 1_700_000_000_000_000_000,
+            ..Header::default()
+        }
+    }
+
+    fn sample(people: &mut People, at_ns: u64, pid: i64, values: &[(&str, i64)]) {
+        let (mut row, mut present) = ([0; COLUMN_COUNT], 0);
+        for (name, value) in values {
+            let mut all = sample::TABLE.columns.iter();
+            let place = all.position(|column| column.name == *name).unwrap();
+            row[place] = *value;
+            present |= 1 << place;
+        }
+        let key = key(pid);
+        let row = Row {
+            key: &key,
+            present,
+            values: &row,
+        };
+        people.series(&sample::TABLE, &header(at_ns), row, true);
+    }
+
+    fn end(people: &mut People, at_ns: u64) {
+        people.end(Mark::default(), &header(at_ns));
+    }
+
+    fn cells(people: &mut People, table: &'static Table, pid: i64, more: &[(&str, Cell<'_>)]) {
+        let place = |name: &str| {
+            let mut all = table.key.iter().chain(table.columns);
+            let place = all.position(|column| column.name == name).unwrap();
+            u8::try_from(place).unwrap()
+        };
+        let mut row = vec![(0, Cell::Int(pid)), (1, Cell::Int(0))];
+        row.extend(more.iter().map(|(name, cell)| (place(name), cell.clone())));
+        people.cells(table, &header(0), &row);
+    }
+
+    /// Two readings: one of own processes, one of another's, and one that ended.
+    pub(crate) fn people() -> People {
+        let second = 1_000_000_000;
+        let mut people = People::new();
+        let words = vec![&b"make"[..], b"-j2\x1b[2J"];
+        let all = [
+            ("user", Cell::Text(b"eva")),
+            ("uid", Cell::Int(1000)),
+            ("command", Cell::List(words)),
+        ];
+        cells(&mut people, &process::TABLE, 7, &all);
+        let comm = ("comm", Cell::Text(b"kthreadd"));
+        cells(
+            &mut people,
+            &process::TABLE,
+            8,
+            &[comm, ("uid", Cell::Int(0))],
+        );
+        for (at, cpu, read) in [(10, 5, 100), (12, 6, 4196)] {
+            let at_ns = at * 1_000_000_000;
+            let values = [
+                ("cpu_time", cpu * second),
+                ("bytes_read", read),
+                ("rss", 1 << 20),
+                ("state", i64::from(b'R')),
+                ("threads", 3),
+            ];
+            sample(&mut people, at_ns, 7, &values);
+            people.show(true);
+            sample(&mut people, at_ns, 8, &[("cpu_time", second)]);
+            people.show(false);
+            if at == 10 {
+                sample(&mut people, at_ns, 9, &[]);
+                end(&mut people, at_ns);
+            }
+        }
+        let comm = ("comm", Cell::Text(b"cc1"));
+        let cpu = ("cpu_time", Cell::Int(2_000_000));
+        let code = ("exit_code", Cell::Int(1));
+        cells(&mut people, &exit::TABLE, 9, &[comm, cpu, code]);
+        for (name, value) in [("node_memory", 8 << 30), ("node_memory_available", 6 << 30)] {
+            let mut key = Vec::new();
+            node::key(name, b"", &mut key);
+            let row = Row {
+                key: &key,
+                present: 1,
+                values: &[value],
+            };
+            people.series(&node::TABLE, &header(12 * 1_000_000_000), row, true);
+        }
+        end(&mut people, 12 * 1_000_000_000);
+        people
+    }
+
+    #[test]
+    fn rates_are_of_two_readings_and_who_is_gone_is_gone() {
+        let people = people();
+        let all = people.sorted(Sort::Cpu);
+        let [first, second] = all.as_slice() else {
+            panic!("{all:?}");
+        };
+        assert_eq!((first.pid, first.cpu_share), (7, Some(0.5)));
+        assert_eq!((first.read_rate, first.written_rate), (Some(2048.0), None));
+        assert_eq!(
+            (second.pid, second.cpu_share, second.is_part),
+            (8, Some(0.0), true)
+        );
+        assert_eq!(second.command, "[kthreadd]");
+        assert_eq!(people.ended.len(), 1);
+        let by_pid: Vec<_> = people.sorted(Sort::Pid).iter().map(|it| it.pid).collect();
+        assert_eq!(by_pid, [7, 8]);
+        // Who has no value comes last.
+        assert_eq!(people.sorted(Sort::Memory)[1].pid, 8);
+    }
+}
