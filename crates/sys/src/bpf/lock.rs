@@ -189,6 +189,16 @@ pub(super) fn make_folder(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Does so when it is dropped.
+    struct OnDrop<F: Fn()>(F);
+
+    impl<F: Fn()> Drop for OnDrop<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
 
     #[test]
     fn slots_and_users_are_counted_by_the_kernel() {
@@ -231,20 +241,24 @@ mod tests {
     #[test]
     fn who_opens_while_it_is_removed_gets_the_file_of_that_name() {
         let path = std::env::temp_dir().join(format!("plimsoll-swept-{}", std::process::id()));
-        let done = std::sync::atomic::AtomicBool::new(false);
+        let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                while !is_over.load(Ordering::Relaxed) {
                     Lock::remove_unused(&path);
+                    // Without a pause it may take away a hundred files in a row before they are
+                    // locked.
+                    std::thread::sleep(Duration::from_micros(20));
                 }
             });
+            // However the other one ends.
+            let _end = OnDrop(|| is_over.store(true, Ordering::Relaxed));
             for _ in 0..500 {
                 let lock = Lock::open(&path).unwrap();
                 assert!(lock.is_at(&path));
                 std::thread::yield_now();
                 assert!(lock.is_at(&path), "removed while it was open");
             }
-            done.store(true, std::sync::atomic::Ordering::Relaxed);
         });
         // Nobody may be left to have removed it.
         Lock::remove_unused(&path);
