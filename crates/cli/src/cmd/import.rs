@@ -228,7 +228,7 @@ mod tests {
         let all = [running.clone(), odd, job("9", &[])];
         assert_eq!(counts(&all), (2, 0, 1));
         assert_eq!(counts(&all), (0, 2, 1), "in a live segment");
-        // A child that another test forked beside this one keeps the locks of its files for a while.
+        // A child that another test forked beside this one keeps locks of its files for a while.
         let compacted = |rows: u64| {
             (0..500).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(10));
