@@ -103,12 +103,13 @@ impl Everyone {
         matches!(self, Self::Netlink(_))
     }
 
-    /// How often to read.
-    pub fn period(&self) -> Nanos {
+    /// After how long to read again; nothing while there is nothing to read until
+    /// [`Everyone::fd`] is readable.
+    pub fn period(&self) -> Option<Nanos> {
         match self {
             #[cfg(feature = "bpf")]
-            Self::Programs(_) => bpf::PERIOD,
-            Self::Netlink(machine) => machine.period(),
+            Self::Programs(everyone) => everyone.period(),
+            Self::Netlink(machine) => Some(machine.period()),
         }
     }
 
@@ -116,7 +117,7 @@ impl Everyone {
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
             #[cfg(feature = "bpf")]
-            Self::Programs(_) => None,
+            Self::Programs(everyone) => everyone.fd(),
             Self::Netlink(machine) => machine.fd(),
         }
     }

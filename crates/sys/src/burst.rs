@@ -24,6 +24,8 @@ struct Burst {
     /// 0: it is not held.
     limit_ns: u64,
     begun_ns: u64,
+    /// The same instant by a clock that takes no system call.
+    begun_at: u64,
     longest_ns: u64,
 }
 
@@ -31,28 +33,44 @@ impl Burst {
     const NONE: Self = Self {
         limit_ns: 0,
         begun_ns: 0,
+        begun_at: 0,
         longest_ns: 0,
     };
+
+    const fn is_held(&self) -> bool {
+        self.limit_ns > 0
+    }
+
+    fn begin(&mut self) {
+        self.begun_at = clock::boot();
+        self.begun_ns = clock::now(Clock::Thread);
+    }
+
+    /// How long it takes by now.
+    fn look(&mut self) -> u64 {
+        let ran = clock::now(Clock::Thread).saturating_sub(self.begun_ns);
+        self.longest_ns = self.longest_ns.max(ran);
+        ran
+    }
 }
 
 /// From now on this thread sleeps where it calls [`rest`] and has used a CPU for `limit_ns` since
 /// it slept last.
 pub fn hold(limit_ns: u64) {
-    BURST.set(Burst {
+    let mut burst = Burst {
         limit_ns,
-        begun_ns: clock::now(Clock::Thread),
-        longest_ns: 0,
-    });
+        ..Burst::NONE
+    };
+    burst.begin();
+    BURST.set(burst);
 }
 
 /// This thread has just waited for something: a burst begins.
 pub fn begin() {
-    let burst = BURST.get();
-    if burst.limit_ns > 0 {
-        BURST.set(Burst {
-            begun_ns: clock::now(Clock::Thread),
-            ..burst
-        });
+    let mut burst = BURST.get();
+    if burst.is_held() {
+        burst.begin();
+        BURST.set(burst);
     }
 }
 
@@ -60,34 +78,30 @@ pub fn begin() {
 #[inline]
 pub fn rest() {
     let burst = BURST.get();
-    if burst.limit_ns > 0 {
-        look(burst, burst.limit_ns);
+    // It has not run for longer than has passed.
+    if burst.is_held() && clock::boot().saturating_sub(burst.begun_at) >= burst.limit_ns {
+        sleep(burst);
     }
+}
+
+fn sleep(mut burst: Burst) {
+    if burst.look() >= burst.limit_ns {
+        std::thread::sleep(REST);
+        burst.begin();
+    }
+    BURST.set(burst);
 }
 
 /// The burst that began last is over, as the thread is about to wait; how long the longest one was
 /// since this was asked the last time, nanoseconds of CPU time.
 pub fn end() -> u64 {
-    let burst = BURST.get();
-    if burst.limit_ns > 0 {
-        look(burst, u64::MAX);
+    let mut burst = BURST.get();
+    if burst.is_held() {
+        burst.look();
     }
-    let burst = BURST.get();
-    BURST.set(Burst {
-        longest_ns: 0,
-        ..burst
-    });
-    burst.longest_ns
-}
-
-fn look(mut burst: Burst, limit_ns: u64) {
-    let ran = clock::now(Clock::Thread).saturating_sub(burst.begun_ns);
-    burst.longest_ns = burst.longest_ns.max(ran);
-    if ran >= limit_ns {
-        std::thread::sleep(REST);
-        burst.begun_ns = clock::now(Clock::Thread);
-    }
+    let longest = std::mem::take(&mut burst.longest_ns);
     BURST.set(burst);
+    longest
 }
 
 #[cfg(test)]

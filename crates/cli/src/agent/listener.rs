@@ -48,7 +48,7 @@ impl Listener {
 
     /// When to listen at the latest, as what happened is kept for so long only.
     pub(super) fn due(&self, now: Nanos) -> Option<Nanos> {
-        self.everyone().map(|everyone| now.plus(everyone.period()))
+        Some(now.plus(self.everyone()?.period()?))
     }
 
     /// What is readable when there is something to hear before that, if anything.

@@ -411,6 +411,7 @@ impl Agent {
                 return warn(&mut self.warned, &error);
             }
         };
+        burst::rest();
         self.node.read(when.at);
         let span = Nanos(clock::boot()).since(when.at);
         let (count, writer) = (samples.len(), &mut self.writer);
@@ -419,6 +420,7 @@ impl Agent {
         self.detail.weigh(kept);
         let kept = &*kept;
         self.listener.met(when.at, kept, self.node.spent());
+        burst::rest();
         match writer.begin(when.at) {
             Ok(is_new) => self.is_new |= is_new,
             Err(error) => {
@@ -430,13 +432,16 @@ impl Agent {
         let (place, asker) = ((is_new, when), self.detail.asker());
         let (wanted, told) = self.identities.tell(kept, asker, place, writer);
         let wanted = || kept.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
+        burst::rest();
         self.listener.want(wanted().map(|(one, _)| one.id.pid));
         let ids = wanted().map(|(one, _)| one.id);
         let names = &mut self.identities.names;
         names.reading(ids, when.at, self.listener.hears());
+        burst::rest();
         let ids = wanted().map(|(one, _)| one.id);
         self.gpus.met(when, is_new, ids);
         self.detail.met(wanted().map(|(one, _)| one), place);
+        burst::rest();
         self.samples.begin(when, is_new);
         let rows = rows::write(&mut self.samples, writer, wanted().map(|(one, _)| one));
         let sampled = self.samples.end(writer, span);
@@ -452,9 +457,14 @@ impl Agent {
         let jobs = jobs.write((is_new, when), false, writer);
         let _ = [self.metrics.child(), self.live.child()].map(Child::nudge);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
+        let all = [told, sampled, node, heard, answered, jobs, synced];
+        self.passed(rows, when.at, all);
+    }
+
+    /// A reading was written, and what came of each step of it.
+    fn passed(&mut self, rows: u64, at: Nanos, done: [Result<(), store::Error>; 7]) {
         self.rows += rows;
-        let all = [told, sampled, node, heard, answered, jobs, synced].into_iter();
-        for error in all.filter_map(Result::err) {
+        for error in done.into_iter().filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
         }
         if self.passes == 1 {
@@ -462,7 +472,7 @@ impl Agent {
         }
         self.trim();
         let (passes, lost) = (self.passes, self.writer.lost_total());
-        self.service.read(true, when.at, || {
+        self.service.read(true, at, || {
             format!("{rows} processes at the last of {passes} readings, {lost} rows lost")
         });
     }

@@ -194,7 +194,7 @@ pub const SOURCE: Source = Source {
     file: "/proc/net/netstat",
     fields: &[NETSTAT],
     tried: Tried::Live,
-    period: Nanos(0),
+    period: Nanos::from_secs(10),
     listed: false,
     open,
 };

@@ -109,7 +109,7 @@ pub const SOURCE: Source = Source {
     file: "/proc/net/snmp6",
     fields: &[FIELDS],
     tried: Tried::Live,
-    period: Nanos(0),
+    period: Nanos::from_secs(10),
     listed: false,
     open,
 };

@@ -8,6 +8,9 @@ use crate::query::field::{lines, words};
 use memchr::memmem;
 use record::unit::{Nanos, Unit};
 use record::value::Absent;
+use std::fs::File;
+use std::os::fd::AsFd;
+use sys::descriptor::{self, Waiting};
 
 /// The line `bytes:`. Instances are mount points, as the kernel writes them (`\\040` for a blank).
 const BYTES: &[Field] = &[
@@ -97,6 +100,10 @@ pub const SOURCE: Source = Source {
 
 struct Mountstats {
     file: KeptFile,
+    /// Of the same mounts, which tells when they have changed.
+    mounts: Option<File>,
+    /// No mount has counters; nothing before the first reading.
+    has_none: bool,
     buffer: Vec<u8>,
     instance: Vec<u8>,
 }
@@ -104,6 +111,8 @@ struct Mountstats {
 fn open(opener: &mut Opener) -> Result<Box<dyn Reading>, Absent> {
     Ok(Box::new(Mountstats {
         file: opener.open(opener.root().proc("self/mountstats"))?,
+        mounts: File::open(opener.root().proc("self/mountinfo")).ok(),
+        has_none: false,
         buffer: Vec::new(),
         instance: Vec::new(),
     }))
@@ -111,6 +120,9 @@ fn open(opener: &mut Opener) -> Result<Box<dyn Reading>, Absent> {
 
 impl Reading for Mountstats {
     fn read(&mut self, rows: &mut Rows) -> Result<(), Absent> {
+        if self.has_none && !self.has_changed() {
+            return Ok(());
+        }
         let mut told = Vec::new();
         for (head, body) in sections(self.file.read(&mut self.buffer)?) {
             // Several mounts may share their counters: the first one has them.
@@ -122,7 +134,22 @@ impl Reading for Mountstats {
                 mount(rows, point, body, &mut self.instance);
             }
         }
+        self.has_none = told.is_empty();
         Ok(())
+    }
+}
+
+impl Mountstats {
+    /// Whether something was mounted or unmounted since it was asked last (`POLLPRI`, proc(5)).
+    fn has_changed(&self) -> bool {
+        let Some(mounts) = &self.mounts else {
+            return true;
+        };
+        let waiting = Waiting {
+            fd: Some(mounts.as_fd()),
+            exceptional: true,
+        };
+        descriptor::poll(&[waiting], Some(0)).map_or(true, |ready| ready.contains(&true))
     }
 }
 

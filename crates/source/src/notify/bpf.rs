@@ -16,7 +16,7 @@ mod groups;
 mod task;
 
 #[cfg(feature = "bpf")]
-pub use everyone::{Everyone, PERIOD};
+pub use everyone::Everyone;
 #[cfg(feature = "bpf")]
 pub use task::Bpf;
 

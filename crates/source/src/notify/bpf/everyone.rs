@@ -9,15 +9,18 @@ use record::identity::{Ending, ProcessId};
 use record::table::exit::Exit;
 use record::unit::Nanos;
 use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
 use sys::bpf::{GroupNumbers, RawEvent, Run, TaskPrograms};
 
 /// How often to read: the ring, a MiB for two processors, holds what some fifteen hundred processes
 /// tell from birth to end. A reading that finds nothing takes no system call.
-pub const PERIOD: Nanos = Nanos::from_millis(200);
+const PERIOD: Nanos = Nanos::from_millis(200);
 /// The final CPU time of a process is waited for no longer than this.
 const FINAL_WITHIN: Nanos = Nanos::from_secs(1);
 /// Processes whose final CPU time is waited for, at most.
 const WAITING_MAX: usize = 1 << 16;
+/// After so many readings that found nothing the next event wakes us.
+const QUIET_MAX: u32 = 2;
 
 /// Everyone, followed by a copy of the in-kernel programs that ends with this process.
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub struct Everyone {
     /// Ended, with their CPU time not final yet.
     waiting: HashMap<ProcessId, (Exit, GroupNumbers)>,
     groups: Groups,
+    /// Readings in a row that found nothing.
+    quiet: u32,
 }
 
 impl Everyone {
@@ -42,7 +47,22 @@ impl Everyone {
             run,
             waiting: HashMap::new(),
             groups,
+            quiet: 0,
         })
+    }
+
+    /// When to read next; nothing while an event wakes us.
+    pub fn period(&self) -> Option<Nanos> {
+        (!self.is_asleep()).then_some(PERIOD)
+    }
+
+    /// What to wait on where there is no period.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.is_asleep().then(|| self.run.fd())
+    }
+
+    fn is_asleep(&self) -> bool {
+        self.quiet >= QUIET_MAX
     }
 
     /// Looks for control groups that are not known, if one was told.
@@ -53,8 +73,11 @@ impl Everyone {
     /// Tells what happened since the last call; bounded by what the ring holds.
     pub fn read(&mut self, tell: &mut dyn FnMut(Happened<'_>)) {
         let (waiting, groups) = (&mut self.waiting, &mut self.groups);
-        self.run
-            .drain(&mut |event| take(event, waiting, groups, tell));
+        let mut is_quiet = true;
+        self.run.drain(&mut |event| {
+            is_quiet = false;
+            take(event, waiting, groups, tell);
+        });
         let now = Nanos(sys::clock::boot());
         let is_full = waiting.len() > WAITING_MAX;
         waiting.retain(|_, (exit, numbers)| {
@@ -64,6 +87,14 @@ impl Everyone {
             }
             stays
         });
+        self.quiet = if is_quiet && self.waiting.is_empty() {
+            self.quiet.saturating_add(1)
+        } else {
+            0
+        };
+        if self.is_asleep() {
+            self.run.sleep();
+        }
     }
 }
 
