@@ -58,7 +58,7 @@ pub use files::{
     NamePath, PageCounts, SizeClasses, SocketInfo, Told,
 };
 #[cfg(feature = "bpf")]
-pub use followed::{Followed, FollowedFiles};
+pub use followed::{Followed, FollowedCalls, FollowedFiles};
 #[cfg(feature = "bpf")]
 pub use layout::{ExitCounters, ExitIo, GROUPS_TOLD, GroupNumbers, RawEvent, RssPeak};
 #[cfg(feature = "bpf")]

@@ -4,7 +4,7 @@ use super::meter;
 use super::pairs::{LONG, Line};
 use super::person::Person;
 use super::place::Place;
-use super::resident::Agent;
+use super::resident::agent;
 use super::workload::{self, Workload};
 use super::{PAIRS_MIN, readings, table};
 use crate::step;
@@ -124,7 +124,7 @@ fn beside(place: &Place, pairs: u64, workload: &Workload) -> Result<Vec<Line>> {
     run()?;
     for turn in 0..pairs {
         let bare = run()?;
-        let agent = Agent::start(place, Person::Own, HZ)?;
+        let agent = agent(place, Person::Own, HZ)?;
         let with = run();
         drop(agent);
         watched.pairs.push((bare, with?));
@@ -151,7 +151,7 @@ fn quanta(place: &Place) -> Result<()> {
         Ok(())
     };
     row("alone")?;
-    let agent = Agent::start(place, Person::Own, HZ)?;
+    let agent = agent(place, Person::Own, HZ)?;
     row("beside an agent at 1 Hz")?;
     drop(agent);
     row("alone again")

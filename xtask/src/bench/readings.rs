@@ -2,11 +2,9 @@
 
 use super::agent::AgentWords;
 use super::crowd::Crowd;
-use super::meter::{self, Reading};
-use super::pairs::LONG;
 use super::person::Person;
 use super::place::Place;
-use super::resident::{self, Agent};
+use super::resident::{Resident, longest_burst};
 use super::table::{Spread, spread};
 use crate::step;
 use anyhow::{Context, Result};
@@ -14,34 +12,27 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Of the runs that are compared: what the longer has more of them is what they cost.
-const READINGS_SHORT: u64 = 2;
 /// Between two readings of ours, and of others that can be told.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// What they read of everyone once is over after so long, and a second more for so many processes.
+const SETTLES: Duration = Duration::from_secs(30);
+const SETTLES_A_SECOND: u64 = 250;
+/// Others have nothing to learn.
+const OTHERS_SETTLE: Duration = Duration::from_secs(2);
 
 /// The head of the table.
 pub(super) const HEAD: &str = "\
      | user | who | processes | busy | us a process and reading | quartiles | ms a reading | \
-     bytes a process | largest MiB | MiB, each page once | longest burst us | runs |\n\
-     |---|---|---|---|---|---|---|---|---|---|---|---|";
-
-/// A command of so many readings, into this folder if it writes.
-type Words = Box<dyn Fn(u64, &Path) -> Vec<OsString>>;
+     bytes a process | MiB, each page once | longest burst us | windows |\n\
+     |---|---|---|---|---|---|---|---|---|---|---|";
 
 /// One that reads every process again and again.
 struct Reader {
     name: String,
-    words: Words,
-    writes: bool,
+    words: Vec<OsString>,
+    interval: Duration,
     /// Of ours, how it reads.
     mechanism: Option<&'static str>,
-}
-
-/// What one run took.
-#[derive(Debug, Clone, Copy)]
-struct Run {
-    reading: Reading,
-    bytes: u64,
 }
 
 /// Measures all readers beside a crowd and prints their rows.
@@ -67,32 +58,38 @@ fn row(
     reader: &Reader,
     crowd: &Crowd,
 ) -> Result<()> {
-    let (mut costs, mut sizes, mut largest) = (Vec::new(), Vec::new(), 0f64);
-    // Programs are loaded once a node: not a part of a reading.
-    run(place, person, reader, READINGS_SHORT)?;
-    for _ in 0..words.pairs {
-        let processes = all_processes()?;
-        let short = run(place, person, reader, READINGS_SHORT)?;
-        let long = run(place, person, reader, READINGS_SHORT + words.readings)?;
-        let each = (processes * words.readings) as f64;
-        costs.push((long.reading.cpu_us - short.reading.cpu_us) / each);
-        sizes.push((long.bytes as f64 - short.bytes as f64) / each);
-        largest = largest.max(long.reading.rss_bytes / f64::from(1 << 20));
+    let folder = dataset(place, person);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
     }
-    let processes = all_processes()? as f64;
-    let (memory, burst) = match reader.mechanism {
-        Some(mechanism) => at_work(place, person, mechanism)?,
-        None => (String::new(), String::new()),
-    };
-    let runs = costs.len();
-    let cost = spread(costs).context("a run")?;
-    let bytes = spread(sizes).filter(|_| reader.writes);
-    let bytes = bytes.map_or(String::new(), |bytes: Spread| {
-        format!("{:.1}", bytes.median)
+    let resident = Resident::start(person, &reader.words)?;
+    let learning = Duration::from_secs(crowd.count() / SETTLES_A_SECOND);
+    std::thread::sleep(match reader.mechanism {
+        Some(_) => SETTLES + learning,
+        None => OTHERS_SETTLE,
     });
+    let processes = all_processes()? as f64;
+    let (mut costs, mut sizes) = (Vec::new(), Vec::new());
+    for _ in 0..words.pairs {
+        let (cpu, bytes) = (resident.cpu_us()?, size(&folder)?);
+        std::thread::sleep(reader.interval * u32::try_from(words.readings)?);
+        let each = processes * words.readings as f64;
+        costs.push((resident.cpu_us()? - cpu) / each);
+        sizes.push((size(&folder)? as f64 - bytes as f64) / each);
+    }
+    let memory = resident.memory()? as f64 / f64::from(1 << 20);
+    drop(resident);
+    let (mut burst, mut bytes) = (String::new(), String::new());
+    if reader.mechanism.is_some() {
+        burst = format!("{:.0}", longest_burst(place, person, &reader.words)?);
+        let spread: Option<Spread> = spread(sizes);
+        bytes = spread.map_or(String::new(), |bytes| format!("{:.1}", bytes.median));
+    }
+    let windows = costs.len();
+    let cost = spread(costs).context("a window")?;
     println!(
-        "| {} | {} | {} | {} % | {:.2} | {:.2}-{:.2} | {:.2} | {bytes} | {largest:.1} | {memory} | \
-         {burst} | {runs} |",
+        "| {} | {} | {} | {} % | {:.2} | {:.2}-{:.2} | {:.2} | {bytes} | {memory:.1} | {burst} | \
+         {windows} |",
         person.name(),
         reader.name,
         crowd.count(),
@@ -105,32 +102,16 @@ fn row(
     Ok(())
 }
 
-/// The memory of an agent's processes, and its longest burst.
-fn at_work(place: &Place, person: Person, mechanism: &str) -> Result<(String, String)> {
-    let mechanism = format!("--mechanism={mechanism}");
-    let interval = format!("--interval={}ms", INTERVAL.as_millis());
-    let options = [mechanism.as_str(), &interval];
-    let memory = Agent::start(place, person, &options)?.memory()? as f64;
-    let burst = resident::longest_burst(place, person, &options)?;
-    let memory = format!("{:.1}", memory / f64::from(1 << 20));
-    Ok((memory, format!("{burst:.0}")))
+fn dataset(place: &Place, person: Person) -> PathBuf {
+    place.home(person).join("dataset")
 }
 
-fn run(place: &Place, person: Person, reader: &Reader, readings: u64) -> Result<Run> {
-    let home = place.home(person);
-    let folder = home.join("dataset");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)?;
-    }
-    let words = (reader.words)(readings, &folder);
-    let reading = meter::run(place, person, &home, LONG, &words)?;
-    let bytes = if reader.writes { size(&folder)? } else { 0 };
-    Ok(Run { reading, bytes })
-}
-
-/// Bytes in the files of a folder and below.
+/// Bytes in the files of a folder and below, if it is there.
 fn size(folder: &Path) -> Result<u64> {
     let mut sum = 0;
+    if !folder.exists() {
+        return Ok(sum);
+    }
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let data = entry.metadata()?;
@@ -158,61 +139,48 @@ fn readers(place: &Place, person: Person) -> Vec<Reader> {
         Person::Own if step::is_root() => &["bpf", "procfs"],
         _ => &["procfs"],
     };
-    let own = mechanisms
-        .iter()
-        .map(|name| own(place.file("plimsoll"), name));
+    let folder = dataset(place, person);
+    let own = mechanisms.iter().map(|mechanism| Reader {
+        name: format!("plimsoll agent, {mechanism}"),
+        words: own(&place.file("plimsoll"), mechanism, &folder),
+        interval: INTERVAL,
+        mechanism: Some(mechanism),
+    });
     let others = others().into_iter().filter(|_| person == Person::Own);
     own.chain(others).collect()
 }
 
-fn own(binary: PathBuf, mechanism: &'static str) -> Reader {
-    let words = move |readings: u64, folder: &Path| {
-        // The first reading comes at a whole interval.
-        let duration = INTERVAL * u32::try_from(readings).unwrap_or(u32::MAX) + INTERVAL / 2;
-        let options = [
-            format!("--interval={}ms", INTERVAL.as_millis()),
-            format!("--duration={}ms", duration.as_millis()),
-            format!("--mechanism={mechanism}"),
-        ];
-        let mut words = vec![binary.clone().into_os_string(), "agent".into()];
-        words.extend(["--dataset".into(), folder.into()]);
-        words.extend(options.map(OsString::from));
-        words
-    };
-    Reader {
-        name: format!("plimsoll agent, {mechanism}"),
-        words: Box::new(words),
-        writes: true,
-        mechanism: Some(mechanism),
-    }
+fn own(binary: &Path, mechanism: &str, folder: &Path) -> Vec<OsString> {
+    let options = [
+        format!("--interval={}ms", INTERVAL.as_millis()),
+        format!("--mechanism={mechanism}"),
+    ];
+    let mut words = vec![binary.to_owned().into_os_string(), "agent".into()];
+    words.extend(["--dataset".into(), folder.into()]);
+    words.extend(options.map(OsString::from));
+    words
 }
 
-/// Those that are on `PATH`.
+/// Those that are on `PATH`, and how often they read.
 fn others() -> Vec<Reader> {
-    let reader = |name: &str, words: fn(u64) -> Vec<String>| {
+    let reader = |name: &str, words: &str, interval| {
         let program = step::find_program(name)?;
+        let mut all = vec![program.into_os_string()];
+        all.extend(words.split(' ').map(OsString::from));
         Some(Reader {
             name: name.to_owned(),
-            words: Box::new(move |readings, _| {
-                let words = words(readings).into_iter().map(OsString::from);
-                std::iter::once(program.clone().into_os_string())
-                    .chain(words)
-                    .collect()
-            }),
-            writes: false,
+            words: all,
+            interval,
             mechanism: None,
         })
     };
+    let second = Duration::from_secs(1);
     [
-        reader("top", |n| split(&format!("-b -d 0.5 -n {n}"))),
-        reader("pidstat", |n| split(&format!("-p ALL -u -r -d 1 {n}"))),
-        reader("atop", |n| split(&format!("-P PRC,PRM,PRD 1 {n}"))),
+        reader("top", "-b -d 0.5", INTERVAL),
+        reader("pidstat", "-p ALL -u -r -d 1", second),
+        reader("atop", "-P PRC,PRM,PRD 1", second),
     ]
     .into_iter()
     .flatten()
     .collect()
-}
-
-fn split(text: &str) -> Vec<String> {
-    text.split(' ').map(str::to_owned).collect()
 }

@@ -254,7 +254,9 @@ fn check(args: RunArgs) -> Result<RunOptions> {
     check_pair(level, mechanism, args.ending.on_monitor_death)?;
     check_files(level, &args)?;
     if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
-        bail!("--syscalls counts in the kernel: its mechanism is bpf, at level events or io");
+        bail!(
+            "--syscalls counts in the kernel: its mechanism is bpf or agent, at level events or io"
+        );
     }
     let output = args.report.output.as_deref().map(prefix).transpose()?;
     let formats = formats::settle(&args.report.format, output.as_deref())?;
@@ -337,7 +339,7 @@ const fn mechanism(word: MechanismWord) -> Mechanism {
 }
 
 fn other_than_bpf(mechanism: Option<Mechanism>) -> bool {
-    mechanism.is_some_and(|it| it != Mechanism::Bpf)
+    mechanism.is_some_and(|it| !matches!(it, Mechanism::Bpf | Mechanism::Agent))
 }
 
 /// Refuses what only level io has at another level.

@@ -147,8 +147,8 @@ pub struct WatchingArgs {
     /// Measure the time that calls on each file take (with --level io)
     #[arg(long)]
     pub times: bool,
-    /// Count the system calls of each kind, their errors and the time they take (root, or CAP_BPF
-    /// and CAP_PERFMON)
+    /// Count the system calls of each kind, their errors and the time they take (root, CAP_BPF and
+    /// CAP_PERFMON, or an agent that lends)
     #[arg(long)]
     pub syscalls: bool,
 }

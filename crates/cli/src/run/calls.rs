@@ -32,9 +32,17 @@ impl Calls {
     pub(crate) fn finish(&self, facts: &mut Facts) -> Option<CallSummary> {
         let mut table = reduce::calls::CallTable::default();
         let read = self.seen.as_ref()?.read(&mut |used| table.take(used));
-        if let Err(error) = read {
-            let why = super::chain(&error.into());
-            facts.note(format!("system calls could not be read: {why}"));
+        match read {
+            Ok(true) => {}
+            Ok(false) => facts.note(
+                "system calls of programs that ran with another user's privilege are not counted: \
+                 the agent does not tell of them"
+                    .to_owned(),
+            ),
+            Err(error) => {
+                let why = super::chain(&error.into());
+                facts.note(format!("system calls could not be read: {why}"));
+            }
         }
         Some(table.finish())
     }

@@ -97,7 +97,10 @@ impl Notifier {
             (Some(Level::Io), Some(Mechanism::Bpf)) => {
                 Self::bpf(task, opening).context("--level io")
             }
-            _ if options.syscalls => Self::bpf(task, opening).context("--syscalls"),
+            (_, Some(Mechanism::Bpf)) if options.syscalls => {
+                Self::bpf(task, opening).context("--syscalls")
+            }
+            _ if options.syscalls => Self::counting(options, task, opening).context("--syscalls"),
             (_, Some(Mechanism::Procfs)) | (Some(Level::Query), None) => Ok(Notifier::Procfs),
             (_, Some(Mechanism::Connector)) => {
                 Self::connector(task).context("--mechanism connector")
@@ -117,6 +120,21 @@ impl Notifier {
                 }))
             }
         }
+    }
+
+    /// Programs in the kernel, where they may be loaded or an agent lends his.
+    fn counting(options: &RunOptions, task: &Task, opening: Opening) -> Result<Self> {
+        let own = match options.mechanism {
+            Some(Mechanism::Agent) => None,
+            _ => match Self::bpf(task, opening) {
+                Ok(own) => return Ok(own),
+                Err(error) => Some(error),
+            },
+        };
+        Self::agent(options, task).map_err(|lent| match own {
+            Some(own) => anyhow!("{}; {}", super::chain(&own), super::chain(&lent)),
+            None => lent,
+        })
     }
 
     /// Programs in the kernel where they may be loaded or an agent lends his, else process events.

@@ -118,6 +118,43 @@ fn files_of_setuid_programs_are_left_out() {
     assert!(notes.iter().any(told), "{notes:?}");
 }
 
+/// Nor what its programs call; who has none of those is told everything.
+#[test]
+fn calls_of_setuid_programs_are_left_out() {
+    let Some(lender) = lender() else {
+        skip!("an agent that lends needs root");
+    };
+    let chmod = lender.agent.folder().join("chmod");
+    fs::copy("/bin/chmod", &chmod).unwrap();
+    let counted = |mode: u32| {
+        fs::set_permissions(&chmod, Permissions::from_mode(mode)).unwrap();
+        let script = "\"$0\" 600 own; cd .";
+        let run = lender.run(&["--syscalls"], words!["/bin/sh", "-c", script, chmod]);
+        fs::write(run.path("cwd/own"), "").unwrap();
+        chown(run.path("cwd/own"), Some(NOBODY), Some(NOBODY)).unwrap();
+        let done = run.finish();
+        done.expect_status(0);
+        let report = done.report();
+        assert_eq!(report.monitor.mechanism, "agent");
+        let calls = &report.system_calls;
+        let sum = |names: &[&str]| -> u64 {
+            let lines = calls
+                .iter()
+                .filter(|line| names.contains(&line.name.as_str()));
+            lines.map(|line| line.counts.calls).sum()
+        };
+        let told = |note: &String| note.contains("another user's privilege");
+        let is_told = report.monitor.notes.iter().any(told);
+        let modes = sum(&["chmod", "fchmodat", "fchmodat2"]);
+        (modes, sum(&["chdir"]), is_told)
+    };
+    assert_eq!(counted(0o755), (1, 1, false));
+    if counted(0o4755).0 == 1 {
+        skip!("no setuid programs here");
+    }
+    assert_eq!(counted(0o4755), (0, 1, true));
+}
+
 /// Whose agent ends, however, goes on with what he can do himself, and says so.
 #[test]
 fn a_run_outlives_its_agent() {

@@ -7,8 +7,8 @@ use crate::harness::workload::program;
 use crate::harness::{skip, words};
 use record::call::{CallCounts, ProcessCallLine};
 
-fn watch(name: &str) -> (Done, Vec<ProcessCallLine>) {
-    let run = Run::watched(Mechanism::Bpf, Vec::new()).options(["--syscalls"]);
+fn watch(mechanism: Mechanism, name: &str) -> (Done, Vec<ProcessCallLine>) {
+    let run = Run::watched(mechanism, Vec::new()).options(["--syscalls"]);
     let done = run.command(words![program(name)]).finish();
     done.expect_status(0);
     let text = std::fs::read_to_string(done.path("r.syscalls.jsonl")).unwrap();
@@ -24,8 +24,8 @@ fn of(done: &Done, name: &str) -> CallCounts {
     line.map(|line| line.counts).unwrap_or_default()
 }
 
-fn counted(name: &str) {
-    let (done, lines) = watch(name);
+fn counted(mechanism: Mechanism, name: &str) {
+    let (done, lines) = watch(mechanism, name);
     let asked = of(&done, "getppid");
     assert_eq!((asked.calls, asked.errors), (1500, 0));
     let renamed = of(&done, "renameat2");
@@ -54,12 +54,19 @@ fn counted(name: &str) {
 
 #[test]
 fn bpf_calls_are_counted_by_kind_and_process() {
-    with(Mechanism::Bpf, |_| counted("syscalls"));
+    with(Mechanism::Bpf, |mechanism| counted(mechanism, "syscalls"));
+}
+
+#[test]
+fn agent_calls_are_counted_by_kind_and_process() {
+    with(Mechanism::Agent, |mechanism| counted(mechanism, "syscalls"));
 }
 
 #[test]
 fn bpf_calls_of_a_static_program() {
-    with(Mechanism::Bpf, |_| counted("syscalls.static"));
+    with(Mechanism::Bpf, |mechanism| {
+        counted(mechanism, "syscalls.static");
+    });
 }
 
 /// Of a call that a filter refuses the kernel tells the return only.

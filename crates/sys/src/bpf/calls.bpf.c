@@ -15,8 +15,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* The run that asked. */
-const volatile __u64 own_run = 0;
+/* The run that asked, and the user whose programs alone are counted, + 1; 0: all. */
+const volatile __u64 own[2] = {};
 
 struct call_slot {
 	__u32 call; /* + 1; 0: none */
@@ -50,7 +50,7 @@ struct {
 /* What found no place there, by number; calls of the 32 bit interface behind the others. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2 * CALL_NUMBERS);
+	__uint(max_entries, CALL_FOREIGN + 1);
 	__type(key, __u32);
 	__type(value, struct call_counts);
 } call_rest SEC(".maps");
@@ -112,9 +112,22 @@ static __always_inline bool is_ours(struct process_key *of)
 	if (!process || (key.by_run && !process->execs))
 		return false;
 	for (int i = 0; i < RUNS_PER_PROCESS; i++)
-		if (process->runs[i] == own_run)
+		if (process->runs[i] == own[0])
 			return true;
 	return false;
+}
+
+/* Whether the owner is not to learn what the present task does: it runs as another user, as a
+ * setuid program that he started. */
+static __always_inline bool is_foreign(struct task_struct *task)
+{
+	static const struct call_counts once = { .calls = 1 };
+	__u32 index = CALL_FOREIGN;
+
+	if (!own[1] || own[1] == BPF_CORE_READ(task, cred, euid.val) + 1ull)
+		return false;
+	bpf_map_update_elem(&call_rest, &index, &once, 0);
+	return true;
 }
 
 static __always_inline struct call_thread *thread_of(struct task_struct *task)
@@ -171,7 +184,7 @@ int on_enter(__u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_thread *thread = thread_of(task);
 
-	if (!thread)
+	if (!thread || is_foreign(task))
 		return 0;
 	note_call(thread, task, ctx[1]);
 	thread->entered_ns = bpf_ktime_get_ns();
@@ -187,6 +200,10 @@ int on_leave(__u64 *ctx)
 
 	if (!thread)
 		return 0;
+	if (is_foreign(task)) {
+		thread->entered_ns = 0;
+		return 0;
+	}
 	/* A filter (seccomp) refused it: of such a call the kernel tells the return only. */
 	if (!thread->entered_ns)
 		note_call(thread, task, CALL_NR((struct pt_regs *)ctx[0]));
@@ -202,7 +219,7 @@ int on_end(__u64 *ctx)
 
 	if (!thread)
 		return 0;
-	if (thread->entered_ns)
+	if (thread->entered_ns && !is_foreign(task))
 		count_call(thread, false);
 	for (__u32 index = 0; index < CALL_SLOTS; index++)
 		put_down(thread, index);

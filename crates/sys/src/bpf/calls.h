@@ -9,6 +9,8 @@
 #define CALLS_MAX (1 << 16)
 /* Numbers of calls; what is above is one kind. */
 #define CALL_NUMBERS 1024
+/* Behind the numbers: whether calls were left out, as their program ran as another user. */
+#define CALL_FOREIGN (2 * CALL_NUMBERS)
 /* A call by the 32 bit interface, whose numbers are others. */
 #define CALL_COMPAT 0x40000000u
 

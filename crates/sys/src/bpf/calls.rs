@@ -4,6 +4,7 @@
 //! them until they are let go.
 
 use super::batch;
+use super::followed::FollowedCalls;
 use super::layout::Reader;
 use super::load::{Aligned, Maps, Program, find_map, programs, unavailable};
 use super::pinned;
@@ -26,6 +27,8 @@ const NUMBERS: u32 = 1024;
 /// `sizeof(struct call_key)` and `sizeof(struct call_counts)`.
 const KEY_BYTES: usize = 16;
 const COUNTS_BYTES: usize = 24;
+/// `CALL_FOREIGN`.
+const FOREIGN: u32 = 2 * NUMBERS;
 
 /// Calls of one kind, a part of one process's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +58,14 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub(super) fn start(programs: Arc<Shared>, run: u64) -> Result<Self, Error> {
-        let (loaded, [table, rest]) = load(&programs.state.maps, run)?;
+    /// Those of the processes of `run`; of `owner`, only what they do as that user.
+    pub(super) fn start(
+        programs: Arc<Shared>,
+        run: u64,
+        owner: Option<u32>,
+    ) -> Result<Self, Error> {
+        let own = [run, owner.map_or(0, |uid| u64::from(uid) + 1)];
+        let (loaded, [table, rest]) = load(&programs.state.maps, own)?;
         let (dump, others): (Vec<_>, Vec<_>) = loaded.into_iter().partition(|it| it.name == DUMP);
         let dump = dump.into_iter().next().ok_or_else(|| Error::Call {
             call: "find a program",
@@ -72,27 +81,6 @@ impl Calls {
         })
     }
 
-    /// Gives all that was counted so far to `take`, that of living threads included.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn read(&self, take: &mut dyn FnMut(CallRow)) -> Result<(), Error> {
-        self.living(take)?;
-        batch::every(&self.table, &mut |key, counts| {
-            if let Some(row) = decode(key, counts) {
-                take(row);
-            }
-        })?;
-        for index in 0..2 * NUMBERS {
-            let counts = self.rest.lookup(&index.to_ne_bytes(), MapFlags::ANY);
-            let counts = counts.map_err(|error| super::load::bpf_error("reading of a map", &error));
-            if let Some(row) = counts?.and_then(|counts| rest(index, &counts)) {
-                take(row);
-            }
-        }
-        Ok(())
-    }
-
     fn living(&self, take: &mut dyn FnMut(CallRow)) -> Result<(), Error> {
         let bytes = batch::pass(self.dump.as_fd())?;
         for record in bytes.chunks_exact(KEY_BYTES + COUNTS_BYTES) {
@@ -103,9 +91,32 @@ impl Calls {
         }
         Ok(())
     }
+
+    fn rest(&self, index: u32) -> Result<Option<CallRow>, Error> {
+        let counts = self.rest.lookup(&index.to_ne_bytes(), MapFlags::ANY);
+        let counts = counts.map_err(|error| super::load::bpf_error("reading of a map", &error))?;
+        Ok(counts.and_then(|counts| rest(index, &counts)))
+    }
 }
 
-fn load(members: &Maps, run: u64) -> Result<(Vec<Program>, [MapHandle; 2]), Error> {
+impl FollowedCalls for Calls {
+    fn read(&self, take: &mut dyn FnMut(CallRow)) -> Result<bool, Error> {
+        self.living(take)?;
+        batch::every(&self.table, &mut |key, counts| {
+            if let Some(row) = decode(key, counts) {
+                take(row);
+            }
+        })?;
+        for index in 0..2 * NUMBERS {
+            if let Some(row) = self.rest(index)? {
+                take(row);
+            }
+        }
+        Ok(self.rest(FOREIGN)?.is_none())
+    }
+}
+
+fn load(members: &Maps, own: [u64; 2]) -> Result<(Vec<Program>, [MapHandle; 2]), Error> {
     if OBJECT.0.is_empty() {
         return Err(Error::Unavailable(Unavailable::NoKernelSupport {
             what: "a version of the programs for this processor's system calls".to_owned(),
@@ -115,7 +126,7 @@ fn load(members: &Maps, run: u64) -> Result<(Vec<Program>, [MapHandle; 2]), Erro
     let mut open = ObjectBuilder::default()
         .open_memory(&OBJECT.0)
         .map_err(|error| unavailable("open", &error))?;
-    prepare(&mut open, members, run)?;
+    prepare(&mut open, members, own)?;
     let object = open.load().map_err(|error| unavailable("load", &error))?;
     let maps = [
         find_map(&object, "call_table")?,
@@ -124,14 +135,14 @@ fn load(members: &Maps, run: u64) -> Result<(Vec<Program>, [MapHandle; 2]), Erro
     Ok((programs(&object)?, maps))
 }
 
-fn prepare(open: &mut OpenObject, members: &Maps, run: u64) -> Result<(), Error> {
+fn prepare(open: &mut OpenObject, members: &Maps, own: [u64; 2]) -> Result<(), Error> {
     for mut map in open.maps_mut() {
         let name = map.name().to_owned();
         if name.as_encoded_bytes().ends_with(b".rodata") {
-            // `own_run` is all that is in there.
-            let set = map.initial_value_mut().and_then(|value| value.get_mut(..8));
-            match set {
-                Some(value) => value.copy_from_slice(&run.to_ne_bytes()),
+            // `own` is the first that is in there.
+            let words = map.initial_value_mut().map(|value| value.as_chunks_mut().0);
+            match words.and_then(|words| words.first_chunk_mut()) {
+                Some(words) => *words = own.map(u64::to_ne_bytes),
                 None => {
                     return Err(Error::Call {
                         call: "find the constants of a program",
@@ -187,10 +198,10 @@ mod tests {
     use super::*;
     use crate::bpf::tests::{Gated, Seen, pins_in_use, programs};
 
-    fn watch(script: &str) -> Option<Vec<CallRow>> {
+    fn watch(script: &str, owner: Option<u32>) -> Option<(Vec<CallRow>, bool)> {
         let programs = programs()?;
         let mut run = programs.start_run().unwrap();
-        let calls = match run.follow_calls() {
+        let calls = match run.follow_calls(owner) {
             Ok(calls) => calls,
             Err(Error::Unavailable(reason)) => {
                 println!("skipped: {reason}");
@@ -203,15 +214,29 @@ mod tests {
         shell.open();
         shell.finish(&mut [(&mut run, &mut Seen::default())]);
         let mut rows = Vec::new();
-        calls.read(&mut |row| rows.push(row)).unwrap();
-        Some(rows)
+        let is_all = calls.read(&mut |row| rows.push(row)).unwrap();
+        Some((rows, is_all))
+    }
+
+    #[test]
+    fn bpf_root_calls_as_another_user_are_left_out() {
+        let _pins = pins_in_use();
+        let own = crate::process::effective_uid();
+        let Some((rows, is_all)) = watch("/bin/true; exec /bin/true", Some(own)) else {
+            return;
+        };
+        assert!(is_all && rows.len() > 3, "{rows:?}");
+        let (rows, is_all) = watch("/bin/true; exec /bin/true", Some(own + 1)).unwrap();
+        assert!(!is_all && rows.is_empty(), "{rows:?}");
     }
 
     #[test]
     fn bpf_root_calls_are_counted_by_kind() {
         let _pins = pins_in_use();
         let script = "exec dd if=/dev/zero of=/dev/null bs=10 count=5000 status=none";
-        let Some(rows) = watch(script) else { return };
+        let Some((rows, true)) = watch(script, None) else {
+            return;
+        };
         let of = |number: libc::c_long| {
             let number = u32::try_from(number).unwrap();
             let found = rows.iter().filter(move |row| row.number == number);

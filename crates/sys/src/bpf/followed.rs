@@ -1,7 +1,7 @@
 //! A run of the programs as its reader sees it: those of this process, or of an agent that lends
 //! them (`lend`).
 
-use super::calls::Calls;
+use super::calls::CallRow;
 use super::files::{FileOptions, FileRest, FileRow, Files, SocketInfo, Told};
 use super::layout::RawEvent;
 use super::run::{Run, RunTotals};
@@ -52,7 +52,17 @@ pub trait Followed: Debug + Send {
     ///
     /// # Errors
     /// As [`Followed::follow_files`].
-    fn follow_calls(&self) -> Result<Calls, Error>;
+    fn follow_calls(&self) -> Result<Box<dyn FollowedCalls>, Error>;
+}
+
+/// The system calls of one run. Ends when dropped.
+pub trait FollowedCalls: Debug + Send {
+    /// Gives all that was counted so far to `take`, that of living threads included. Tells whether
+    /// that is all: where an agent counts, what was called as another user is left out.
+    ///
+    /// # Errors
+    /// The kernel's, or the agent's.
+    fn read(&self, take: &mut dyn FnMut(CallRow)) -> Result<bool, Error>;
 }
 
 /// The files of one run. Ends when dropped. See [`Files`] for each of these.
@@ -131,8 +141,8 @@ impl Followed for Run {
         Ok(Box::new(Run::follow_files(self, options)?))
     }
 
-    fn follow_calls(&self) -> Result<Calls, Error> {
-        Run::follow_calls(self)
+    fn follow_calls(&self) -> Result<Box<dyn FollowedCalls>, Error> {
+        Ok(Box::new(Run::follow_calls(self, None)?))
     }
 }
 

@@ -73,8 +73,8 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::follow_files`].
-    pub fn follow_calls(&self) -> Result<Calls, Error> {
-        Calls::start(Arc::clone(&self.programs), self.id)
+    pub fn follow_calls(&self, owner: Option<u32>) -> Result<Calls, Error> {
+        Calls::start(Arc::clone(&self.programs), self.id, owner)
     }
 }
 

@@ -4,23 +4,24 @@ use super::NAME;
 use crate::error::Error;
 use record::call::{CallCounts, CallUse};
 use record::unit::Nanos;
-use sys::bpf::CallRow;
+use sys::bpf::{CallRow, FollowedCalls};
 use syscalls::Sysno;
 
 /// The system calls of one task.
 #[derive(Debug)]
-pub struct Calls(sys::bpf::Calls);
+pub struct Calls(Box<dyn FollowedCalls>);
 
 impl Calls {
-    pub(crate) const fn new(calls: sys::bpf::Calls) -> Self {
+    pub(crate) fn new(calls: Box<dyn FollowedCalls>) -> Self {
         Self(calls)
     }
 
-    /// Gives all that was counted so far to `take`, that of living threads included.
+    /// Gives all that was counted so far to `take`, that of living threads included; whether that
+    /// is all, as an agent tells nothing of what was called as another user.
     ///
     /// # Errors
-    /// The kernel's.
-    pub fn read(&self, take: &mut dyn FnMut(CallUse)) -> Result<(), Error> {
+    /// The kernel's, or the agent's.
+    pub fn read(&self, take: &mut dyn FnMut(CallUse)) -> Result<bool, Error> {
         let read = self.0.read(&mut |row| take(used(&row)));
         read.map_err(|source| Error::Kernel {
             mechanism: NAME,

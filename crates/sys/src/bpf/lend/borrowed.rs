@@ -1,13 +1,13 @@
 //! The side of who borrows: a run of an agent's programs.
 
-use super::super::calls::Calls;
 use super::super::files::FileOptions;
-use super::super::followed::{Followed, FollowedFiles};
+use super::super::followed::{Followed, FollowedCalls, FollowedFiles};
 use super::super::layout::{RawEvent, decode};
 use super::super::mapping::page_bytes;
 use super::super::ring::Ring;
 use super::super::run::RunTotals;
 use super::borrowed_files::BorrowedFiles;
+use super::calls::BorrowedCalls;
 use super::wire::{
     self, ADD, BEGIN, DONE, LAYOUT, Message, NOT_STILL, NOT_YOURS, NOTHING_LENT, OTHER_LAYOUT,
     OTHER_NAMESPACE, SLEEP, TOO_MANY, TOTALS,
@@ -180,9 +180,7 @@ impl Followed for Borrowed {
         Ok(Box::new(BorrowedFiles::begin(&self.channel, options)?))
     }
 
-    fn follow_calls(&self) -> Result<Calls, Error> {
-        Err(Error::Agent(
-            "the agent lends nothing that counts system calls",
-        ))
+    fn follow_calls(&self) -> Result<Box<dyn FollowedCalls>, Error> {
+        Ok(Box::new(BorrowedCalls::begin(&self.channel)?))
     }
 }

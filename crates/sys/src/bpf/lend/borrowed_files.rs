@@ -104,7 +104,7 @@ fn rows(answer: Message, reading: Reading, take: &mut dyn FnMut(FileRow)) -> Res
 }
 
 /// What came with an answer as a file.
-fn lent(answer: Message) -> Result<Vec<u8>, Error> {
+pub(super) fn lent(answer: Message) -> Result<Vec<u8>, Error> {
     let file = answer.file.ok_or(Error::Agent("the agent gave no rows"))?;
     let (mut file, mut bytes) = (File::from(file), Vec::new());
     let read = file.rewind().and_then(|()| file.read_to_end(&mut bytes));

@@ -2,10 +2,11 @@
 
 use super::super::programs::TaskPrograms;
 use super::super::run::{Run, RunTotals};
+use super::calls::GuestCalls;
 use super::guest_files::GuestFiles;
 use super::wire::{
-    self, ADD, BEGIN, DONE, LAYOUT, Message, NOT_STILL, NOT_YOURS, OTHER_LAYOUT, OTHER_NAMESPACE,
-    REFUSED, SLEEP, TOO_MANY, TOTALS, UNKNOWN,
+    self, ADD, BEGIN, CALL_ROWS, CALLS, DONE, LAYOUT, Message, NOT_STILL, NOT_YOURS, OTHER_LAYOUT,
+    OTHER_NAMESPACE, REFUSED, SLEEP, TOO_MANY, TOTALS, UNKNOWN,
 };
 use crate::error::Error;
 use std::fs::{self, File};
@@ -23,6 +24,7 @@ pub struct Guest {
     uid: u32,
     run: Option<Run>,
     files: Option<GuestFiles>,
+    calls: Option<GuestCalls>,
 }
 
 /// What is answered.
@@ -57,6 +59,7 @@ impl Guest {
             uid,
             run: None,
             files: None,
+            calls: None,
         }
     }
 
@@ -105,6 +108,11 @@ impl Guest {
                 run.sleep();
                 Ok(words(Vec::new()))
             }
+            CALLS if self.calls.is_none() => {
+                self.calls = Some(GuestCalls::begin(run, self.uid)?);
+                Ok(words(Vec::new()))
+            }
+            CALL_ROWS => self.calls.as_ref().ok_or(Refusal(UNKNOWN))?.answer(),
             _ => GuestFiles::answer(&mut self.files, run, self.uid, message),
         }
     }

@@ -134,7 +134,7 @@ fn put_row(bytes: &mut Vec<u8>, row: &RawRow<'_>, sockets: &mut HashSet<u64>) {
 }
 
 /// An answer with a file that holds `bytes`.
-fn lent(words: Vec<u64>, bytes: &[u8]) -> Result<Answer, Error> {
+pub(super) fn lent(words: Vec<u64>, bytes: &[u8]) -> Result<Answer, Error> {
     let file = memfd::create(c"plimsoll-rows", bytes.len() as u64)?;
     file.write_all_at(bytes, 0).map_err(|source| Error::Call {
         call: "write to a file in memory",

@@ -12,6 +12,7 @@
 
 mod borrowed;
 mod borrowed_files;
+mod calls;
 mod guest;
 mod guest_files;
 mod wire;

@@ -30,6 +30,10 @@ pub(super) const KEPT: u64 = 10;
 pub(super) const SOCKETS: u64 = 11;
 /// What found no place: answered by the words of `struct io_run`.
 pub(super) const REST: u64 = 12;
+/// Counts system calls from now on.
+pub(super) const CALLS: u64 = 13;
+/// Answered by `[whether that is all]` and what was counted, six words a row.
+pub(super) const CALL_ROWS: u64 = 14;
 
 /// Done.
 pub(super) const DONE: u64 = 0;
