@@ -34,11 +34,16 @@ impl Tree {
             return;
         };
         let image = |pid: u32| self.living.get(&pid).and_then(|life| life.image);
-        let told = self
-            .living
-            .get(&sample.id.pid)
-            .is_some_and(|life| life.announced);
-        if told && image(shared.pid).is_some() && image(shared.pid) == image(sample.id.pid) {
+        let told = self.living.get(&sample.id.pid).map(Box::as_ref);
+        // The parent of a sibling is not of the task: of which image it was forked nobody told.
+        let began = |life: &&Life| match life.image {
+            Some(own) => image(shared.pid) == Some(own),
+            None => life.execs == 0,
+        };
+        if told
+            .filter(|life| life.announced)
+            .is_some_and(|life| began(&life))
+        {
             self.shares_space(sample.id.pid, shared.pid);
         }
     }

@@ -16,6 +16,7 @@ each_mechanism!(
     who_ends_after_vfork_shared_with_its_parent,
     clones_share_with_their_parent,
     a_sibling_shares,
+    a_sibling_keeps_what_it_shared,
     orphans_share_with_one_another,
     a_shared_space_breaks_no_limit,
     main_thread_ended,
@@ -100,6 +101,14 @@ fn a_sibling_shares(mechanism: Mechanism) {
         holds(&done, name, memory(100), mechanism.peaks());
     }
     once(&done, "virtual_peak", 102);
+}
+
+/// Which of the two ends first makes no difference.
+fn a_sibling_keeps_what_it_shared(mechanism: Mechanism) {
+    let done = watched(mechanism, spaces("heir", 100, 300));
+    for name in ["memory_peak", "rss_peak"] {
+        holds(&done, name, memory(100), mechanism.peaks());
+    }
 }
 
 fn orphans_share_with_one_another(mechanism: Mechanism) {

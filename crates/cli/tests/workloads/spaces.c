@@ -5,6 +5,7 @@
  * dead: written, and then three children of vfork that end without a program, after MS
  *   milliseconds.
  * sibling: written by a sibling that has it all (CLONE_PARENT and CLONE_VM) for MS milliseconds.
+ * heir: as sibling, but who made it ends first.
  * orphans: as clone, but who made them ends at once, by itself.
  * clone: written by four children at once that have it all (CLONE_VM), each for MS milliseconds.
  * headless: written by a thread that lives MS milliseconds longer than the main one.
@@ -96,6 +97,10 @@ int main(int argc, char **argv) {
     } else if (strcmp(mode, "sibling") == 0) {
         clones(1, CLONE_PARENT);
         ms += ms / 2;
+        pause_ms();
+    } else if (strcmp(mode, "heir") == 0) {
+        clones(1, CLONE_PARENT);
+        ms = ms * 2 / 3;
         pause_ms();
     } else if (strcmp(mode, "orphans") == 0) {
         clones(4, 0);

@@ -36,9 +36,7 @@ struct Known {
     parent: u32,
     /// Its short name as far as that is told.
     comm: Vec<u8>,
-    /// It was there before us.
-    is_old: bool,
-    /// Its birth was lost: some of its threads may have ended unseen.
+    /// It was there before us, or its birth was lost: some of its threads may have ended unseen.
     is_doubtful: bool,
 }
 
@@ -85,7 +83,7 @@ impl Machine {
         machine
             .living
             .values_mut()
-            .for_each(|one| one.is_old = true);
+            .for_each(|one| one.is_doubtful = true);
         Ok(machine)
     }
 
@@ -142,7 +140,6 @@ impl Machine {
             start,
             parent,
             comm: comm.unwrap_or_default(),
-            is_old: false,
             is_doubtful: false,
         };
         self.living.insert(pid, known);
@@ -236,7 +233,7 @@ impl Machine {
             return;
         };
         // Of one whose end nobody told nothing is known; that it was lost is told by itself.
-        let (false, Some(ending)) = (known.is_old, ending) else {
+        let Some(ending) = ending else {
             return;
         };
         let (comm, parent, uid) = match &last {

@@ -9,9 +9,10 @@
 //! fewer file pages.
 //!
 //! One that does not share with its parent may share with a sibling: both were made by one that is
-//! gone, or one by the other (`CLONE_PARENT`). Siblings that tell about the same memory are asked
-//! for, and `kcmp` alone answers; where one of the two has ended since it was read, they are taken
-//! for sharing in that reading.
+//! gone, or one by the other (`CLONE_PARENT`). Siblings whose address spaces are about as large are
+//! asked for, and `kcmp` alone answers: what is resident may grow between two readings. Where one
+//! of the two has ended since it was read and told about the same memory, they are taken for
+//! sharing in that reading.
 
 use super::watch::Watch;
 use record::sample::{Memory, ProcessSample, Shared};
@@ -152,18 +153,19 @@ fn meet_siblings(
     let (own, thread) = told(watches, pid)?;
     let of = |sibling: &u32| {
         let (memory, of_it) = told(watches, *sibling)?;
-        are_about_alike(&memory, &own).then_some((*sibling, of_it))
+        let alike = are_about_alike(&memory, &own);
+        are_about_as_large(&memory, &own).then_some((*sibling, of_it, alike))
     };
-    let alike: Vec<_> = siblings.iter().filter_map(of).take(SIBLINGS_MAX).collect();
-    let found = alike.iter().find(|one| share(one.1, thread) == Some(true));
-    let group = found.and_then(|(sibling, _)| match watches.get(sibling)?.space {
+    let large: Vec<_> = siblings.iter().filter_map(of).take(SIBLINGS_MAX).collect();
+    let found = large.iter().find(|one| share(one.1, thread) == Some(true));
+    let group = found.and_then(|(sibling, ..)| match watches.get(sibling)?.space {
         Space::Shared(group) => Some(group),
         Space::Unknown | Space::Own => Some(*sibling),
     });
     if let Some(watch) = watches.get_mut(&pid) {
         watch.space = group.map_or(Space::Own, Space::Shared);
     }
-    let mut untold = alike.iter().filter(|_| group.is_none());
+    let mut untold = large.iter().filter(|one| group.is_none() && one.2);
     let ended = untold.find(|one| !has_memory(one.1) || !has_memory(thread));
     ended.and_then(|one| Relation::Parted.shared(one.0))
 }
@@ -232,12 +234,19 @@ fn relation(
 
 /// Whether one may have become the other while both were read.
 fn are_about_alike(one: &Memory, other: &Memory) -> bool {
-    let about = |a: Option<Bytes>, b: Option<Bytes>| {
-        a.zip(b).is_some_and(|(a, b)| a.0.abs_diff(b.0) <= ABOUT)
-    };
     about(one.rss_anon, other.rss_anon)
         && about(one.rss_file, other.rss_file)
-        && about(one.virtual_size, other.virtual_size)
+        && are_about_as_large(one, other)
+}
+
+/// Whether their address spaces may be one that was read twice, however much came between.
+fn are_about_as_large(one: &Memory, other: &Memory) -> bool {
+    about(one.virtual_size, other.virtual_size)
+}
+
+fn about(one: Option<Bytes>, other: Option<Bytes>) -> bool {
+    let both = one.zip(other);
+    both.is_some_and(|(one, other)| one.0.abs_diff(other.0) <= ABOUT)
 }
 
 /// What of it is of now: the peaks are not read in each pass.
@@ -321,6 +330,16 @@ mod tests {
         assert_eq!(told_of_the_younger(&[5, 6]), None);
         assert_eq!(told_of_the_younger(&[6]), one, "the older has ended");
         assert_eq!(told_of_the_younger(&[5]), one, "the younger has ended");
+    }
+
+    #[test]
+    fn siblings_are_asked_for_while_their_memory_grows() {
+        let mut samples = vec![process(5), process(6)];
+        let mut grown = memory(100);
+        (grown.rss, grown.rss_anon) = (Some(Bytes(7 << 20)), Some(Bytes(7 << 20)));
+        let mut watches = HashMap::from([(5, Watch::of(grown)), (6, Watch::of(memory(100)))]);
+        tell_apart(&mut watches, &mut samples, |_, _| Some(true), |_| true);
+        assert_eq!(samples[1].memory_of, Relation::One.shared(5));
     }
 
     /// Two that were found to share tell memory that differs by a page; what `kcmp` answers then.
