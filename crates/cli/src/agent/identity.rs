@@ -159,6 +159,7 @@ impl Identities {
             *wanted = self.look(sample, *wanted, is_new, asker);
         }
         burst::rest();
+        self.names.leave_become();
         self.leave_ended();
         (wanted, self.flush(when, writer))
     }
@@ -213,9 +214,11 @@ impl Identities {
             Known::new(comm, pass)
         });
         known.pass = pass;
-        known.is_owed |= is_new;
+        // What an exec told is written behind what may have been read after it, and is less.
+        let has_become = self.names.has_become(id);
+        known.is_owed |= is_new | has_become;
         let is_renamed = known.comm != comm;
-        if !is_new && !is_renamed && pass < known.due {
+        if !known.is_owed && !is_renamed && pass < known.due {
             return by_place || known.is_owner;
         }
         // A child is often looked at before it has become another program, and moved elsewhere.

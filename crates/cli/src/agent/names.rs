@@ -8,7 +8,7 @@ use super::jobs::Jobs;
 use record::context::{Chain, Trust};
 use record::identity::ProcessId;
 use record::unit::Nanos;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::context::{SCHEDULERS, Tier};
 use std::rc::Rc;
 
@@ -52,6 +52,8 @@ pub(super) struct JobName {
 pub(super) struct Names {
     outside: Option<Rc<Name>>,
     of: FxHashMap<u32, Filed>,
+    /// Who became another program since somebody looked at who they are.
+    became: FxHashSet<ProcessId>,
     pub(super) jobs: Jobs,
     pass: u64,
 }
@@ -81,6 +83,7 @@ impl Names {
         Self {
             outside,
             of: FxHashMap::default(),
+            became: FxHashSet::default(),
             jobs,
             pass: 0,
         }
@@ -178,11 +181,24 @@ impl Names {
         groups: Option<&Chain>,
         at: Nanos,
     ) -> Option<Rc<Name>> {
+        if self.became.len() < PROCESSES_MAX {
+            self.became.insert(id);
+        }
         let name = self.met(id, groups, at);
         if let Some(name) = &name {
             self.jobs.became(name, id);
         }
         name
+    }
+
+    /// Whether a process became another program since this was asked.
+    pub(super) fn has_become(&mut self, id: ProcessId) -> bool {
+        self.became.remove(&id)
+    }
+
+    /// Everyone was asked about.
+    pub(super) fn leave_become(&mut self) {
+        self.became = FxHashSet::default();
     }
 
     /// What a process is filed under at an event, by what its control groups say then.
@@ -210,6 +226,7 @@ impl Names {
         groups: Option<&Chain>,
         at: Nanos,
     ) -> Option<Rc<Name>> {
+        self.became.remove(&id);
         let name = self.met(id, groups, at);
         if let (Some(name), Some(uid)) = (&name, uid) {
             self.jobs.owned(name, uid);

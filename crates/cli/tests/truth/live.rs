@@ -113,7 +113,7 @@ impl Lines {
         Self::of(text.rsplit_once('\n').map_or("", |(whole, _)| whole))
     }
 
-    fn all(&self, kind: &'static str) -> impl Iterator<Item = &Value> {
+    fn all(&self, kind: &'static str) -> impl DoubleEndedIterator<Item = &Value> {
         self.0.iter().filter(move |line| line["record"] == kind)
     }
 

@@ -9,10 +9,13 @@ use crate::harness::{each_reader, words};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::thread;
+use std::time::Duration;
 
 each_reader!(
     of_anothers_process_only_what_proc_shows,
     own_processes_in_full,
+    who_it_is_whenever_it_executes,
     a_process_that_may_not_be_looked_into,
 );
 
@@ -133,6 +136,31 @@ fn own_processes_in_full(mechanism: Mechanism) {
     assert!(sample["absent"].get("no_permission").is_none(), "{sample}");
     assert!(who["exe"].as_str().unwrap().ends_with("/burn"), "{who}");
     stop(burn);
+    served.end();
+}
+
+/// An exec may be told before or after who somebody is was read, and says less of him.
+fn who_it_is_whenever_it_executes(mechanism: Mechanism) {
+    let served = served(mechanism, "100ms", &[]);
+    let start = || {
+        // At another moment between two readings each time, in some while one is made.
+        thread::sleep(Duration::from_millis(7));
+        let script = "sleep 0.15; exec \"$0\" 0 hold";
+        Run::bare(words!["sh", "-c", script, program("burn.static")]).start()
+    };
+    let all: Vec<Running> = (0..150).map(|_| start()).collect();
+    let mut left: Vec<i64> = all.iter().map(|one| one.pid().into()).collect();
+    wait_until("it is told who each of them is", || {
+        let watch = served.watch(&["--once", "--format", "json", "--tables", "process"]);
+        let lines = Lines::of(&watch.finish().expect_status(0).stdout);
+        left.retain(|pid| {
+            let mut of = lines.all("process").filter(|line| line["pid"] == *pid);
+            let last = of.next_back();
+            !last.is_some_and(|last| last["uid"] == process::uid() && last["comm"] == "burn.static")
+        });
+        left.is_empty()
+    });
+    all.into_iter().for_each(stop);
     served.end();
 }
 
