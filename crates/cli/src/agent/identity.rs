@@ -27,7 +27,8 @@ use store::segment::Instant;
 use sys::burst;
 
 /// A process is looked at again after so many passes: its folder, its user or its group may have
-/// changed.
+/// changed. One that has not run since it was asked has its folder and its user still, and others
+/// can only have moved it to another group.
 const PASSES_BETWEEN: u64 = 64;
 /// The same of one that could not be asked, as too many others do not answer.
 const PASSES_UNASKED: u64 = 16;
@@ -69,6 +70,10 @@ struct Known {
     asked: Asked,
     /// What it was filed under when it was asked: at its end that is forgotten elsewhere.
     filed: Option<Rc<Name>>,
+    /// What it had run when it was asked; nothing if it did not answer, or nobody can tell.
+    ran: Option<Nanos>,
+    /// A digest of its control groups at the last look, before it was asked.
+    groups: Option<u64>,
     /// The last pass that met it.
     pass: u64,
     /// When to look at it again.
@@ -98,9 +103,20 @@ impl Known {
             is_owner: false,
             asked: Asked::No,
             filed: None,
+            ran: None,
+            groups: None,
             pass,
             due: pass,
         }
+    }
+
+    /// Whether it can only be who it was when it was asked.
+    fn is_unchanged(&mut self, sample: &ProcessSample, root: &Root) -> bool {
+        let groups = root.read_process(Some(sample.id.pid), "cgroup");
+        let groups = groups.ok().map(|text| hash(&text));
+        let stays = std::mem::replace(&mut self.groups, groups) == groups;
+        let rests = self.ran.is_some() && self.ran == ran(sample);
+        rests && stays && groups.is_some() && self.asked == Asked::No
     }
 }
 
@@ -123,8 +139,9 @@ impl Identities {
     /// From now on others are wanted: everyone is looked at anew.
     pub(super) fn select(&mut self, selection: Selection) {
         self.selection = selection;
-        let pass = self.pass;
-        self.known.values_mut().for_each(|known| known.due = pass);
+        for known in self.known.values_mut() {
+            (known.due, known.ran) = (self.pass, None);
+        }
     }
 
     /// How many processes were told.
@@ -223,6 +240,9 @@ impl Identities {
         }
         // A child is often looked at before it has become another program, and moved elsewhere.
         known.due = pass + if is_first { 1 } else { PASSES_BETWEEN };
+        if known.is_unchanged(sample, &self.root) && !known.is_owed && !is_renamed {
+            return by_place || known.is_owner;
+        }
         if asks_owner {
             let owner = Owner::read(&self.root, id.pid);
             known.is_owner = self.selection.is_owner(&owner.status, &owner.groups);
@@ -240,7 +260,7 @@ impl Identities {
         }
         known.filed = self.names.known(id);
         match asker.ask(Job::Who(id), Haste::Now) {
-            Ok(()) => known.asked = Asked::Yes,
+            Ok(()) => (known.asked, known.ran) = (Asked::Yes, ran(sample)),
             Err(_) => self.unanswered(id, false),
         }
         true
@@ -262,6 +282,7 @@ impl Identities {
                 true => Asked::Silent,
                 false => Asked::No,
             };
+            known.ran = None;
             if !is_asked {
                 known.due = all.pass + PASSES_UNASKED;
             }
@@ -347,6 +368,11 @@ impl Identities {
     }
 }
 
+/// What it has run, to the nanosecond: the walk in the kernel tells that, and alone has revisions.
+fn ran(sample: &ProcessSample) -> Option<Nanos> {
+    sample.revision.and(sample.own.cpu)
+}
+
 fn hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
@@ -357,6 +383,7 @@ fn hash(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use record::codec::cells::{Cell, take_row};
+    use record::codec::series::Revision;
     use record::context::{Chain, Trust};
 
     /// The identifier of the row of one that ended before it could be read; whether its end was
@@ -394,6 +421,37 @@ mod tests {
             Cell::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
             other => panic!("{other:?}"),
         })
+    }
+
+    fn that_ran(ns: u64, revision: u64) -> ProcessSample {
+        let mut sample = who::tests::sample(b"sh", 1);
+        sample.own.cpu = Some(Nanos(ns));
+        sample.revision = Revision::new(revision);
+        sample
+    }
+
+    #[test]
+    fn one_that_has_not_run_and_was_not_moved_is_not_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, root) = (that_ran(5, 1), Root::at(folder.path()));
+        let file = root.process(one.id.pid, "cgroup");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "0::/a\n").unwrap();
+        let mut known = Known::new(b"sh", 1);
+        known.ran = ran(&one);
+        assert!(!known.is_unchanged(&one, &root), "its group is new to us");
+        assert!(known.is_unchanged(&one, &root));
+        let paged_out = that_ran(5, 2);
+        assert!(known.is_unchanged(&paged_out, &root));
+        std::fs::write(&file, "0::/b\n").unwrap();
+        assert!(!known.is_unchanged(&one, &root), "it was moved");
+        assert!(known.is_unchanged(&one, &root));
+        assert!(!known.is_unchanged(&that_ran(6, 3), &root), "it has run");
+        known.asked = Asked::Silent;
+        assert!(!known.is_unchanged(&one, &root), "it may answer now");
+        let by_ticks = that_ran(5, 0);
+        (known.asked, known.ran) = (Asked::No, ran(&by_ticks));
+        assert!(!known.is_unchanged(&by_ticks, &root), "nobody can tell");
     }
 
     #[test]

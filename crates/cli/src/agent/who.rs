@@ -331,13 +331,13 @@ fn place(name: &str) -> Option<u8> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use record::codec::cells::take_row;
     use record::identity::ProcessId;
     use record::unit::Nanos;
 
-    fn sample(comm: &[u8], ppid: u32) -> ProcessSample {
+    pub(crate) fn sample(comm: &[u8], ppid: u32) -> ProcessSample {
         ProcessSample {
             id: ProcessId::new(std::process::id(), Nanos(0)),
             ppid,
