@@ -23,7 +23,8 @@ pub const METRICS: &[Metric] = &[
         scope: Scope::Task,
         origin: "statx st_blocks under the measured folders",
         since: "any",
-        method: "sampled; a walk starts 20 times as long after the last one as that took, or later",
+        method: "sampled; a walk starts 20 times as long after the last one as that took (100 \
+                 times where nobody asked for it), or later",
         doc: "disk space under the measured folders: blocks, hard links once, one file system \
               unless --follow-mounts",
     },
@@ -34,7 +35,8 @@ pub const METRICS: &[Metric] = &[
         scope: Scope::Task,
         origin: "getdents under the measured folders",
         since: "any",
-        method: "sampled; a walk starts 20 times as long after the last one as that took, or later",
+        method: "sampled; a walk starts 20 times as long after the last one as that took (100 \
+                 times where nobody asked for it), or later",
         doc: "files under the measured folders: everything but folders, hard links once",
     },
 ];

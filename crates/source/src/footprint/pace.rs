@@ -1,13 +1,13 @@
 //! When to walk again: no sooner than 20 times as long after the last walk as that one took, so
-//! that walking stays below 5 %, nor before the task has grown by an eighth of its age, up to a
+//! that walking stays below 5 %, and 100 times where nobody asked for it (1 %); nor before the task has grown by an eighth of its age, up to a
 //! quarter of a second. Walks that nobody asked for and that find the same again become rarer.
 
 use super::walk::{Plan, Walk, Walked};
 use record::unit::Nanos;
 use std::io;
 
-/// The pause after a walk, in durations of that walk.
-const PAUSE_FACTOR: u64 = 20;
+/// The pause after a walk, in durations of that walk: one that was asked for, and one that was not.
+const PAUSE_FACTOR: [u64; 2] = [20, 100];
 /// The pause is no shorter than this fraction of the age, within these bounds: a walk of a small
 /// folder costs less than the thread it runs in.
 const AGE_FRACTION: u64 = 8;
@@ -77,11 +77,15 @@ impl Footprint {
         self.walk = None;
         if let Ok(Some(walked)) = &result {
             let found = (walked.bytes().0, walked.files());
-            let same = self.plan.budget.is_some() && found == self.found;
+            let is_unasked = self.plan.budget.is_some();
+            let same = is_unasked && found == self.found;
             self.same = if same { self.same + 1 } else { 0 };
             self.found = found;
             self.took = walked.took;
-            self.not_before = next_start(now, walked.took, now.since(start), self.same);
+            let [asked, unasked] = PAUSE_FACTOR;
+            let factor = if is_unasked { unasked } else { asked };
+            let pause = Nanos(walked.took.0.saturating_mul(factor));
+            self.not_before = next_start(now, pause, now.since(start), self.same);
         }
         result
     }
@@ -119,10 +123,10 @@ impl Footprint {
     }
 }
 
-fn next_start(end: Nanos, took: Nanos, age: Nanos, same: u32) -> Nanos {
+fn next_start(end: Nanos, pause: Nanos, age: Nanos, same: u32) -> Nanos {
     let least = Nanos(age.0 / AGE_FRACTION).clamp(PAUSE_MIN[0], PAUSE_MIN[1]);
     let least = Nanos(least.0 << same.min(SAME_MAX));
-    end.plus(least.max(Nanos(took.0.saturating_mul(PAUSE_FACTOR))))
+    end.plus(least.max(pause))
 }
 
 #[cfg(test)]
@@ -140,14 +144,36 @@ mod tests {
     }
 
     #[test]
-    fn the_next_walk_waits_twenty_times_as_long() {
-        let next = |took, age, same| next_start(Nanos(100), Nanos(took), Nanos(age), same).0 - 100;
-        assert_eq!(next(7_000_000, 0, 0), 140_000_000);
+    fn the_next_walk_waits_for_the_pause_or_the_age() {
+        let next =
+            |pause, age, same| next_start(Nanos(100), Nanos(pause), Nanos(age), same).0 - 100;
+        assert_eq!(next(140_000_000, 0, 0), 140_000_000);
         assert_eq!(next(u64::MAX, 0, 0), u64::MAX - 100);
         assert_eq!(next(7, 0, 0), 10_000_000);
         assert_eq!(next(7, 800_000_000, 0), 100_000_000);
         assert_eq!(next(7, 80_000_000_000, 0), 250_000_000);
         assert_eq!(next(7, 80_000_000_000, 99), 4_000_000_000);
+    }
+
+    #[test]
+    fn walks_that_nobody_asked_for_are_five_times_rarer() {
+        let dir = tempfile::tempdir().unwrap();
+        let pause = |budget| {
+            let dirs = vec![dir.path().to_owned()];
+            let plan = Plan {
+                dirs,
+                budget,
+                ..Plan::default()
+            };
+            let mut footprint = Footprint::new(plan);
+            footprint.tick(Nanos(0)).unwrap();
+            let walked = finish(&mut footprint, Nanos(1));
+            (footprint.due(Nanos(1)).0 - 1, walked.took.0)
+        };
+        let (asked, took) = pause(None);
+        assert_eq!(asked, (20 * took).max(PAUSE_MIN[0].0));
+        let (unasked, took) = pause(Some(std::time::Duration::from_secs(60)));
+        assert_eq!(unasked, (100 * took).max(PAUSE_MIN[0].0));
     }
 
     #[test]
@@ -167,7 +193,8 @@ mod tests {
         let late = now.plus(Nanos::from_secs(80));
         assert_eq!(footprint.due(late), late.plus(Nanos::from_secs(10)));
         let walked = finish(&mut footprint, now);
-        let due = next_start(now, walked.took, Nanos(0), 0);
+        let pause = Nanos(walked.took.0 * PAUSE_FACTOR[0]);
+        let due = next_start(now, pause, Nanos(0), 0);
         assert_eq!(footprint.due(now), due);
         assert_eq!(footprint.tick(Nanos(due.0 - 1)).unwrap(), None);
         assert!(!footprint.is_walking());
