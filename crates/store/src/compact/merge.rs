@@ -23,7 +23,7 @@ const LARGER: u64 = 4;
 const SMALL: u64 = 1 << 20;
 
 /// Files that are read side by side.
-const SIDE_BY_SIDE: usize = 6;
+const SIDE_BY_SIDE: usize = 4;
 
 /// Merges the hours that are over and have so many files.
 pub(super) fn merge<D: Disk>(
