@@ -1,5 +1,6 @@
-//! The variable that names the library to the next program: taken out where it must not be, put
-//! back where a program changed or cleared it.
+//! The variable that names the library to the next program: taken out before a program looks at
+//! it, and put in where the next one can load the library. What a program executes without the C
+//! library gets it from nobody, as does what a static one executes: nobody could tell whether it can.
 
 use crate::count;
 use crate::hot;
@@ -20,10 +21,6 @@ const VARIABLES_MAX: usize = 1 << 20;
 /// (`vfork`) leaves nothing behind there. Larger ones are mapped.
 const STACK_WORDS: usize = 640;
 
-/// What stands in front of our path, which then leads to the same file, where the library is to
-/// hide itself.
-const HIDDEN: u8 = b'/';
-
 /// A list of C strings that ends with a null pointer.
 pub(crate) type Words = *const *const u8;
 
@@ -32,9 +29,8 @@ pub(crate) type Words = *const *const u8;
 enum Edit<'a> {
     /// The library's name goes out of the variable at this place, which has this value.
     Out(usize, &'a [u8]),
-    /// It goes into the variable at this place, in front of its value, or into a new one: spelled
-    /// so that the library takes it out again when it is loaded, for the program asked for an
-    /// environment without it.
+    /// It goes into the variable at this place, in front of its value, or into a new one: the
+    /// library takes it out again when it is loaded.
     In(usize, Option<&'a [u8]>),
 }
 
@@ -180,7 +176,7 @@ pub(crate) fn leave_if_out_of_reach() {
 }
 
 /// Takes the library out of the environment that the program was started with, before the program
-/// looks at it: who started it had cleared it.
+/// looks at it.
 pub(crate) fn hide(variables: *mut *mut u8) {
     let words = variables.cast_const().cast();
     let Some((place, value)) = find(words) else {
@@ -252,11 +248,6 @@ fn others(value: &[u8]) -> Option<(&[u8], &[u8])> {
     let (before, rest) = value.split_at_checked(at)?;
     let after = rest.get(own.len()..)?;
     let before = match before {
-        // Spelled to be hidden.
-        [before @ .., HIDDEN] => before,
-        before => before,
-    };
-    let before = match before {
         [before @ .., b':' | b' '] => before,
         [] => before,
         _ => return None,
@@ -307,7 +298,7 @@ impl Edit<'_> {
             Edit::In(_, value) => {
                 let joint: &[u8] = if value.is_some() { b":" } else { b"" };
                 let own = start::own_name()?;
-                Some([VARIABLE, &[HIDDEN], own, joint, value.unwrap_or_default()])
+                Some([VARIABLE, own, joint, value.unwrap_or_default(), b""])
             }
         }
     }

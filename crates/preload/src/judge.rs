@@ -27,10 +27,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether the library must not be named to this program.
     pub const fn refuses(self) -> bool {
-        matches!(
-            self,
-            Verdict::OtherMachine | Verdict::OtherLoader | Verdict::Sanitizer | Verdict::Setuid
-        )
+        !matches!(self, Verdict::Loads | Verdict::Unknown)
     }
 
     /// In words, for a report; nothing where it is loaded.

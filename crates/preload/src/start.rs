@@ -39,12 +39,8 @@ extern "C" fn end() {
 /// Finds the program's libraries and gets ready to count; where something is missing the library
 /// only passes calls on.
 extern "C" fn begin(count: i32, words: Words, variables: *mut *mut u8) {
-    let Some(name) = link::find_ourselves() else {
+    let Some(path) = link::find_ourselves() else {
         return;
-    };
-    let (path, hidden) = match name {
-        [b'/', path @ ..] if path.starts_with(b"/") => (path, true),
-        path => (path, false),
     };
     // Loaded by any other name there is no table behind us.
     if !path.starts_with(b"/proc/") {
@@ -59,9 +55,7 @@ extern "C" fn begin(count: i32, words: Words, variables: *mut *mut u8) {
     PATH.store(path.as_ptr() as usize, Relaxed);
     vector::begin(count, words, variables.cast_const().cast());
     clock::find();
-    if hidden {
-        environment::hide(variables);
-    }
+    environment::hide(variables);
     HOT.single
         .store(link::variable(b"__libc_single_threaded"), Relaxed);
     state::begin();

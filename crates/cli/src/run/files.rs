@@ -188,15 +188,11 @@ impl Files {
         };
         let verdict = judge::judge(&name);
         if let Some(why) = verdict.words() {
-            let (path, unseen) = (
-                path.display(),
-                if verdict.refuses() {
-                    "no file is seen, nor those of the programs that it starts"
-                } else {
-                    "its own files are not seen"
-                },
-            );
-            facts.note(format!("the library is not in {path}: {why}; {unseen}"));
+            facts.note(format!(
+                "the library is not in {}: {why}; no file is seen, nor those of the programs that \
+                 it starts",
+                path.display()
+            ));
         }
         !verdict.refuses()
     }
@@ -391,7 +387,7 @@ fn left_out(programs: u64) -> String {
     format!(
         "{programs} executions were of programs without the library (static, setuid or 32-bit \
          ones, with a sanitizer, another C library or root): their files are not seen, nor those \
-         of the programs that they started, unless a static one passed LD_PRELOAD on"
+         of the programs that they started"
     )
 }
 

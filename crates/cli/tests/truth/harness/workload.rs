@@ -34,6 +34,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "fat",
     "fill",
     "gone",
+    "handed",
     "hold",
     "hugetlb",
     "hungfs",
