@@ -5,6 +5,7 @@
 //! launcher.
 
 use super::ending::SIGCONT;
+use super::reader::below;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use super::{hold, live, paper};
 use crate::cmd::run::{MonitorDeath, RunOptions};
@@ -29,6 +30,12 @@ const GIVEN_UP_WAITS_MAX: u32 = 500;
 const GIVEN_UP_WAIT: std::time::Duration = std::time::Duration::from_micros(200);
 /// For the end of a monitor that has told the exit status we wait no longer than this.
 const FAREWELL_NS: u64 = 2_000_000_000;
+
+/// Rounds of SIGKILL for what nobody else ends, and the pause between two.
+const ROUNDS_MAX: u32 = 2000;
+const ROUND: std::time::Duration = std::time::Duration::from_millis(5);
+/// What the launcher calls itself (`launcher.c`).
+const LAUNCHER: &[u8] = b"plimsoll-launch\n";
 
 /// How the front's work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,6 +257,10 @@ fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
 /// with the command's status; the monitor itself only if it ended in order.
 fn wait_for(monitor_pid: u32, options: &RunOptions) -> u8 {
     let mut status = None;
+    let ends = options.on_monitor_death == MonitorDeath::Kill;
+    if ends && end_what_nobody_ends() {
+        status = Some(128 + SIGKILL);
+    }
     while let Ok(Some(waited)) = process::wait_any(true) {
         let stopped = waited.status & 0xff == 0x7f || waited.status == 0xffff;
         if !stopped {
@@ -266,8 +277,35 @@ fn wait_for(monitor_pid: u32, options: &RunOptions) -> u8 {
             }
         }
     }
+    // The launcher may have been ended before it was done.
+    if ends {
+        end_what_nobody_ends();
+    }
     super::warn("the monitor was ended from outside; no report was written");
     #[cfg(feature = "bpf")]
     sys::bpf::clear_after_death();
     u8::try_from(status.unwrap_or(125)).unwrap_or(125)
+}
+
+/// Ends the tree where its launcher is gone too: all of it is below us then. Whether it did.
+fn end_what_nobody_ends() -> bool {
+    let mut ended = false;
+    for _ in 0..ROUNDS_MAX {
+        let left: Vec<u32> = below(std::process::id()).map(|one| one.pid).collect();
+        if left.is_empty() || left.iter().any(|pid| is_launcher(*pid)) {
+            break;
+        }
+        for pid in left {
+            // One that is gone by now, or may not be ended, is met again or not.
+            ended |= process::kill(pid, SIGKILL).is_ok();
+        }
+        while let Ok(Some(_)) = process::wait_any(false) {}
+        std::thread::sleep(ROUND);
+    }
+    ended
+}
+
+fn is_launcher(pid: u32) -> bool {
+    let comm = std::fs::read(format!("/proc/{pid}/comm"));
+    comm.is_ok_and(|comm| comm == LAUNCHER)
 }

@@ -15,6 +15,8 @@ use std::process::Stdio;
 each_mechanism!(
     the_tree_ends_with_the_front,
     the_tree_ends_with_the_monitor,
+    the_tree_ends_with_the_process_group,
+    the_tree_ends_with_monitor_and_launcher,
     nothing_is_orphaned_by_the_launcher,
     the_tree_is_left_when_asked,
     nobody_of_ours_is_left_to_init,
@@ -55,6 +57,41 @@ fn the_tree_ends_with_the_monitor(mechanism: Mechanism) {
         "success without a monitor\n{}",
         done.context()
     );
+}
+
+/// As `timeout -s KILL` ends a task that has processes in sessions of their own.
+fn the_tree_ends_with_the_process_group(mechanism: Mechanism) {
+    // It leads a group of its own then, which is not that of the tests.
+    let run = Run::watched(mechanism, Vec::new()).wrapped(words!["setsid"]);
+    let file = run.path("pids");
+    let mut running = run
+        .command(words![program("stubborn"), file, "main"])
+        .start();
+    let pids = running.wait_for_pids(&file);
+    let ours = process::between(running.pid(), pids[0]);
+    let _cleanup = Cleanup(pids.iter().chain(&ours).copied().collect());
+    let group = rustix::process::Pid::from_raw(running.pid() as i32).unwrap();
+    rustix::process::kill_process_group(group, Signal::KILL).unwrap();
+    running.finish().expect_status(128 + 9);
+    process::wait_until_dead(&pids);
+    process::wait_until_dead(&ours);
+}
+
+/// Nobody of ours but the front is left: it ends what it inherits.
+fn the_tree_ends_with_monitor_and_launcher(mechanism: Mechanism) {
+    let (running, pids, ours, _cleanup) = stubborn(mechanism, &[]);
+    let Some(launcher) = ours.get(1) else {
+        skip!("there is no launcher with this mechanism");
+    };
+    // Neither hears of the other's end before its own.
+    for signal in [Signal::STOP, Signal::KILL] {
+        process::send(ours[0], signal);
+        process::send(*launcher, signal);
+    }
+    let done = running.finish();
+    process::wait_until_dead(&pids);
+    process::wait_until_dead(&ours);
+    done.expect_status(128 + 9);
 }
 
 /// In a container the first process may never wait for what it did not start.

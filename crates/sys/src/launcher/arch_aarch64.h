@@ -18,6 +18,7 @@
 #define NR_openat 56
 #define NR_ppoll 73
 #define NR_getpid 172
+#define NR_setsid 157
 #define NR_close_range 436
 #define NR_seccomp 277
 #define NR_fcntl 25

@@ -18,6 +18,7 @@
 #define NR_openat 257
 #define NR_ppoll 271
 #define NR_getpid 39
+#define NR_setsid 112
 #define NR_close_range 436
 #define NR_seccomp 317
 #define NR_fcntl 72

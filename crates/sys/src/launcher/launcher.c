@@ -492,6 +492,10 @@ __attribute__((used)) void start(long *stack)
 		leave(125);
 	}
 	main_pid = (int)pid;
+	/* Who kills the process group (timeout -s KILL) does not kill us, so that the tree is ended all
+	 * the same. Not a group of the same session: COMMAND's would no longer be an orphaned one where
+	 * it is that bare, and the terminal could stop it for good. */
+	SYS0(NR_setsid);
 	close_inherited();
 	say(SAYS_READY, main_pid, 0, 0);
 	watch();
