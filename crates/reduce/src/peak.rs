@@ -6,7 +6,7 @@ use crate::pass::Peak;
 use crate::resident::Known;
 use crate::settings::End;
 use crate::tree::Tree;
-use record::sample::{Counters, GroupSample};
+use record::sample::Counters;
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Field, Method, Number, Value};
 
@@ -82,8 +82,10 @@ pub(crate) struct MemoryPeak<'a> {
     ever_upper: Option<u64>,
     /// At most so much memory of the task came without page faults.
     faultless: Option<u64>,
-    /// At most so much is in files in memory that nobody maps and no group has counted.
+    /// At most so much is in files in memory that nobody maps.
     unmapped: u64,
+    /// What was written and did not go to storage, where a group of the task's own counts.
+    unstored: Option<u64>,
     /// Whether each process that ended told its own peak.
     finals: bool,
     living_read: bool,
@@ -116,10 +118,8 @@ impl<'a> MemoryPeak<'a> {
         let over = end.main.is_some();
         let faults = all(tree, end, growth::faults).filter(|_| living_read);
         let own = faults.filter(|_| whole).and_then(|faults| {
-            let living = tree
-                .living
-                .values()
-                .map(|life| (&life.held, tree.inherited(life)));
+            let living = tree.living.values();
+            let living = living.map(|life| (&life.held, tree.inherited(life)));
             let known = All {
                 faults,
                 faults_of_root,
@@ -157,6 +157,7 @@ impl<'a> MemoryPeak<'a> {
             small: faults.and_then(|faults| tree.growth.pages(faults)),
             faultless: faultless.filter(|_| living_read),
             unmapped: unmapped(tree, end),
+            unstored: unstored(tree, end).filter(|_| counts_shared(tree)),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
             end: end.at,
@@ -337,23 +338,38 @@ fn all(tree: &Tree, end: &End, get: fn(&Counters) -> Option<u64>) -> Option<u64>
         .try_fold(0u64, |sum, part| Some(sum.saturating_add(part?)))
 }
 
-/// At most so much did the task put into files in memory that nobody maps, beside what a group
-/// counts: what the machine's shared memory grew by. Where that is much of what was written and did
-/// not go to storage, it may be all of it, some of which came and went between two looks.
+/// At most so much did the task put into files in memory that nobody maps: what a group of its own
+/// counted in samples, else what the machine's shared memory grew by. Where that is much of what
+/// was written and did not go to storage, it may be all of it, some of which came and went between
+/// two looks.
 fn unmapped(tree: &Tree, end: &End) -> u64 {
-    let counted = |group: GroupSample| group.shared.is_some();
-    if tree.whole_group().is_some_and(counted) {
-        return 0;
+    let in_group = counts_shared(tree);
+    let of_group = tree.peaks.group_shared;
+    let (beside, grown) = match in_group {
+        true => (0, of_group),
+        false => (of_group, tree.shared_grown),
+    };
+    match unstored(tree, end) {
+        // What is in the group is the task's, whoever wrote it.
+        Some(written) if grown >= written / MUCH && in_group => grown.max(written),
+        Some(written) if grown >= written / MUCH => beside.saturating_add(written),
+        _ => beside.saturating_add(grown),
     }
+}
+
+/// Whether a group of the task's own, and the whole of it, counts files in memory.
+fn counts_shared(tree: &Tree) -> bool {
+    tree.whole_group()
+        .is_some_and(|group| group.shared.is_some())
+}
+
+/// What was written and did not go to storage; not all of what a ring writes is in the sum.
+fn unstored(tree: &Tree, end: &End) -> Option<u64> {
     let written = all(tree, end, |used| {
         let stored = used.disk_written.map_or(0, |bytes| bytes.0);
         Some(used.bytes_written?.0.saturating_sub(stored))
     });
-    // Not all of what a ring writes is in the sum.
-    match written.filter(|_| tree.io_unseen.is_none()) {
-        Some(written) if tree.shared_grown >= written / MUCH => written,
-        _ => tree.shared_grown,
-    }
+    written.filter(|_| tree.io_unseen.is_none())
 }
 
 const LOWER: Method = Method::LowerBound { upper: None };

@@ -20,6 +20,9 @@ const FIRST_FAULTS: u64 = 50;
 /// A fault that maps a file brings so many pages beside its own, most often more.
 const PAGES_BESIDE: u64 = 4;
 
+/// What is charged and unexplained is something where it is this part of what was written.
+const LESS: u64 = 4;
+
 /// More than a program has in its first moment, whatever its language.
 const LARGE: u64 = 8 << 20;
 
@@ -129,7 +132,7 @@ impl MemoryPeak<'_> {
         bounds.cap(charge);
         bounds.firm = bounds.upper;
         // What nobody maps is charged to a group, or is some of what the machine has.
-        let unmapped = peaks.group_shared.saturating_add(self.unmapped);
+        let unmapped = self.unmapped_of(charge, own_upper);
         let all = |mapped: u64| mapped.saturating_add(unmapped);
         bounds.cap(self.rss_bounds().upper.map(all).filter(holds));
         let by_faults = own_upper.into_iter().chain(self.ever_upper);
@@ -141,6 +144,20 @@ impl MemoryPeak<'_> {
         let heirs = self.tree.began_as_heirs;
         bounds.firm = if heirs { firm } else { bounds.upper };
         bounds
+    }
+
+    /// The same where a group was charged more than page faults and storage brought: much of what
+    /// was written may be in files in memory that came and went between two looks.
+    fn unmapped_of(&self, charge: Option<u64>, own_upper: Option<u64>) -> u64 {
+        let explained = own_upper
+            .zip(self.stored())
+            .map(|(own, stored)| own.saturating_add(stored));
+        let unexplained = charge.zip(explained);
+        let unexplained = unexplained.map_or(0, |(all, some)| all.saturating_sub(some));
+        match self.unstored {
+            Some(written) if unexplained >= written / LESS => written.max(self.unmapped),
+            _ => self.unmapped,
+        }
     }
 
     /// Whether what several processes had together was seen in samples to be about `lower`: then
