@@ -374,13 +374,15 @@ mod tests {
     fn only_regular_files_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let made = std::process::Command::new("mkfifo").arg(path("fifo")).status();
+        let made = std::process::Command::new("mkfifo")
+            .arg(path("fifo"))
+            .status();
         assert!(made.unwrap().success());
         std::os::unix::fs::symlink("fifo", path("link")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
-        let others = ["/dev/null", "/dev/ptmx"].map(Into::into);
+        let null = "/dev/null".into();
         let names = ["fifo", "link", "socket", "."].map(path);
-        for path in names.into_iter().chain(others) {
+        for path in names.into_iter().chain([null]) {
             let error = text_of(&path).unwrap_err();
             assert_eq!(error.to_string(), NOT_REGULAR, "{}", path.display());
         }
