@@ -56,6 +56,20 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// A later version of the format wrote the segment: this one cannot read it, and leaves it.
+    #[error("{} is of a later version", path.display())]
+    Later {
+        /// The segment.
+        path: PathBuf,
+    },
+    /// The beginning of the segment is damaged: there is a copy of it.
+    #[error("the beginning of {} is damaged: {} is a copy of it", path.display(), copy.display())]
+    Damaged {
+        /// The segment.
+        path: PathBuf,
+        /// The copy.
+        copy: PathBuf,
+    },
     /// The finished file could not be given its name.
     #[error("cannot rename {} to {}", from.display(), to.display())]
     Rename {

@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 /// Held by the compaction that is under way.
 pub(super) const LOCK: &str = "compact.lock";
 
-const ASIDE: &str = "aside";
+pub(super) const ASIDE: &str = "aside";
 const JOURNAL: &str = "compact.journal";
-const BAD: &str = "bad";
 
 /// What is to be done, paths within the dataset.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -137,20 +136,6 @@ fn carry_out<D: Disk>(disk: &D, dataset: &Path, plan: &Plan) -> Result<(), Error
     Ok(())
 }
 
-/// Keeps a copy of a segment of which something could not be read.
-pub(super) fn keep_bad<D: Disk>(disk: &D, dataset: &Path, segment: &Path) -> Result<(), Error> {
-    let name = segment.file_name().unwrap_or_default();
-    let copy = dataset.join(BAD).join(name);
-    if copy.exists() {
-        return Ok(());
-    }
-    let bytes = fs::read(segment).map_err(|source| Error::Read {
-        path: segment.to_owned(),
-        source,
-    })?;
-    write_whole(disk, &copy, &bytes)
-}
-
 fn write_whole<D: Disk>(disk: &D, path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let open = |source| Error::Open {
         path: path.to_owned(),
@@ -169,7 +154,7 @@ fn write_whole<D: Disk>(disk: &D, path: &Path, bytes: &[u8]) -> Result<(), Error
     })
 }
 
-fn rename<D: Disk>(disk: &D, from: &Path, to: &Path) -> Result<(), Error> {
+pub(super) fn rename<D: Disk>(disk: &D, from: &Path, to: &Path) -> Result<(), Error> {
     disk.rename(from, to).map_err(|source| Error::Rename {
         from: from.to_owned(),
         to: to.to_owned(),
@@ -178,7 +163,7 @@ fn rename<D: Disk>(disk: &D, from: &Path, to: &Path) -> Result<(), Error> {
 }
 
 /// What is gone already is as it should be.
-fn remove<D: Disk>(disk: &D, path: &Path) -> Result<(), Error> {
+pub(super) fn remove<D: Disk>(disk: &D, path: &Path) -> Result<(), Error> {
     match disk.remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::Remove {
             path: path.to_owned(),

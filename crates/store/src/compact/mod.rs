@@ -9,6 +9,7 @@
 
 mod bucket;
 mod columns;
+mod damage;
 mod hive;
 mod journal;
 mod known;
@@ -19,7 +20,7 @@ mod stream;
 
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::segment::{self, Found, Reader, Rows};
+use crate::segment::{self, Beginning, Found, Origin, Reader, Rows};
 pub use known::Known;
 use record::unit::Nanos;
 pub use retain::{Keep, Removed, retain};
@@ -94,7 +95,8 @@ pub struct Summary {
     pub rows_merged: u64,
     /// Files that were left as they are: one of the hour is of a later version.
     pub files_later: u64,
-    /// Files that were to be made one with others and could not be read.
+    /// Files that stay as they are: they were to be made one with others and could not be read, or
+    /// are segments of a later version.
     pub files_unread: u64,
 }
 
@@ -103,7 +105,8 @@ pub struct Summary {
 pub enum Step<'a> {
     /// So much is done.
     Done(Summary),
-    /// A file could not be read, and stays as it is.
+    /// A file could not be read, and stays as it is: of a segment whose beginning is damaged the
+    /// copy does ([`Error::Damaged`]).
     Unread(&'a Error),
 }
 
@@ -128,13 +131,16 @@ pub fn compact<D: Disk>(
         journal: Journal::new(dataset),
         summary: Summary::default(),
     };
-    for path in segments(dataset)? {
-        let Some(file) = unused(&path)? else {
+    let segments = segments(dataset)?;
+    for path in &segments {
+        let Some(file) = unused(path)? else {
             work.summary.busy += 1;
             continue;
         };
-        work.segment(&path)?;
-        work.journal.removes(&path);
+        if !work.segment(path, &segments, tell)? {
+            continue;
+        }
+        work.journal.removes(path);
         // Locked until its rows are elsewhere, so that nobody compacts it twice.
         work.journal.holds(file);
         work.summary.segments += 1;
@@ -220,18 +226,72 @@ impl<D: Disk> Work<'_, D> {
         self.buckets.bytes() > self.options.memory_bytes_max
     }
 
-    /// Takes the rows of a segment. What does not fit into memory is written aside meanwhile.
-    fn segment(&mut self, path: &Path) -> Result<(), Error> {
+    /// Takes what a segment has, of all `segments`; `false` if it has to stay where it is.
+    fn segment(
+        &mut self,
+        path: &Path,
+        segments: &[PathBuf],
+        tell: &mut dyn FnMut(Step<'_>),
+    ) -> Result<bool, Error> {
         let length = fs::metadata(path).map_or(0, |data| data.len());
-        self.summary.bytes_in += length;
-        let Some(mut reader) = Reader::open(path)? else {
-            self.summary.bytes_torn += length;
-            return Ok(());
+        let is_whole = match Reader::begin(path)? {
+            Beginning::Whole(reader) => {
+                let origin = reader.origin().clone();
+                self.rows(reader, &origin)?
+            }
+            Beginning::Torn => {
+                self.summary.bytes_torn += length;
+                true
+            }
+            Beginning::Later => {
+                self.summary.files_unread += 1;
+                let path = path.to_owned();
+                tell(Step::Unread(&Error::Later { path }));
+                return Ok(false);
+            }
+            Beginning::Damaged => {
+                self.damaged(path, segments, tell)?;
+                true
+            }
         };
-        self.buckets.of(reader.origin());
+        self.summary.bytes_in += length;
+        if !is_whole {
+            damage::keep(self.disk, self.dataset, path)?;
+        }
+        Ok(true)
+    }
+
+    /// Keeps a segment whose beginning is damaged, and takes the rows that are behind the damage
+    /// if it can be known whose they are.
+    fn damaged(
+        &mut self,
+        path: &Path,
+        segments: &[PathBuf],
+        tell: &mut dyn FnMut(Step<'_>),
+    ) -> Result<(), Error> {
+        let copy = damage::keep(self.disk, self.dataset, path)?;
+        match damage::origin(path, segments)? {
+            Some(origin) => {
+                // That not all of it can be read is known.
+                let _ = self.rows(Reader::at_front(path)?, &origin)?;
+            }
+            None => self.summary.bytes_bad += fs::metadata(path).map_or(0, |data| data.len()),
+        }
+        let path = path.to_owned();
+        tell(Step::Unread(&Error::Damaged { path, copy }));
+        Ok(())
+    }
+
+    /// Takes the rows of a segment; whether all of it could be read. What does not fit into memory
+    /// is written aside meanwhile.
+    fn rows(&mut self, mut reader: Reader, origin: &Origin) -> Result<bool, Error> {
+        self.buckets.of(origin);
         let (mut rows, mut bad) = (Rows::default(), 0);
         loop {
             match reader.read_next()? {
+                // Behind damaged magic bytes.
+                Found::Frame { header, payload }
+                    if header.table == segment::ORIGIN && origin.is_told_by(payload) => {}
                 Found::Frame { header, payload } => {
                     // What could not be read is counted.
                     let _ = rows.read(&header, payload, &mut self.buckets);
@@ -253,10 +313,7 @@ impl<D: Disk> Work<'_, D> {
         self.summary.bytes_bad += bad;
         let unread = counts.unknown + counts.unlinked + counts.bad;
         self.summary.frames_unread += unread;
-        if unread > 0 || bad > 0 {
-            journal::keep_bad(self.disk, self.dataset, path)?;
-        }
-        Ok(())
+        Ok(unread == 0 && bad == 0)
     }
 
     /// Writes all buckets aside.

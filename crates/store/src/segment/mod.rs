@@ -13,7 +13,9 @@ mod writer;
 
 pub use follow::{Follow, Met};
 pub use name::{FOLDER, SUFFIX, is_segment};
+pub(crate) use name::{is_of, writer};
 pub use origin::{Origin, SegmentTable};
+pub(crate) use reader::Beginning;
 pub use reader::{Found, Reader};
 pub use rows::{Counts, Rows, Take, Unread};
 pub use sheet::Sheet;
@@ -23,4 +25,4 @@ pub use writer::{Instant, Options, Writer};
 pub const MAGIC: [u8; 8] = *b"PLIMSEG\x01";
 
 /// The table number of the first frame, which says who wrote the segment.
-const ORIGIN: u8 = 0;
+pub(crate) const ORIGIN: u8 = 0;

@@ -36,10 +36,30 @@ fn front(origin: &Origin) -> String {
     format!("{host}.{boot}.{stream}.")
 }
 
-/// Whether this is the name of a segment.
+/// Whether this is the name of a segment: what is called otherwise is nobody's here, whatever it
+/// ends with.
 pub fn is_segment(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| name.ends_with(SUFFIX))
+    writer(path).is_some()
+}
+
+/// `HOST.BOOT.STREAM` of the name of a segment: what all segments of its writer have.
+pub(crate) fn writer(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?.strip_suffix(SUFFIX)?;
+    let (writer, number) = name.rsplit_once('.')?;
+    let (host_and_boot, stream) = writer.rsplit_once('.')?;
+    let is_escaped = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.%".contains(&byte);
+    let is_ours = number.bytes().all(|digit| digit.is_ascii_digit())
+        && number.parse::<u64>().is_ok()
+        && stream.parse::<u32>().is_ok()
+        && host_and_boot.contains('.')
+        && host_and_boot.bytes().all(is_escaped);
+    is_ours.then_some(writer)
+}
+
+/// Whether a segment of this name is of that writer.
+pub(crate) fn is_of(path: &Path, origin: &Origin) -> bool {
+    let name = path.file_name();
+    name.is_some_and(|name| number(name, origin).is_some())
 }
 
 /// A host is called as it calls itself, dots included; what is no part of a usual host name is
@@ -78,5 +98,25 @@ mod tests {
             Path::new("/d/live/a.b.01234567.0.00000003.segment")
         );
         assert!(names.iter().all(|name| is_segment(name)));
+    }
+
+    #[test]
+    fn what_is_called_otherwise_is_no_segment() {
+        let of = |name: &str| writer(Path::new(name)).map(str::to_owned);
+        assert_eq!(of("live/a.b.c.7.00000003.segment").unwrap(), "a.b.c.7");
+        assert_eq!(of("h.sacct.7.123456789.segment").unwrap(), "h.sacct.7");
+        let others = [
+            "notes.segment",
+            "a copy.segment",
+            "a.7.00000003.segment",
+            "a.b.7.segment",
+            "a.b.7.x.segment",
+            "a.b.7.+3.segment",
+            "a.b.7..segment",
+            "a.b.c.00000003.segment",
+            "a.b.7.00000003.segment.part",
+            "a b.c.7.00000003.segment",
+        ];
+        assert!(others.iter().all(|name| of(name).is_none()));
     }
 }

@@ -67,6 +67,11 @@ impl Origin {
             tables: tables.collect(),
         }
     }
+
+    /// Whether the payload of a first frame says that it was this one.
+    pub(crate) fn is_told_by(&self, payload: &[u8]) -> bool {
+        serde_json::from_slice::<Self>(payload).is_ok_and(|other| other == *self)
+    }
 }
 
 const fn shape_name(shape: Shape) -> &'static str {

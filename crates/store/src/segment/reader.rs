@@ -40,6 +40,19 @@ pub enum Found<'a> {
     },
 }
 
+/// How a segment begins.
+#[derive(Debug)]
+pub(crate) enum Beginning {
+    /// As it should.
+    Whole(Reader),
+    /// Its writer died before its first frame was whole: there is nothing in it.
+    Torn,
+    /// A later version of the format wrote it.
+    Later,
+    /// Its first bytes are not what was written, or it is none.
+    Damaged,
+}
+
 /// Reads one segment, frame by frame.
 #[derive(Debug)]
 pub struct Reader {
@@ -53,12 +66,62 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens a segment. `None` if it is none, or has no beginning: what its writer did not finish
-    /// to begin has no rows.
+    /// Opens a segment. `None` if it does not begin as one of this version: it is damaged there, of
+    /// a later one, or its writer did not finish to begin.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn open(path: &Path) -> Result<Option<Self>, Error> {
+        Ok(match Self::begin(path)? {
+            Beginning::Whole(reader) => Some(reader),
+            Beginning::Torn | Beginning::Later | Beginning::Damaged => None,
+        })
+    }
+
+    /// Opens a segment, or says why not.
+    pub(crate) fn begin(path: &Path) -> Result<Beginning, Error> {
+        let mut reader = Self::at_front(path)?;
+        if !reader.buffer.starts_with(&MAGIC) {
+            return Ok(match reader.buffer.get(..MAGIC.len()) {
+                None if MAGIC.starts_with(&reader.buffer) => Beginning::Torn,
+                Some(magic) if is_later(magic) => Beginning::Later,
+                _ => Beginning::Damaged,
+            });
+        }
+        let (origin, is_over) = match reader.read_next()? {
+            Found::Frame { header, payload } if header.table == ORIGIN => {
+                (serde_json::from_slice(payload).ok(), false)
+            }
+            Found::End { .. } => (None, true),
+            _ => (None, false),
+        };
+        // What is left of the buffer then is all that is behind the magic bytes.
+        let rest = reader.buffer.get(reader.used..).unwrap_or_default();
+        Ok(match origin {
+            Some(origin) => Beginning::Whole(Self { origin, ..reader }),
+            None if is_over && is_torn_origin(rest) => Beginning::Torn,
+            None => Beginning::Damaged,
+        })
+    }
+
+    /// Who wrote a segment whose beginning is damaged: `None` if the frame that says so is damaged
+    /// itself.
+    pub(crate) fn origin_behind(path: &Path) -> Result<Option<Origin>, Error> {
+        let mut reader = Self::at_front(path)?;
+        loop {
+            match reader.read_next()? {
+                Found::Bad { .. } => {}
+                Found::Frame { header, payload } if header.table == ORIGIN => {
+                    return Ok(serde_json::from_slice(payload).ok());
+                }
+                Found::Frame { .. } | Found::End { .. } => return Ok(None),
+            }
+        }
+    }
+
+    /// Opens a file, however it begins: at the first byte behind the magic ones, or at the very
+    /// first if those are not right.
+    pub(crate) fn at_front(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|source| failed(path, source))?;
         let mut reader = Self {
             file,
@@ -71,17 +134,10 @@ impl Reader {
         while reader.buffer.len() < MAGIC.len() && !reader.at_end {
             reader.fill()?;
         }
-        if !reader.buffer.starts_with(&MAGIC) {
-            return Ok(None);
+        if reader.buffer.starts_with(&MAGIC) {
+            reader.used = MAGIC.len();
         }
-        reader.used = MAGIC.len();
-        let origin = match reader.read_next()? {
-            Found::Frame { header, payload } if header.table == ORIGIN => {
-                serde_json::from_slice(payload).ok()
-            }
-            _ => None,
-        };
-        Ok(origin.map(|origin| Self { origin, ..reader }))
+        Ok(reader)
     }
 
     /// Who wrote it.
@@ -157,6 +213,30 @@ impl Reader {
         self.at_end = count == 0;
         read.map(drop).map_err(|source| failed(&self.path, source))
     }
+}
+
+/// Whether these are the magic bytes of a later version of the format.
+fn is_later(magic: &[u8]) -> bool {
+    let of = MAGIC.split_last().zip(magic.split_last());
+    of.is_some_and(|((ours, front), (theirs, its_front))| front == its_front && theirs > ours)
+}
+
+/// Whether this is the beginning of what a writer writes first. What it cannot have written is
+/// damage, of which nothing may be dropped.
+fn is_torn_origin(rest: &[u8]) -> bool {
+    let is_so = |from: usize, fixed: &[u8]| {
+        let there = rest.get(from..).unwrap_or_default();
+        there.iter().zip(fixed).all(|(one, other)| one == other)
+    };
+    // Of the header of a first frame only length, checksum, stream and time are not fixed
+    // (docs/segment.md). Its JSON has no control characters.
+    let payload = rest.get(frame::HEADER_BYTES..).unwrap_or_default();
+    is_so(0, &frame::MARKER)
+        && is_so(12, &[ORIGIN, 0, 0, 0])
+        && is_so(20, &[0; 12])
+        && is_so(40, &[0; 24])
+        && is_so(frame::HEADER_BYTES, b"{\"host\":\"")
+        && payload.iter().all(|byte| *byte >= b' ')
 }
 
 fn failed(path: &Path, source: std::io::Error) -> Error {

@@ -9,6 +9,7 @@
 )]
 
 mod compact;
+mod damage;
 mod disks;
 mod duckdb;
 #[path = "../readers/environment.rs"]
