@@ -1,6 +1,6 @@
 //! The variable that names the library to the next program: taken out before a program looks at
 //! it, and put in where the next one can load the library. What a program executes without the C
-//! library gets it from nobody, as does what a static one executes: nobody could tell whether it can.
+//! library does not get it, nor what a static one executes: nobody could tell whether it can.
 
 use crate::count;
 use crate::hot;

@@ -390,8 +390,7 @@ static int shell_status(int status)
 	return status & 0x7f ? 128 + (status & 0x7f) : (status >> 8) & 0xff;
 }
 
-/* The monitor is gone: end the tree, or see the task through, and tell its status to whoever
- * waits. */
+/* The monitor is gone: end the tree, or see the task through, and tell its status by ours. */
 static void monitor_died(void)
 {
 	u64 all_but_child = ~(1ull << (SIG_CHLD - 1));
@@ -492,9 +491,8 @@ __attribute__((used)) void start(long *stack)
 		leave(125);
 	}
 	main_pid = (int)pid;
-	/* Who kills the process group (timeout -s KILL) does not kill us, so that the tree is ended all
-	 * the same. Not a group of the same session: COMMAND's would no longer be an orphaned one where
-	 * it is that bare, and the terminal could stop it for good. */
+	/* SIGKILL to the caller's group leaves us to end the tree. In its session no group of ours would
+	 * do: COMMAND's, if it is an orphaned one, would not be. */
 	SYS0(NR_setsid);
 	close_inherited();
 	say(SAYS_READY, main_pid, 0, 0);
