@@ -1,6 +1,7 @@
 //! When to walk again: no sooner than 20 times as long after the last walk as that one took, so
 //! that walking stays below 5 %, and 100 times where nobody asked for it (1 %); nor before the task
-//! has grown by an eighth of its age, up to a quarter of a second. Walks that nobody asked for and that find the same again become rarer.
+//! has grown by an eighth of its age, up to a quarter of a second. Walks that nobody asked for and
+//! that find the same again become rarer.
 
 use super::walk::{Plan, Walk, Walked};
 use record::unit::Nanos;
