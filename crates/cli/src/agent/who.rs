@@ -315,6 +315,10 @@ pub(super) fn put_exec<'a>(out: &mut Vec<u8>, exec: &Exec<'a>, job: [Option<&str
         ("command", is_told.then_some(Cell::List(arguments))),
         ("exe", text(exec.path)),
         ("command_cut", exec.is_cut.then_some(Cell::Int(1))),
+        (
+            "command_absent",
+            (!is_told).then_some(Cell::Text(Absent::Gone.name().as_bytes())),
+        ),
         ("exec_ns", int(exec.at.0)),
         ("identifier", job.map(Cell::Text)),
         ("subidentifier", part.map(Cell::Text)),

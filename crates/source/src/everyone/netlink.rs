@@ -192,7 +192,8 @@ impl Machine {
         (command, is_cut, is_last): (&[u8], bool, bool),
         tell: &mut dyn FnMut(Happened<'_>),
     ) {
-        // The name that it ended with is that of its last program.
+        // What `/proc` and its end say is of its last program.
+        let command = if is_last { command } else { &[] };
         let values = self.values.as_ref().filter(|_| is_last);
         let name = values.and_then(|values| values.name_of(pid));
         let Some(known) = self.living.get_mut(&pid) else {

@@ -435,16 +435,13 @@ fn tell(
     }
 }
 
-/// The command line of `pid`; empty if it is gone.
+/// The command line of `pid`, a NUL behind each argument; empty if it is gone.
 fn command(proc: &Path, pid: u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
     let file = File::open(proc.join(pid.to_string()).join("cmdline"));
     let read = file.and_then(|file| file.take(COMMAND_BYTES).read_to_end(&mut bytes));
     if read.is_err() {
         bytes.clear();
-    }
-    if bytes.last() == Some(&0) {
-        bytes.pop();
     }
     bytes
 }
