@@ -75,7 +75,9 @@ __attribute__((noinline)) int refresh(struct io_thread *thread)
 	/* What was counted so far is of the runs so far. */
 	for (__u32 index = 0; index < IO_SLOTS; index++)
 		put_down(thread, index);
-	put_pages(thread);
+	/* What a call under way has added it may make dirty before it returns: it was not read then. */
+	if (!thread->pages.in)
+		put_pages(thread);
 	thread->generation = config->generation;
 	find_runs(thread);
 	config->jiffies = bpf_jiffies64();
