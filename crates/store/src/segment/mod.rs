@@ -13,8 +13,10 @@ mod writer;
 
 pub use follow::{Follow, Met};
 pub use name::{FOLDER, SUFFIX, is_segment};
+#[cfg(feature = "dataset")]
 pub(crate) use name::{is_of, writer};
 pub use origin::{Origin, SegmentTable};
+#[cfg(feature = "dataset")]
 pub(crate) use reader::Beginning;
 pub use reader::{Found, Reader};
 pub use rows::{Counts, Rows, Take, Unread};

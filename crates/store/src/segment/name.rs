@@ -57,6 +57,7 @@ pub(crate) fn writer(path: &Path) -> Option<&str> {
 }
 
 /// Whether a segment of this name is of that writer.
+#[cfg(feature = "dataset")]
 pub(crate) fn is_of(path: &Path, origin: &Origin) -> bool {
     let name = path.file_name();
     name.is_some_and(|name| number(name, origin).is_some())

@@ -69,6 +69,7 @@ impl Origin {
     }
 
     /// Whether the payload of a first frame says that it was this one.
+    #[cfg(feature = "dataset")]
     pub(crate) fn is_told_by(&self, payload: &[u8]) -> bool {
         serde_json::from_slice::<Self>(payload).is_ok_and(|other| other == *self)
     }

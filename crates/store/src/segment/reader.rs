@@ -106,6 +106,7 @@ impl Reader {
 
     /// Who wrote a segment whose beginning is damaged: `None` if the frame that says so is damaged
     /// itself.
+    #[cfg(feature = "dataset")]
     pub(crate) fn origin_behind(path: &Path) -> Result<Option<Origin>, Error> {
         let mut reader = Self::at_front(path)?;
         loop {
