@@ -509,7 +509,7 @@ mod tests {
 
     #[test]
     fn a_script_without_its_first_line_is_run_by_the_shell() {
-        let file = tempfile("exit $(($1 + 1))");
+        let file = script("exit $(($1 + 1))");
         let (mut launcher, _) = run(&[&file, "41"]);
         assert_eq!(launcher.go(false).unwrap(), None);
         assert_eq!(end(&launcher).0, 42 << 8);
@@ -580,11 +580,15 @@ mod tests {
         }
     }
 
-    fn tempfile(text: &str) -> String {
-        use std::os::unix::fs::PermissionsExt;
+    /// A script, written by another process: a test that forks at that moment would hold a
+    /// descriptor of ours open for writing, and the kernel would start nothing (`ETXTBSY`).
+    fn script(text: &str) -> String {
         let path = std::env::temp_dir().join(format!("plimsoll-script-{}", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let written = std::process::Command::new("/bin/sh")
+            .args(["-c", "printf %s \"$1\" >\"$0\" && chmod 755 \"$0\""])
+            .args([path.as_os_str(), text.as_ref()])
+            .status();
+        assert!(written.unwrap().success());
         path.to_str().unwrap().to_owned()
     }
 }

@@ -9,11 +9,10 @@ use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::{self, Signal};
 use crate::harness::run::{Run, Running, plimsoll};
 use crate::harness::workload::program;
-use crate::harness::{each_reader, words};
+use crate::harness::{each_reader, executable, words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 mod detail;
@@ -170,8 +169,7 @@ fn hostile_names(mechanism: Mechanism) {
     let run = Run::bare(Vec::new());
     let name = OsStr::from_bytes(b"a b) S 1\n\xff");
     let (copy, file) = (run.folder().join(name), run.path("pid"));
-    std::fs::copy(program("hold.static"), &copy).unwrap();
-    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    executable::copy(program("hold.static"), &copy, "755");
     let mut running = run.command(words![copy, file]).start();
     running.wait_for_pids(&file);
     let options = quick(mechanism, &[&format!("pid:{}", running.pid())]);

@@ -4,8 +4,8 @@
 use crate::harness::dataset::{Row, agent, compact, live, rows, wait_for_reading};
 use crate::harness::process::{self, Signal, wait_until};
 use crate::harness::run::{Done, Run, Running};
-use crate::harness::words;
 use crate::harness::workload::program;
+use crate::harness::{executable, words};
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -280,9 +280,7 @@ fn the_program_is_asked_where_there_is_no_library() {
          *) echo 'GPU-5, {}, 150';; esac\n",
         one.pid()
     );
-    fs::write(driver.path("nvidia-smi"), script).unwrap();
-    let everyone = Permissions::from_mode(0o755);
-    fs::set_permissions(driver.path("nvidia-smi"), everyone).unwrap();
+    executable::script(driver.path("nvidia-smi"), &script);
     let options = ["--interval", "200ms", "--compact", "never", "--gpu", "on"];
     let path = format!("PATH={}:/usr/bin:/bin", driver.0.path().display());
     let mut agent = agent(&options)

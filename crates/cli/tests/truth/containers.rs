@@ -6,7 +6,7 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal};
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, skip, words};
+use crate::harness::{each_mechanism, executable, skip, words};
 use record::value::{Field, Method};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -36,7 +36,7 @@ fn make_root(at: &Path) -> PathBuf {
         fs::create_dir_all(root.join(folder)).unwrap();
     }
     for name in ["fat", "burn"] {
-        fs::copy(program(&format!("{name}.static")), root.join(name)).unwrap();
+        executable::copy(program(&format!("{name}.static")), root.join(name), "755");
     }
     root
 }

@@ -5,11 +5,10 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Cleanup, Signal};
 use crate::harness::run::{Run, Running};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, skip, words};
+use crate::harness::{each_mechanism, executable, skip, words};
 use record::report::{ExitType, Report};
 use record::value::{Field, Method};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 each_mechanism!(
@@ -120,8 +119,7 @@ fn nobody_of_ours_is_left_by_a_start_that_is_refused(mechanism: Mechanism) {
         refused_and_gone(watched(words!["true"]).options(folder), 125);
         let run = watched(Vec::new());
         let script = run.path("script");
-        fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        executable::script(&script, "#!/no/such/interpreter\n");
         refused_and_gone(run.command(words![script]), 127);
     }
 }

@@ -4,7 +4,7 @@
 use crate::harness::expect::MIB;
 use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
-use crate::harness::{process, skip, words};
+use crate::harness::{executable, process, skip, words};
 use record::report::Report;
 use std::ffi::OsString;
 use std::fs;
@@ -38,7 +38,7 @@ impl Delegated {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         for (from, name) in [(plimsoll(), "plimsoll"), (program("fill.static"), "fill")] {
-            fs::copy(from, folder.path().join(name)).unwrap();
+            executable::copy(from, folder.path().join(name), "755");
         }
         Ok(Self { group, folder })
     }

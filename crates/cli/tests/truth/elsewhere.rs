@@ -4,7 +4,7 @@ use crate::harness::expect::{MIB, Rigour, field, number, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, skip, words};
+use crate::harness::{each_mechanism, executable, skip, words};
 use record::value::{Field, Method};
 use std::fs;
 use std::net::TcpListener;
@@ -31,7 +31,7 @@ const CLIENTS: &[(&str, &[&str])] = &[
 /// A program that is called `name` and does nothing itself.
 fn client(folder: &Path, name: &str) -> std::path::PathBuf {
     let path = folder.join(name);
-    fs::copy(program("client.static"), &path).unwrap();
+    executable::copy(program("client.static"), &path, "755");
     path
 }
 
@@ -309,8 +309,7 @@ fn root_a_container_of_a_daemon_is_followed() {
     let run = Run::watched(Mechanism::Default, Vec::new());
     let docker = run.path("docker");
     let script = format!("#!/bin/sh\necho begun\nsleep {}\n", 1.5 * slowness() as f64);
-    fs::write(&docker, script).unwrap();
-    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    executable::script(&docker, &script);
     let fill = program("fill.static");
     let words = words![docker, "run", "--rm", "image", fill, "60", "hold"];
     let mut running = run.command(words).options(["--format", "text"]).start();

@@ -6,12 +6,12 @@ use crate::harness::mechanism::{Mechanism, with};
 use crate::harness::process::is_root;
 use crate::harness::run::plimsoll;
 use crate::harness::workload::program;
-use crate::harness::{each_io_mechanism, skip, words};
+use crate::harness::{each_io_mechanism, executable, skip, words};
 use record::file::{FileFlags, FileKind, FileLine};
 use record::unit::Bytes;
 use std::ffi::OsString;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -23,7 +23,7 @@ fn watch(mechanism: Mechanism, workload: &str, lines: &str, prepare: fn(&Path)) 
     let folder = run.path("data");
     fs::create_dir(&folder).unwrap();
     let folder = folder.canonicalize().unwrap();
-    fs::copy(program(workload), folder.join("p")).unwrap();
+    executable::copy(program(workload), folder.join("p"), "755");
     prepare(&folder);
     // The last command too is one that the shell starts and waits for.
     let lines = format!("cd '{}' || exit 1\n{lines}\nexit 0", folder.display());
@@ -63,7 +63,7 @@ fn a_cold_program_bpf() {
         fs::create_dir(&folder).unwrap();
         let folder = folder.canonicalize().unwrap();
         let copy = folder.join("p");
-        fs::copy(program("nothing.static"), &copy).unwrap();
+        executable::copy(program("nothing.static"), &copy, "755");
         let dropped = [
             "-c",
             "sync \"$1\" && dd if=\"$1\" iflag=nocache count=0",
@@ -132,7 +132,7 @@ fn deleted(mechanism: Mechanism, form: &str) {
 fn by_a_thread(mechanism: Mechanism, form: &str) {
     let lines = "./p ./q";
     let seen = watch(mechanism, &format!("threadexec{form}"), lines, |folder| {
-        fs::copy(program("nothing"), folder.join("q")).unwrap();
+        executable::copy(program("nothing"), folder.join("q"), "755");
     });
     only_executed(seen.of("p"), 1);
     only_executed(seen.of("q"), 1);
@@ -155,18 +155,13 @@ fn tells_scripts(mechanism: Mechanism) -> (bool, bool) {
     (told, told)
 }
 
-fn script(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
-}
-
 /// One whose interpreter does not read it, one that the shell reads, one that leads to another.
 fn scripts(mechanism: Mechanism, form: &str) {
     let prepare = |folder: &Path| {
         let interpreter = |name| format!("#!{}\n", folder.join(name).display());
-        script(&folder.join("unread"), &interpreter("p"));
-        script(&folder.join("outer"), &interpreter("unread"));
-        script(&folder.join("shell"), "#!/bin/sh\nexit 0\n");
+        executable::script(folder.join("unread"), &interpreter("p"));
+        executable::script(folder.join("outer"), &interpreter("unread"));
+        executable::script(folder.join("shell"), "#!/bin/sh\nexit 0\n");
     };
     let lines = "./unread; ./unread; ./shell; ./shell; ./shell; ./outer";
     let seen = watch(mechanism, &format!("nothing{form}"), lines, prepare);
@@ -194,8 +189,8 @@ fn on_an_overlay(mechanism: Mechanism) {
     let folder = run.path("data");
     fs::create_dir(&folder).unwrap();
     let folder = folder.canonicalize().unwrap();
-    fs::copy(program("nothing"), folder.join("p")).unwrap();
-    fs::copy(program("nothing.static"), folder.join("s")).unwrap();
+    executable::copy(program("nothing"), folder.join("p"), "755");
+    executable::copy(program("nothing.static"), folder.join("s"), "755");
     let mount = format!(
         "cd {} && mkdir memory merged && mount -t tmpfs none memory && \
          mkdir memory/upper memory/work && mount -t overlay none -o \

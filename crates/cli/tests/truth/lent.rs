@@ -7,7 +7,7 @@ use crate::harness::expect::number;
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal};
 use crate::harness::run::{Done, Run, Running, plimsoll};
-use crate::harness::{skip, words};
+use crate::harness::{executable, skip, words};
 use record::value::Method;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -34,8 +34,7 @@ fn lender() -> Option<Lender> {
     command.extend(words!["--interval", "1h", "--socket", socket]);
     fs::set_permissions(run.folder(), Permissions::from_mode(0o755)).unwrap();
     let copy = run.path("plimsoll");
-    fs::copy(plimsoll(), &copy).unwrap();
-    fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+    executable::copy(plimsoll(), &copy, "755");
     let agent = run.command(command).start();
     process::wait_until("an agent listens", || socket.exists());
     Some(Lender {
@@ -97,8 +96,7 @@ fn files_of_setuid_programs_are_left_out() {
     };
     let folder = lender.agent.folder().to_owned();
     let (cat, secret) = (folder.join("cat"), folder.join("secret"));
-    fs::copy("/bin/cat", &cat).unwrap();
-    fs::set_permissions(&cat, Permissions::from_mode(0o4755)).unwrap();
+    executable::copy("/bin/cat", &cat, "4755");
     fs::write(&secret, "secret\n").unwrap();
     fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
     let script = "/bin/cat /etc/passwd >/dev/null; \"$0\" \"$1\"; /bin/cat /etc/group >/dev/null";
@@ -125,7 +123,7 @@ fn calls_of_setuid_programs_are_left_out() {
         skip!("an agent that lends needs root");
     };
     let chmod = lender.agent.folder().join("chmod");
-    fs::copy("/bin/chmod", &chmod).unwrap();
+    executable::copy("/bin/chmod", &chmod, "755");
     let counted = |mode: u32| {
         fs::set_permissions(&chmod, Permissions::from_mode(mode)).unwrap();
         let script = "\"$0\" 600 own; cd .";

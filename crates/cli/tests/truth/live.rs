@@ -7,7 +7,7 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal, is_root, patience, wait_until};
 use crate::harness::run::{Done, Run, Running, plimsoll};
 use crate::harness::workload::program;
-use crate::harness::{each_reader, skip, words};
+use crate::harness::{each_reader, executable, skip, words};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -51,8 +51,7 @@ fn served(mechanism: Mechanism, interval: &str, more: &[&str]) -> Served {
     command.extend(more.iter().map(OsString::from));
     fs::set_permissions(run.folder(), Permissions::from_mode(0o755)).unwrap();
     let copy = run.path("plimsoll");
-    fs::copy(plimsoll(), &copy).unwrap();
-    fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+    executable::copy(plimsoll(), &copy, "755");
     let mut agent = run.command(command).start();
     wait_for_reading(&mut agent, &dataset);
     Served {

@@ -3,7 +3,7 @@
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::Run;
-use crate::harness::{each_mechanism, skip, words};
+use crate::harness::{each_mechanism, executable, skip, words};
 use record::report::ExitType;
 use std::ffi::OsString;
 use std::fs;
@@ -87,11 +87,9 @@ fn what_cannot_be_executed_is_126(mechanism: Mechanism) {
 
 /// A file with the x bit but no known format: a shell runs it, exec alone refuses it.
 fn a_script_without_interpreter_line_runs_or_is_126(mechanism: Mechanism) {
-    use std::os::unix::fs::PermissionsExt;
     let run = Run::watched(mechanism, Vec::new());
     let script = run.path("script");
-    fs::write(&script, "exit 5\n").unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    executable::script(&script, "exit 5\n");
     let done = run.command(words![script]).finish();
     assert!(matches!(done.status, 5 | 126), "{}", done.context());
 }

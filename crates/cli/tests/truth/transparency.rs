@@ -4,7 +4,7 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::{SETUID_OWNER, leak, program, setuid};
-use crate::harness::{each_mechanism, skip, words};
+use crate::harness::{each_mechanism, executable, skip, words};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::Path;
@@ -434,7 +434,7 @@ fn preload_is_gone_where_it_is_out_of_reach() {
     for file in libraries.chain(["/bin/sh", "/bin/echo"]) {
         let copy = root.join(file.trim_start_matches('/'));
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        fs::copy(file, copy).unwrap();
+        executable::copy(file, copy, "755");
     }
     let done = run.command(words![program("drop"), "root", root]).finish();
     let user = Run::watched(Mechanism::Preload, words![program("drop"), "user"]).finish();

@@ -6,7 +6,7 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Cleanup};
 use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, executable, words};
 use record::report::{ExitType, Fate};
 use std::fs;
 
@@ -273,7 +273,7 @@ fn bpf_root_capabilities_without_root_suffice() {
     let folder = std::env::temp_dir().join(format!("plimsoll-capable-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let copy = folder.join("plimsoll");
-    fs::copy(plimsoll(), &copy).unwrap();
+    executable::copy(plimsoll(), &copy, "755");
     let user = words![
         "setpriv",
         "--reuid=65534",

@@ -4,7 +4,7 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process;
 use crate::harness::run::{Done, Run};
 use crate::harness::workload::setuid;
-use crate::harness::{skip, words};
+use crate::harness::{executable, skip, words};
 use record::report::ExitType;
 use record::report::serde_free::Scalar;
 use std::ffi::OsString;
@@ -22,8 +22,7 @@ fn owned() -> Option<(tempfile::TempDir, PathBuf)> {
     if process::is_root() {
         set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         path = folder.path().join("owned.setuid");
-        std::fs::copy(source, &path).unwrap();
-        set_permissions(&path, Permissions::from_mode(0o4755)).unwrap();
+        executable::copy(source, &path, "4755");
     }
     let probe = Run::bare(words![path, "0"]).finish();
     (probe.status == 6).then_some((folder, path))

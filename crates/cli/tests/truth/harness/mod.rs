@@ -4,6 +4,7 @@
 pub(crate) mod cpu;
 #[cfg(feature = "dataset")]
 pub(crate) mod dataset;
+pub(crate) mod executable;
 pub(crate) mod expect;
 pub(crate) mod mechanism;
 pub(crate) mod process;
