@@ -76,6 +76,9 @@ pub struct Survivor {
     pub command: String,
     /// What became of it.
     pub fate: Fate,
+    /// By when, from the start of the task, it was gone where Plimsoll ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone_by_ns: Option<Nanos>,
 }
 
 /// What became of a process that outlived the command.

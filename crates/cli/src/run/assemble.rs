@@ -5,6 +5,7 @@ use super::ending::Reason;
 use super::eyes::Eyes;
 use super::facts::{Facts, in_unit};
 use super::hold::{Broken, Hold};
+use super::outlived::Outlived;
 use super::unended::Unended;
 use crate::cmd::Status;
 use crate::cmd::run::RunOptions;
@@ -45,6 +46,8 @@ pub(crate) struct Outcome {
     pub(crate) reason: Option<Reason>,
     /// Who could not be.
     pub(crate) unended: Unended,
+    /// Who had to be after the command.
+    pub(crate) outlived: Outlived,
 }
 
 /// A report and what the screen and the files show beside it.
@@ -106,7 +109,7 @@ pub(crate) fn assemble(
     report.exit = exit(&facts, hold, enforced, &outcome, status);
     report.usage = summary.usage.clone();
     report.containers = hold.containers.report();
-    report.survivors = survivors(&summary, &outcome, options);
+    report.survivors = survivors(&summary, &outcome, options, facts.start);
     report.gpus = summary.gpus.clone();
     report.footprint.clone_from(&summary.footprint);
     report.monitor = monitor(&facts, &summary, events_lost);
@@ -265,21 +268,35 @@ fn monitor(facts: &Facts, summary: &Summary, events_lost: u64) -> record::report
 }
 
 /// Who outlived the command, and what became of each.
-fn survivors(summary: &Summary, outcome: &Outcome, options: &RunOptions) -> Vec<Survivor> {
-    let ended = outcome.reason.is_some() || options.stops_calls();
-    let shown = summary.survivors.iter().take(SURVIVORS_MAX);
-    let told = shown.map(|one| Survivor {
+fn survivors(
+    summary: &Summary,
+    outcome: &Outcome,
+    options: &RunOptions,
+    start: Nanos,
+) -> Vec<Survivor> {
+    let are_ended = outcome.reason.is_some() || options.stops_calls();
+    let alive = summary.survivors.iter().map(|one| Survivor {
         pid: one.pid,
         command: one.command.clone(),
         fate: if outcome.unended.has(one.pid) {
             Fate::Refused
-        } else if ended {
+        } else if are_ended {
             Fate::Ended
         } else {
             Fate::LeftRunning
         },
+        gone_by_ns: None,
     });
-    told.collect()
+    let is_gone = |pid: u32| !summary.survivors.iter().any(|one| one.pid == pid);
+    let gone_by = outcome.until.since(start);
+    let ended = outcome.outlived.iter().filter(|(pid, _)| is_gone(*pid));
+    let ended = ended.map(|(pid, command)| Survivor {
+        pid,
+        command: command.to_owned(),
+        fate: Fate::Ended,
+        gone_by_ns: Some(gone_by),
+    });
+    alive.chain(ended).take(SURVIVORS_MAX).collect()
 }
 
 fn extra(facts: &Facts, summary: &Summary) -> screen::Extra {

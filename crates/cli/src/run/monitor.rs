@@ -4,9 +4,11 @@ use super::assemble::{Outcome, Seen, assemble};
 use super::ending::{Action, Came, Ending, Reason, SIGCONT, SIGTERM};
 use super::eyes::Eyes;
 use super::facts::Facts;
+use super::farewell::dismiss;
 use super::hold::Hold;
 use super::live::SIGWINCH;
 use super::named;
+use super::outlived::{LINGER, Outlived, Round};
 use super::paper::Paper;
 use super::task::{Happened, Task};
 use super::unended::Unended;
@@ -22,8 +24,6 @@ use sys::signal::{Arrived, Signals};
 
 const SIGKILL: i32 = 9;
 
-/// What is about to end has this long after the command to do so.
-const LINGER: Nanos = Nanos::from_millis(30);
 /// Signals of our own that are remembered, to tell a signal to the group from one to the front.
 const OWN_SIGNALS_MAX: usize = 32;
 /// How long we look for events that the kernel has not handed over yet when the task has ended.
@@ -32,10 +32,6 @@ const EVENTS_WAIT: Nanos = Nanos::from_millis(40);
 const LAST_LOOKS_MAX: u32 = 100;
 /// A limit on everything: rounds of SIGKILL before a process that will not die is reported.
 const KILL_ROUNDS_MAX: u32 = 2000;
-
-/// How often a front that stopped with the command is told to go on, and how long it then has.
-const ROUSES_MAX: u32 = 400;
-const ROUSE_PAUSE: Nanos = Nanos::from_millis(5);
 
 /// The monitor of one task.
 pub(crate) struct Monitor<'a> {
@@ -56,6 +52,7 @@ pub(crate) struct Monitor<'a> {
     front_stopped: bool,
     kill_rounds: u32,
     unended: Unended,
+    outlived: Outlived,
     /// All who are left are another user's, whom we may not kill.
     beyond_us: bool,
     /// Whether the front was told last that the status line has its row.
@@ -102,6 +99,7 @@ impl<'a> Monitor<'a> {
             front_stopped: false,
             kill_rounds: 0,
             unended: Unended::default(),
+            outlived: Outlived::default(),
             beyond_us: false,
             front_told_row: false,
         }
@@ -379,6 +377,7 @@ impl<'a> Monitor<'a> {
         } else {
             SIGTERM
         };
+        self.tell_survivors();
         if action == Action::Kill {
             self.kill_rounds += 1;
             // The group may end whom a signal of ours does not.
@@ -389,6 +388,20 @@ impl<'a> Monitor<'a> {
         let refused = self.unended.signal(&everyone, signal, &self.eyes.tree);
         self.beyond_us = refused && action == Action::Kill;
         self.ending.hindered(self.beyond_us);
+    }
+
+    /// Takes note of those that outlived the command and are about to be ended.
+    fn tell_survivors(&mut self) {
+        let now = Nanos(sys::clock::boot());
+        let round = Round {
+            reason: self.ending.reason(),
+            again: self.kill_rounds > 0,
+            since_end: self.main_end.map(|end| now.since(end.at)),
+        };
+        if round.is_for_survivors() {
+            let everyone = self.eyes.everyone(&self.hold);
+            self.outlived.add(&everyone, &self.eyes.tree);
+        }
     }
 
     /// What was waited for, and who lives on with what: each process in one of the two. One that
@@ -443,6 +456,7 @@ impl<'a> Monitor<'a> {
         }
         let outcome = Outcome {
             unended: self.unended,
+            outlived: self.outlived,
             end,
             until: now,
             waited,
@@ -463,35 +477,5 @@ impl<'a> Monitor<'a> {
         // Takes the kernel some ms where they are programs of ours.
         drop(tellers);
         assembled.status
-    }
-}
-
-/// Gives the front its exit status. One that `stopped` with the command may be about to do so only
-/// now: it is continued until it has heard us.
-fn dismiss(front: &OwnedFd, stopped: bool, status: u8) {
-    // A front that died has nobody to tell.
-    drop(descriptor::send(
-        front.as_fd(),
-        &ToFront::Done(status).encode(),
-    ));
-    let pid = sys::process::parent();
-    let waiting = [Waiting {
-        fd: Some(front.as_fd()),
-        exceptional: false,
-    }];
-    let mut bytes = [0; MESSAGE_BYTES];
-    for _ in 0..ROUSES_MAX {
-        if !stopped || sys::process::kill(pid, SIGCONT).is_err() {
-            return;
-        }
-        if descriptor::poll(&waiting, Some(ROUSE_PAUSE.0)).is_err() {
-            return;
-        }
-        if !matches!(
-            descriptor::receive(front.as_fd(), &mut bytes, false),
-            Ok(Received::Bytes(_) | Received::Nothing)
-        ) {
-            return;
-        }
     }
 }

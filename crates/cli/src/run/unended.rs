@@ -90,7 +90,7 @@ impl One {
 }
 
 /// Whether the process `pid`, which there is, has not ended yet. `/proc` may hide it from us.
-fn is_alive(pid: u32) -> bool {
+pub(super) fn is_alive(pid: u32) -> bool {
     let Ok(process) = sys::process::pidfd(pid) else {
         // Gone meanwhile, or too old a kernel: there it was a moment ago.
         return sys::process::exists(pid);

@@ -26,6 +26,9 @@ const TOP_MAX: usize = 5;
 /// At most this many survivors are named.
 const SURVIVORS_MAX: usize = 4;
 
+/// From when on the time that they lived on is told.
+const LIVED_ON_SHOWN: Nanos = Nanos::from_millis(100);
+
 /// At most this many notes are shown; the JSON report holds all.
 const NOTES_MAX: usize = 6;
 
@@ -307,8 +310,25 @@ fn survivors(report: &Report) -> Option<Row> {
             Fate::Ended => ": ended by Plimsoll",
             Fate::Refused => ": another user's, could not be ended",
         });
+        last.push_str(&lived_on(report));
     }
     Row::pieces("survivors", pieces)
+}
+
+/// How long after the command the last of those that we ended was gone, if one had to wait for it.
+fn lived_on(report: &Report) -> String {
+    let gone = report.survivors.iter().filter_map(|one| one.gone_by_ns);
+    let wall = report.usage.get("wall_time").and_then(Field::whole);
+    let after = gone
+        .max()
+        .zip(wall)
+        .map(|(gone, wall)| gone.0.saturating_sub(wall));
+    match after {
+        Some(after) if after >= LIVED_ON_SHOWN.0 => {
+            format!(", within {}", quantity::show_time(after))
+        }
+        _ => String::new(),
+    }
 }
 
 /// The processes that used most; one alone says nothing that the rest does not.
@@ -543,6 +563,7 @@ mod tests {
             pid: 4300,
             command: "sccache --server".to_owned(),
             fate: Fate::LeftRunning,
+            gone_by_ns: None,
         }];
         sample::compare("build", &text(&report, &extra, Style::PLAIN));
     }
@@ -562,6 +583,7 @@ mod tests {
             pid,
             command: format!("worker {pid}"),
             fate: Fate::Ended,
+            gone_by_ns: None,
         });
         report.survivors = survivors.collect();
         sample::compare("limit", &text(&report, &extra, Style::PLAIN));

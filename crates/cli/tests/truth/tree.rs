@@ -14,6 +14,7 @@ each_mechanism!(
     a_lingering_daemon_is_counted,
     a_daemon_that_outlives_is_left_and_told,
     a_daemon_that_outlives_is_ended_when_asked,
+    whoever_a_limit_ended_after_the_command_is_told,
     a_daemon_is_waited_for_when_asked,
     six_thousand_short_processes,
     clone_parent,
@@ -125,6 +126,30 @@ fn a_daemon_that_outlives_is_ended_when_asked(mechanism: Mechanism) {
     let (done, pid, _cleanup) = outlived(mechanism, &["--kill-descendants", "--grace", "1s"]);
     outlived_is_true(&done, mechanism, 60_000_000);
     process::wait_until_dead(&[pid]);
+    let told = &done.report().survivors;
+    let told: Vec<_> = told.iter().map(|it| (it.pid, it.fate)).collect();
+    assert_eq!(told, [(pid, Fate::Ended)], "{}", done.context());
+}
+
+/// One that does not heed SIGTERM takes the grace, and the report says so; who ends with the
+/// command outlived nobody.
+fn whoever_a_limit_ended_after_the_command_is_told(mechanism: Mechanism) {
+    let script = "(trap '' TERM; sleep 90; sleep 90) & sleep 90";
+    let command = words!["/bin/sh", "-c", script];
+    let options = ["--limit", "wall=500ms", "--grace", "500ms"];
+    let run = Run::watched(mechanism, command).options(options);
+    let done = run.options(["--format", "text"]).finish();
+    done.expect_status(124);
+    let told = &done.report().survivors;
+    // The subshell and its `sleep`, which inherited what is ignored.
+    assert_eq!(told.len(), 2, "{}", done.context());
+    for one in told {
+        assert_eq!(one.fate, Fate::Ended);
+        let gone_by = one.gone_by_ns.unwrap().0;
+        assert!(gone_by >= 1_000_000_000, "{}", done.context());
+    }
+    let row = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(row.contains(": ended by Plimsoll, within "), "{row}");
 }
 
 fn a_daemon_is_waited_for_when_asked(mechanism: Mechanism) {
