@@ -100,14 +100,24 @@ impl Beside {
 }
 
 /// In the place of a monitor of this pid, which died: removes what was to take the place of `path`
-/// if there is nothing in it, and it is not another's.
-pub(crate) fn remove_empty(path: &Path, pid: u32) {
-    for name in [running_name(path), own_name(path, pid)] {
-        let is_empty = |data: fs::Metadata| data.is_file() && data.len() == 0;
-        if fs::symlink_metadata(&name).is_ok_and(is_empty) && !is_held(&name) {
-            let _ = fs::remove_file(&name);
+/// if there is nothing in it, and it is not another's. The one that holds something stays.
+pub(crate) fn remove_empty(path: &Path, pid: u32) -> Option<PathBuf> {
+    let mut left = None;
+    for name in [own_name(path, pid), running_name(path)] {
+        let Ok(data) = fs::symlink_metadata(&name) else {
+            continue;
+        };
+        if !data.is_file() || is_held(&name) {
+            continue;
+        }
+        if data.len() > 0 {
+            left = left.or(Some(name));
+        } else {
+            // Nobody is told less by an empty file that could not be removed.
+            drop(fs::remove_file(&name));
         }
     }
+    left
 }
 
 /// A new file beside `path`, locked, and its name.
@@ -244,10 +254,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         fs::write(running_name(&path), "").unwrap();
-        remove_empty(&path, 1);
+        assert_eq!(remove_empty(&path, 1), None);
         assert!(names(dir.path()).is_empty());
         fs::write(running_name(&path), "half").unwrap();
-        remove_empty(&path, 1);
+        assert_eq!(remove_empty(&path, 1), Some(running_name(&path)));
         let beside = Beside::create(&path).unwrap();
         assert_eq!(beside.running, running_name(&path));
         assert_eq!(beside.file.metadata().unwrap().len(), 0);

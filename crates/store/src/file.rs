@@ -246,19 +246,31 @@ pub fn write_file(
     })?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
     let written = fill(&mut out).and_then(|()| out.flush());
-    written.map_err(|source| Error::Write {
-        path: path.to_owned(),
-        source,
+    written.map_err(|source| {
+        // What the buffer could not hand over is not tried again.
+        drop(out.into_parts());
+        remove_if_empty(path);
+        Error::Write {
+            path: path.to_owned(),
+            source,
+        }
     })
 }
 
-/// In the place of a monitor that died, of this pid: removes the running state of the report
-/// `prefix` if there is nothing in it.
-pub fn remove_empty_state(prefix: &Path, pid: u32) {
-    let path = strip(prefix).and_then(|prefix| resolve(&with_extension(&prefix, "json")));
-    if let Ok(path) = path {
-        beside::remove_empty(&path, pid);
+/// A file without a line would tell that there was nothing.
+fn remove_if_empty(path: &Path) {
+    let data = std::fs::symlink_metadata(path);
+    if data.is_ok_and(|data| data.is_file() && data.len() == 0) {
+        // The error of the writing is told; this one would add nothing.
+        drop(std::fs::remove_file(path));
     }
+}
+
+/// In the place of a monitor that died, of this pid: removes the running state of the report
+/// `prefix` if there is nothing in it; where there is something, its path.
+pub fn remove_empty_state(prefix: &Path, pid: u32) -> Option<PathBuf> {
+    let path = strip(prefix).and_then(|prefix| resolve(&with_extension(&prefix, "json")));
+    beside::remove_empty(&path.ok()?, pid)
 }
 
 pub(crate) fn identity(file: &File) -> io::Result<(u64, u64)> {
@@ -411,6 +423,22 @@ mod tests {
         let long = |out: &mut dyn Write| out.write_all(&[b'x'; 200_000]);
         let error = write_file(Path::new("/dev/full"), long).unwrap_err();
         assert!(matches!(error, Error::Write { .. }));
+    }
+
+    /// It would tell that there was nothing; what had room stays, and the error says so.
+    #[test]
+    fn a_disk_that_is_full_from_the_start_leaves_no_empty_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.files.jsonl");
+        let full = |_: &mut dyn Write| Err(ErrorKind::StorageFull.into());
+        assert!(matches!(write_file(&path, full), Err(Error::Write { .. })));
+        assert!(names(dir.path()).is_empty());
+        let later = |out: &mut dyn Write| {
+            out.write_all(&[b'x'; 70_000])?;
+            full(out)
+        };
+        assert!(matches!(write_file(&path, later), Err(Error::Write { .. })));
+        assert_eq!(names(dir.path()), ["r.files.jsonl"]);
     }
 
     /// Where it may be replaced, by root here or by the owner of the folder, the trial leaves

@@ -127,6 +127,13 @@ pub fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
+/// Says that nothing more will be sent: the other side receives an end.
+pub fn send_end(fd: BorrowedFd<'_>) -> Result<(), Error> {
+    // SAFETY: no pointers.
+    let result = unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) };
+    check("shutdown", i64::from(result)).map(drop)
+}
+
 /// What a channel had for us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {

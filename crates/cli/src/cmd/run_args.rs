@@ -271,14 +271,14 @@ pub struct LabelArgs {
 /// Words for `--level`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LevelWord {
-    /// Read the kernel's counters now and then, and at the end
+    /// Read the kernel's counters now and then, and at the end (also `1`)
     #[value(alias = "1")]
     Query,
-    /// Be told of every fork, exec and exit as well
+    /// Be told of every fork, exec and exit as well (also `2`)
     #[value(alias = "2")]
     Events,
-    /// See every file as well; without privilege those of dynamic programs, or with --mechanism
-    /// ptrace of all
+    /// See every file as well (also `3`); without privilege those of dynamic programs, or with
+    /// --mechanism ptrace of all
     #[value(alias = "3")]
     Io,
 }

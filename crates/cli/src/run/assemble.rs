@@ -140,7 +140,7 @@ fn summarise(facts: &mut Facts, mut tree: Tree, hold: &Hold, outcome: &Outcome) 
         tree.reason("cgroup_peak", Absent::Off);
     }
     for metric in ["footprint_peak", "files_peak"] {
-        tree.reason(metric, Absent::Off);
+        tree.reason(metric, hold.folders.absent());
     }
     if let Some(note) = hold.folders.note(facts.footprint_absent.as_deref()) {
         facts.note(note);

@@ -25,8 +25,9 @@ use sys::signal::Arrived;
 const NOTES_MAX: usize = 64;
 /// Most signals that are kept as evidence.
 const SIGNALS_MAX: usize = 16;
-/// SIGCHLD, SIGCONT, SIGURG and SIGWINCH: a terminal that is resized sends the last many times.
-const ENDS_NOTHING: &[i32] = &[17, 18, 23, 28];
+/// SIGCHLD, SIGCONT, SIGURG, SIGWINCH (a terminal that is resized sends it many times), and those
+/// that stop a job, which went on or it would not have ended.
+const ENDS_NOTHING: &[i32] = &[17, 18, 20, 21, 22, 23, 28];
 /// Most clients of container daemons whose containers are looked for.
 const CLIENTS_MAX: usize = 64;
 /// Programs whose containers may run on this machine.
@@ -177,6 +178,15 @@ impl Facts {
         };
         self.report.monitor.level = level.to_owned();
         self.report.monitor.mechanism = mechanism.to_owned();
+    }
+
+    /// What was chosen by name may tell more than the level that was asked for.
+    pub(crate) fn more_than_asked(&mut self, asked: Option<Level>) {
+        let monitor = &self.report.monitor;
+        if asked == Some(Level::Query) && monitor.level != "query" {
+            let words = format!("{} tells level {} too", monitor.mechanism, monitor.level);
+            self.note(format!("level query was asked for: {words}"));
+        }
     }
 
     /// There is no control group with memory accounting for the task.

@@ -5,9 +5,10 @@ use crate::cmd::run::RunOptions;
 use anyhow::{Context, Result, bail};
 use record::limit::Resource;
 use record::unit::Nanos;
+use record::value::Absent;
 use reduce::space::Space;
 use reduce::tree::Tree;
-use source::footprint::{self, Footprint, Leave, Plan, leave_alone};
+use source::footprint::{self, Footprint, Leave, Partial, Plan, Walked, leave_alone};
 use source::query::proc_pid_mountinfo;
 use source::root::Root;
 use source::stat;
@@ -38,6 +39,8 @@ pub(crate) struct Folders {
     mounts: HashMap<(u64, PathBuf), (Option<String>, Option<String>)>,
     /// Walks that were told.
     walked: bool,
+    /// The folder cannot be read by this user.
+    closed: bool,
     /// Why the walks stopped.
     stopped: Option<String>,
 }
@@ -75,6 +78,7 @@ impl Folders {
             mounts: HashMap::new(),
             asked,
             walked: false,
+            closed: false,
             stopped: None,
         })
     }
@@ -98,8 +102,11 @@ impl Folders {
             return;
         };
         match footprint.tick(now) {
-            Ok(Some(walked)) if walked.partial().is_some() && !self.asked => {
+            Ok(Some(walked)) if !self.asked && is_cut_short(&walked) => {
                 self.too_large(tree);
+            }
+            Ok(Some(walked)) if !self.asked && is_closed(&walked) => {
+                self.closed();
             }
             Ok(Some(walked)) => {
                 let complete = walked.partial().is_none();
@@ -114,6 +121,21 @@ impl Folders {
                 self.stopped = Some(format!("the walk of the folders failed: {error}"));
                 self.footprint = None;
             }
+        }
+    }
+
+    /// The folder cannot be read by this user.
+    fn closed(&mut self) {
+        self.stopped = Some("no permission to read the folder".to_owned());
+        (self.footprint, self.closed) = (None, true);
+    }
+
+    /// Why there is no footprint, should there be none.
+    pub(crate) fn absent(&self) -> Absent {
+        if self.closed {
+            Absent::NoPermission
+        } else {
+            Absent::Off
         }
     }
 
@@ -201,6 +223,20 @@ impl Folders {
     }
 }
 
+/// Whether the walk ended before it was through.
+fn is_cut_short(walked: &Walked) -> bool {
+    matches!(
+        walked.partial(),
+        Some(Partial::OverBudget | Partial::TooMany)
+    )
+}
+
+/// Whether there was nothing that this user may read. Of a folder that is closed in parts what is
+/// seen is a lower bound.
+fn is_closed(walked: &Walked) -> bool {
+    walked.partial() == Some(Partial::NoPermission) && walked.files() == 0
+}
+
 /// The note where no walk was asked for: it comes in many reports, so it fits one line of a screen.
 fn unasked(why: &str, walked: bool) -> String {
     let what = if walked {
@@ -271,6 +307,7 @@ mod tests {
             "folder on fuse.sshfs",
             "it would walk the home",
             "unknown file system",
+            "no permission to read the folder",
         ] {
             let note = unasked(why, false);
             assert!(note.chars().count() + LABEL_WIDTH <= WIDTH, "{note}");
@@ -296,6 +333,7 @@ mod tests {
             mounts: HashMap::new(),
             asked: false,
             walked: false,
+            closed: false,
             stopped: None,
         };
         folders.last_look(Nanos::from_millis(1), &mut tree);

@@ -65,7 +65,7 @@ pub(crate) fn serve(
         });
     let mask = signal::set_mask(u64::MAX);
     let Ok(signals) = Signals::open(caught) else {
-        return Served::Status(wait_for(monitor_pid, options));
+        return Served::Status(wait_for(monitor_pid, Before::Nothing, options));
     };
     match listen_until_end(&monitor, monitor_pid, &signals, inherited, options) {
         Served::Bare => {
@@ -101,7 +101,7 @@ fn listen_until_end(
             },
         ];
         if descriptor::poll(&fds, before.timeout()).is_err() {
-            return Served::Status(wait_for(monitor_pid, options));
+            return Served::Status(wait_for(monitor_pid, before, options));
         }
         if before.is_over() {
             return Served::Status(give_up(before, monitor_pid));
@@ -116,7 +116,7 @@ fn listen_until_end(
                 ));
             }
         }
-        let waiting = before != Before::Started;
+        let waiting = !before.is_started();
         if let Some(heard) = listen(monitor, &mut before, &mut row_taken) {
             return match heard {
                 Heard::Last(served) => {
@@ -127,14 +127,11 @@ fn listen_until_end(
                     if row_taken {
                         live::give_back_for_another();
                     }
-                    let status = wait_for(monitor_pid, options);
-                    // What it held open it holds no more.
-                    paper::clear_after_death(options, monitor_pid);
-                    Served::Status(status)
+                    Served::Status(wait_for(monitor_pid, before, options))
                 }
             };
         }
-        if waiting && before == Before::Started {
+        if waiting && before.is_started() {
             // A reader of our caller's pipe must see its end when the command closes it.
             let unneeded: Vec<RawFd> = inherited.iter().copied().filter(|fd| *fd != 2).collect();
             descriptor::close_inherited(&unneeded);
@@ -149,7 +146,9 @@ enum Before {
     /// To end, by this signal; until then the monitor has time.
     Signal(i32, u64),
     /// It started: the monitor sees to everything.
-    Started,
+    Started {
+        launcher: i32,
+    },
 }
 
 impl Before {
@@ -162,12 +161,27 @@ impl Before {
     fn timeout(self) -> Option<u64> {
         match self {
             Before::Signal(_, until) => Some(until.saturating_sub(sys::clock::boot())),
-            Before::Nothing | Before::Started => None,
+            Before::Nothing | Before::Started { .. } => None,
         }
     }
 
     fn is_over(self) -> bool {
         self.timeout() == Some(0)
+    }
+
+    fn is_started(self) -> bool {
+        matches!(self, Before::Started { .. })
+    }
+
+    /// Whether the process `pid` is our launcher. One that nobody told us of goes by its name: the
+    /// command, below which other runs may have launchers of theirs, has not started then.
+    fn is_launcher(self, pid: u32) -> bool {
+        let told = match self {
+            Before::Started { launcher } => u32::try_from(launcher) == Ok(pid),
+            Before::Nothing | Before::Signal(..) => true,
+        };
+        let comm = || std::fs::read(format!("/proc/{pid}/comm"));
+        told && comm().is_ok_and(|comm| comm == LAUNCHER)
     }
 }
 
@@ -207,7 +221,7 @@ fn listen(monitor: &OwnedFd, before: &mut Before, row_taken: &mut bool) -> Optio
         match descriptor::receive(monitor.as_fd(), &mut bytes, false) {
             Ok(Received::Nothing) => return None,
             Ok(Received::Bytes(count)) => match bytes.get(..count).and_then(ToFront::decode) {
-                Some(ToFront::Started) => *before = Before::Started,
+                Some(ToFront::Started(launcher)) => *before = Before::Started { launcher },
                 Some(ToFront::Done(status)) => {
                     return Some(Heard::Last(Served::Status(status)));
                 }
@@ -233,6 +247,8 @@ fn stop_with(signal: i32) {
 /// Waits for the end of the monitor, which has nothing left to do but to give back what it was lent
 /// by the kernel: in a container nobody else may wait for it.
 fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
+    // It continues us until it knows that it was heard; one that is gone does not.
+    drop(descriptor::send_end(monitor.as_fd()));
     let gone = [Waiting {
         fd: Some(monitor.as_fd()),
         exceptional: false,
@@ -255,10 +271,10 @@ fn see_off(monitor: &OwnedFd, monitor_pid: u32) {
 
 /// The monitor is gone: waits for what is left of our processes. The launcher, now our child, exits
 /// with the command's status; the monitor itself only if it ended in order.
-fn wait_for(monitor_pid: u32, options: &RunOptions) -> u8 {
+fn wait_for(monitor_pid: u32, before: Before, options: &RunOptions) -> u8 {
     let mut status = None;
     let ends = options.on_monitor_death == MonitorDeath::Kill;
-    if ends && end_what_nobody_ends() {
+    if ends && end_what_nobody_ends(before) {
         status = Some(128 + SIGKILL);
     }
     while let Ok(Some(waited)) = process::wait_any(true) {
@@ -279,20 +295,27 @@ fn wait_for(monitor_pid: u32, options: &RunOptions) -> u8 {
     }
     // The launcher may have been ended before it was done.
     if ends {
-        end_what_nobody_ends();
+        end_what_nobody_ends(before);
     }
-    super::warn("the monitor was ended from outside; no report was written");
+    // What it held open it holds no more.
+    let left = paper::clear_after_death(options, monitor_pid);
+    let state = left.map_or(String::new(), |path| {
+        format!("; what was known by then is in {}", path.display())
+    });
+    super::warn(&format!(
+        "the monitor was ended from outside; no report was written{state}"
+    ));
     #[cfg(feature = "bpf")]
     sys::bpf::clear_after_death();
     u8::try_from(status.unwrap_or(125)).unwrap_or(125)
 }
 
 /// Ends the tree where its launcher is gone too: all of it is below us then. Whether it did.
-fn end_what_nobody_ends() -> bool {
+fn end_what_nobody_ends(before: Before) -> bool {
     let mut ended = false;
     for _ in 0..ROUNDS_MAX {
         let left: Vec<u32> = below(std::process::id()).map(|one| one.pid).collect();
-        if left.is_empty() || left.iter().any(|pid| is_launcher(*pid)) {
+        if left.is_empty() || left.iter().any(|pid| before.is_launcher(*pid)) {
             break;
         }
         for pid in left {
@@ -303,9 +326,4 @@ fn end_what_nobody_ends() -> bool {
         std::thread::sleep(ROUND);
     }
     ended
-}
-
-fn is_launcher(pid: u32) -> bool {
-    let comm = std::fs::read(format!("/proc/{pid}/comm"));
-    comm.is_ok_and(|comm| comm == LAUNCHER)
 }

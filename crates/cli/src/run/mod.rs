@@ -35,6 +35,7 @@ mod reaped;
 mod rhythm;
 mod start;
 mod starved;
+mod stopped;
 mod stray;
 pub(crate) mod surroundings;
 mod task;

@@ -10,6 +10,7 @@ use super::live::SIGWINCH;
 use super::named;
 use super::outlived::{LINGER, Outlived, Round};
 use super::paper::Paper;
+use super::stopped;
 use super::task::{Happened, Task};
 use super::unended::Unended;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
@@ -169,6 +170,7 @@ impl<'a> Monitor<'a> {
             self.ending.next(now),
             self.paper.next(),
             self.lingers_until(),
+            self.front_stopped.then(|| now.plus(stopped::LOOK_EVERY)),
         ];
         let timeout = due.into_iter().flatten().min().map(|due| due.since(now).0);
         let readable = |fd| Waiting {
@@ -192,6 +194,9 @@ impl<'a> Monitor<'a> {
 
     fn hear(&mut self) {
         self.hear_own();
+        if self.front_stopped && stopped::is_asked_to_end(sys::process::parent()) {
+            self.rouse_front();
+        }
         self.hear_front();
         while let Some(happened) = self.task.next() {
             match happened {

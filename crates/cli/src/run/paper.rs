@@ -169,16 +169,15 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
 }
 
 /// The monitor of this pid died: removes what it made for its reports, as far as there is nothing
-/// in it. A running state stays.
-pub(crate) fn clear_after_death(options: &RunOptions, monitor_pid: u32) {
-    if let Some(prefix) = &options.output {
-        store::file::remove_empty_state(prefix, monitor_pid);
-    }
+/// in it. A running state stays: its path.
+pub(crate) fn clear_after_death(options: &RunOptions, monitor_pid: u32) -> Option<PathBuf> {
     for asked in &options.formats {
         if let Destination::Replaced(path) = &asked.to {
             store::place::remove_empty(path, monitor_pid);
         }
     }
+    let prefix = options.output.as_ref()?;
+    store::file::remove_empty_state(prefix, monitor_pid)
 }
 
 fn finish(output: Output, report: &Report) -> Result<()> {

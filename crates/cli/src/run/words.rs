@@ -12,8 +12,9 @@ pub(crate) enum ToMonitor {
 /// Monitor to front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToFront {
-    /// The command is about to start: from now on signals are for it.
-    Started,
+    /// The command is about to start, below the launcher of this pid: from now on signals are for
+    /// it.
+    Started(i32),
     /// The command was stopped by this signal: stop too.
     Stopped(i32),
     /// Whether the bottom row of the terminal is taken.
@@ -58,24 +59,28 @@ impl ToMonitor {
 
 impl ToFront {
     /// As it travels.
-    pub(crate) fn encode(self) -> [u8; 2] {
-        match self {
-            ToFront::Started => [b'G', 0],
-            ToFront::Stopped(signal) => [b'S', signal as u8],
-            ToFront::Row(taken) => [b'R', u8::from(taken)],
-            ToFront::Done(status) => [b'D', status],
-            ToFront::Bare => [b'B', 0],
-        }
+    pub(crate) fn encode(self) -> [u8; 5] {
+        let (word, number) = match self {
+            ToFront::Started(launcher) => (b'G', launcher),
+            ToFront::Stopped(signal) => (b'S', signal),
+            ToFront::Row(taken) => (b'R', i32::from(taken)),
+            ToFront::Done(status) => (b'D', i32::from(status)),
+            ToFront::Bare => (b'B', 0),
+        };
+        let [a, b, c, d] = number.to_ne_bytes();
+        [word, a, b, c, d]
     }
 
     /// As it was said; `None` if this is no message.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        match bytes {
-            [b'G', _] => Some(ToFront::Started),
-            [b'S', signal] => Some(ToFront::Stopped(i32::from(*signal))),
-            [b'R', taken] => Some(ToFront::Row(*taken != 0)),
-            [b'D', status] => Some(ToFront::Done(*status)),
-            [b'B', _] => Some(ToFront::Bare),
+        let (word, number) = bytes.split_first()?;
+        let number = i32::from_ne_bytes(number.try_into().ok()?);
+        match word {
+            b'G' => Some(ToFront::Started(number)),
+            b'S' => Some(ToFront::Stopped(number)),
+            b'R' => Some(ToFront::Row(number != 0)),
+            b'D' => Some(ToFront::Done(u8::try_from(number).ok()?)),
+            b'B' => Some(ToFront::Bare),
             _ => None,
         }
     }
@@ -96,7 +101,7 @@ mod tests {
         let said = ToMonitor::Signal(signal);
         assert_eq!(ToMonitor::decode(&said.encode()), Some(said));
         let words = [
-            ToFront::Started,
+            ToFront::Started(70_000),
             ToFront::Stopped(20),
             ToFront::Row(true),
             ToFront::Row(false),

@@ -5,9 +5,12 @@ use super::containers;
 use super::style::{cut, printable};
 use record::quantity;
 use record::report::serde_free::Scalar;
-use record::report::{Exceeded, Exit, ExitType, Report};
+use record::report::{Evidence, Exceeded, Exit, ExitType, Report};
 use record::unit::Unit;
-use record::value::{Field, Number};
+use record::value::{Field, Method, Number, Value};
+
+/// Bounds of no larger ratio are as good as one number.
+const NARROW: f64 = 1.25;
 
 /// A program through which work left the tree of processes that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,9 +102,14 @@ fn unended(report: &Report) -> String {
 
 /// What was asked for, how far past it the task went, when, and by which process.
 fn limit(report: &Report, after: &str) -> String {
+    let by = if killed_by_kernel(report) {
+        "the kernel's OOM killer and Plimsoll"
+    } else {
+        "Plimsoll"
+    };
     let ended = match not_ended(&report.exit) {
-        Some(who) => format!(": ended by Plimsoll but for {who}"),
-        None => ": ended by Plimsoll".to_owned(),
+        Some(who) => format!(": ended by {by} but for {who}"),
+        None => format!(": ended by {by}"),
     };
     let Some(broken) = report.exceeded.iter().find(|one| one.enforced) else {
         return format!("limit exceeded{after}{ended}");
@@ -121,6 +129,13 @@ fn limit(report: &Report, after: &str) -> String {
         number(broken.limit.as_f64(), broken.unit),
         overshoot(broken).map_or(String::new(), |over| format!(" by {over}")),
     )
+}
+
+/// Whether the kernel held the task to its limit on memory and ended some of it.
+fn killed_by_kernel(report: &Report) -> bool {
+    let mut enforced = report.exceeded.iter().filter(|one| one.enforced);
+    let oom_kill = |one: &Evidence| one.kind == "oom_kill";
+    enforced.any(|one| one.resource == "memory") && report.exit.evidence.iter().any(oom_kill)
 }
 
 /// The program of a command line, without its folders.
@@ -161,11 +176,34 @@ fn memory(report: &Report, marks: &mut Marks) -> String {
         };
         return format!("peak memory unknown ({reason})");
     };
+    let upper = wide_bound(peak);
     let of = memory_allowed(report).map_or(String::new(), |(allowed, words)| {
-        let share = percent(peak.value.as_f64() / allowed);
-        format!(" of {}{words} ({share})", number(allowed, Unit::Bytes))
+        let share = percent(upper.unwrap_or(peak.value.as_f64()) / allowed);
+        let is_bound = upper.is_some() && !share.starts_with('<');
+        let most = if is_bound { "at most " } else { "" };
+        format!(
+            " of {}{words} ({most}{share})",
+            number(allowed, Unit::Bytes)
+        )
     });
-    format!("{words} {}{of}", marks.show(peak))
+    let shown = match upper {
+        Some(upper) => format!(
+            "{} to {}",
+            number(peak.value.as_f64(), peak.unit),
+            number(upper, peak.unit)
+        ),
+        None => marks.show(peak),
+    };
+    format!("{words} {shown}{of}")
+}
+
+/// The upper bound where the lower one alone would mislead.
+fn wide_bound(peak: &Value) -> Option<f64> {
+    let Method::LowerBound { upper: Some(upper) } = peak.method else {
+        return None;
+    };
+    let upper = upper as f64;
+    (upper > peak.value.as_f64() * NARROW).then_some(upper)
 }
 
 /// The memory that the task may use: its limit, else the allocation, else the machine.
@@ -271,6 +309,7 @@ mod tests {
         report.exit.signal = Some(9);
         assert!(line(&report, &[]).starts_with("signal 9 (SIGKILL) after 1.3 ms; peak"));
         sample::break_limit(&mut report);
+        report.exit.evidence.clear();
         assert!(line(&report, &[]).starts_with(
             "limit memory 512 MiB exceeded by 1 MiB after 1.20 s (cc1plus): ended by Plimsoll;"
         ));
@@ -282,12 +321,33 @@ mod tests {
         assert!(line(&report, &[]).starts_with(
             "limit memory 512 MiB exceeded after 1.20 s (pid 4242): ended by Plimsoll;"
         ));
+        report.exit.evidence = vec![Evidence {
+            kind: "oom_kill".to_owned(),
+            value: Scalar::Whole(1),
+            source: "cgroup OOM event".to_owned(),
+        }];
+        assert!(line(&report, &[]).contains(": ended by the kernel's OOM killer and Plimsoll;"));
         report.exceeded.clear();
         assert!(line(&report, &[]).starts_with("limit exceeded after 1.3 ms: ended by Plimsoll"));
         report.exit.kind = ExitType::Unknown;
         assert!(line(&report, &[]).starts_with("ended after 1.3 ms, nobody could tell how;"));
         report.exit.kind = ExitType::Running;
         assert!(line(&report, &[]).starts_with("running for 1.3 ms;"));
+    }
+
+    #[test]
+    fn bounds_that_are_far_apart_are_both_told() {
+        let mut report = sample::small();
+        let mut tell = |upper: u64| {
+            let method = Method::LowerBound { upper: Some(upper) };
+            let peak = Value::new(Number::Whole(100 << 20), Unit::Bytes, method, "bounds");
+            report.usage.set("memory_peak", Field::Present(peak));
+            line(&report, &[])
+        };
+        assert!(tell(120 << 20).contains("peak memory >= 100 MiB of"));
+        let both = tell(400 << 20);
+        assert!(both.contains("peak memory 100 MiB to 400 MiB of"), "{both}");
+        assert!(both.contains("(at most 2 %)"), "{both}");
     }
 
     #[test]

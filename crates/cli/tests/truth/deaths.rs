@@ -268,5 +268,6 @@ fn the_last_running_state_stays_on_disk() {
     let report = state().unwrap();
     assert_eq!(report.exit.kind, ExitType::Running);
     assert_eq!(report.exit.code, None);
-    running.finish();
+    let told = running.finish().stderr;
+    assert!(told.contains("/.r.json.running"), "{told}");
 }

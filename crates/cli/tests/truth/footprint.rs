@@ -5,12 +5,52 @@ use crate::harness::process::is_root;
 use crate::harness::run::Run;
 use crate::harness::{skip, words};
 use record::report::Usage;
-use record::value::{Field, Method};
+use record::value::{Absent, Field, Method};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 const SCRIPT: &str = "mkdir sub; for one in a b sub/c; do head -c 100000 /dev/zero >$one; done; \
                       ln a d; ln -s / outside; sleep 0.2";
+
+/// A folder that this user may enter and not list: its footprint is absent with that reason; one
+/// that is closed in a part is a lower bound.
+#[test]
+fn folders_that_this_user_may_not_read() {
+    if !is_root() {
+        skip!("only root makes folders that another user may not read");
+    }
+    let look = |closed: &str| {
+        let run = Run::watched(Mechanism::Default, words!["true"]);
+        let inner = run.path("cwd/inner");
+        fs::create_dir(&inner).unwrap();
+        fs::write(run.path("cwd/file"), "text").unwrap();
+        let open = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(run.folder(), open.clone()).unwrap();
+        fs::set_permissions(run.path("cwd"), open).unwrap();
+        let closed = run.path(closed);
+        fs::set_permissions(closed, fs::Permissions::from_mode(0o711)).unwrap();
+        let user = words![
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups"
+        ];
+        let done = run.wrapped(user).finish();
+        done.expect_status(0);
+        done
+    };
+    let done = look("cwd");
+    for name in ["footprint_peak", "files_peak"] {
+        let field = done.report().usage.get(name).unwrap();
+        let absent = Absent::NoPermission;
+        assert_eq!(field, &Field::Missing { absent }, "{}", done.context());
+    }
+    let done = look("cwd/inner");
+    let files = done.report().usage.get("files_peak");
+    let files = files.and_then(Field::value).unwrap();
+    assert_eq!(files.value.as_f64(), 1.0);
+    assert!(matches!(files.method, Method::LowerBound { .. }));
+}
 
 #[test]
 fn blocks_are_counted_once_and_our_own_files_not() {

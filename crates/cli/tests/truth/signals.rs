@@ -13,6 +13,7 @@ each_mechanism!(
     sigterm_ends_the_whole_tree,
     a_deaf_task_is_killed_after_the_grace,
     the_status_after_sigterm_is_the_tasks_own,
+    a_stopped_task_is_ended_on_request,
     what_the_task_sends_to_its_own_group_ends_nothing,
 );
 
@@ -89,6 +90,23 @@ fn a_deaf_task_is_killed_after_the_grace(mechanism: Mechanism) {
     let done = running.finish();
     process::wait_until_dead(&pids);
     done.expect_status(128 + 9);
+}
+
+/// The process that the request reaches is stopped with the command.
+fn a_stopped_task_is_ended_on_request(mechanism: Mechanism) {
+    let script = "kill -STOP $$; exit 9";
+    let running = Run::watched(mechanism, words!["/bin/sh", "-c", script])
+        .options(["--grace", "200ms"])
+        .start();
+    process::wait_until("it is stopped", || {
+        process::state(running.pid()) == Some('T')
+    });
+    running.send(Signal::TERM);
+    let done = running.finish();
+    done.expect_status(128 + 9);
+    let exit = &done.report().exit;
+    let told = exit.cause.as_deref().unwrap_or_default();
+    assert!(told.contains("SIGTERM was sent to plimsoll"), "{told}");
 }
 
 fn the_status_after_sigterm_is_the_tasks_own(mechanism: Mechanism) {

@@ -111,6 +111,8 @@ pub struct Status {
     /// vanish at their end and are never waited for; a handler with `SA_NOCLDWAIT` does the same
     /// and is not told here.
     pub signals_ignored: Option<u64>,
+    /// The signals that wait for any of its threads to take them: bit N-1 for signal N.
+    pub signals_pending: Option<u64>,
     /// CPUs that the thread may use, as the kernel lists them (`0-3,8`).
     pub cpus_allowed: Option<Vec<u8>>,
     /// Voluntary context switches of the thread.
@@ -122,8 +124,12 @@ pub struct Status {
 impl Status {
     /// Whether it ignores `signal`.
     pub fn ignores(&self, signal: i32) -> Option<bool> {
-        let bit = u32::try_from(signal).ok()?.checked_sub(1)?;
-        Some(self.signals_ignored?.checked_shr(bit)? & 1 == 1)
+        is_in(self.signals_ignored?, signal)
+    }
+
+    /// Whether `signal`, sent to the process, waits to be taken.
+    pub fn has_pending(&self, signal: i32) -> Option<bool> {
+        is_in(self.signals_pending?, signal)
     }
 }
 
@@ -141,6 +147,7 @@ pub fn parse(text: &[u8]) -> Status {
             b"Uid" => (status.uid, status.uid_effective) = two_ids(value),
             b"Gid" => (status.gid, status.gid_effective) = two_ids(value),
             b"Groups" => status.groups = ids(value).collect(),
+            b"ShdPnd" => status.signals_pending = mask(value),
             b"SigIgn" => status.signals_ignored = mask(value),
             b"Threads" => status.threads = first_number(value),
             b"Cpus_allowed_list" => status.cpus_allowed = Some(value.to_vec()),
@@ -181,7 +188,12 @@ pub fn parse_switches(text: &[u8]) -> (Option<u64>, Option<u64>) {
     (voluntary, involuntary)
 }
 
-/// Whether a mask in hexadecimal, signal 1 being its lowest bit, has `signal`.
+fn is_in(mask: u64, signal: i32) -> Option<bool> {
+    let bit = u32::try_from(signal).ok()?.checked_sub(1)?;
+    Some(mask.checked_shr(bit)? & 1 == 1)
+}
+
+/// A mask in hexadecimal, signal 1 being its lowest bit.
 fn mask(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text.trim_ascii()).ok()?;
     u64::from_str_radix(text, 16).ok()
@@ -251,6 +263,14 @@ mod tests {
         assert_eq!(ignored("0000000000010000"), Some(true));
         assert_eq!(ignored("fffffffffffeffff"), Some(false));
         assert_eq!(ignored("nonsense"), None);
+    }
+
+    #[test]
+    fn what_waits_for_a_stopped_process_is_told() {
+        let status = parse(b"SigPnd:\t0000000000000000\nShdPnd:\t0000000000004000\n");
+        assert_eq!(status.has_pending(15), Some(true));
+        assert_eq!(status.has_pending(14), Some(false));
+        assert_eq!(parse(b"").has_pending(15), None);
     }
 
     #[test]

@@ -1,0 +1,20 @@
+//! A front that is stopped with the command: it cannot tell which signals wait for it.
+
+use record::unit::Nanos;
+use source::query::proc_pid_status;
+use source::root::Root;
+
+/// Time between two looks.
+pub(super) const LOOK_EVERY: Nanos = Nanos::from_millis(250);
+
+/// HUP, INT, QUIT, TERM.
+const ENDING: &[i32] = &[1, 2, 3, 15];
+
+/// Whether a signal that asks for an end waits for the stopped process `pid`.
+pub(super) fn is_asked_to_end(pid: u32) -> bool {
+    let status = proc_pid_status::read(&Root::default(), Some(pid));
+    status.is_ok_and(|status| {
+        let waits = |signal: &i32| status.has_pending(*signal) == Some(true);
+        ENDING.iter().any(waits)
+    })
+}
