@@ -104,7 +104,7 @@ impl Eyes {
         } else {
             Level::Query
         };
-        facts.watched_by(files.mechanism(&notifier), level);
+        facts.watched_by(files.mechanism(&notifier), level, options.level);
         // What was asked for by name is used and nothing else.
         let may_walk = matches!(
             options.mechanism,

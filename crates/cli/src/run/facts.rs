@@ -170,7 +170,8 @@ impl Facts {
     }
 
     /// The mechanism that was chosen.
-    pub(crate) fn watched_by(&mut self, mechanism: &str, level: Level) {
+    pub(crate) fn watched_by(&mut self, mechanism: &str, level: Level, asked: Option<Level>) {
+        let more = asked == Some(Level::Query) && level != Level::Query;
         let level = match level {
             Level::Query => "query",
             Level::Events => "events",
@@ -178,13 +179,9 @@ impl Facts {
         };
         self.report.monitor.level = level.to_owned();
         self.report.monitor.mechanism = mechanism.to_owned();
-    }
-
-    /// What was chosen by name may tell more than the level that was asked for.
-    pub(crate) fn more_than_asked(&mut self, asked: Option<Level>) {
-        let monitor = &self.report.monitor;
-        if asked == Some(Level::Query) && monitor.level != "query" {
-            let words = format!("{} tells level {} too", monitor.mechanism, monitor.level);
+        // What was chosen by name may tell more.
+        if more {
+            let words = format!("{mechanism} tells level {level} too");
             self.note(format!("level query was asked for: {words}"));
         }
     }

@@ -185,7 +185,6 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
         .unwrap_or_else(|error| facts.note(format!("no own control group: {}", chain(&error))));
     named::first_look(options, &mut facts);
     let mut eyes = Eyes::choose(options, &mut facts, &task, opening, files)?;
-    facts.more_than_asked(options.level);
     if options.mechanism == Some(Mechanism::Ptrace) {
         task.trace();
     }
@@ -194,8 +193,8 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     paper.started(facts.start);
     eyes.started(&mut facts, &task);
     // A front that died is noticed by the monitor.
-    let started = ToFront::Started(i32::try_from(task.adopter()).unwrap_or(0));
-    drop(descriptor::send(front.as_fd(), &started.encode()));
+    let started = ToFront::Started(task.adopter() as i32).encode();
+    drop(descriptor::send(front.as_fd(), &started));
     let with_library = eyes.files.loads_into(&path, task.adopter(), &mut facts);
     if let Some(errno) = task.go(with_library)? {
         // Not dismissed: the launcher waits for the command's process first.
