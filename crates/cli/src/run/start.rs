@@ -119,6 +119,11 @@ impl From<sys::Error> for Trouble {
     }
 }
 
+/// Says a word to the front. One that died has nobody to tell, and is noticed by the monitor.
+fn tell(front: &OwnedFd, word: ToFront) {
+    drop(descriptor::send(front.as_fd(), &word.encode()));
+}
+
 /// In the monitor's process: starts the task and sees it through; the exit status.
 fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status {
     // Without a second descriptor the front takes the status from our exit.
@@ -136,8 +141,7 @@ fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status 
         }
     };
     if let Ok(channel) = channel {
-        // A front that died has nobody to tell.
-        drop(descriptor::send(channel.as_fd(), &last_word.encode()));
+        tell(&channel, last_word);
     }
     match last_word {
         ToFront::Done(status) => status,
@@ -192,9 +196,7 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     facts.started();
     paper.started(facts.start);
     eyes.started(&mut facts, &task);
-    // A front that died is noticed by the monitor.
-    let started = ToFront::Started(task.adopter() as i32).encode();
-    drop(descriptor::send(front.as_fd(), &started));
+    tell(&front, ToFront::Started(task.adopter() as i32));
     let with_library = eyes.files.loads_into(&path, task.adopter(), &mut facts);
     if let Some(errno) = task.go(with_library)? {
         // Not dismissed: the launcher waits for the command's process first.
