@@ -11,6 +11,7 @@ pub const TABLE: Table = Table {
     name: "descriptor",
     form: Form::Cells,
     key: &KEY,
+    once: None,
     columns: COLUMNS,
     doc: "What a process has open: one row when it is first seen, one more when it has changed or \
           is closed.",

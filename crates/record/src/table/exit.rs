@@ -13,6 +13,7 @@ pub const TABLE: Table = Table {
     name: "exit",
     form: Form::Cells,
     key: KEY,
+    once: Some("end_ns"),
     columns: &COLUMNS,
     doc: "A process that ended while the agent was there, however short it lived.",
 };

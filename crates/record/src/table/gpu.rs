@@ -12,6 +12,7 @@ pub const TABLE: Table = Table {
     name: "gpu",
     form: Form::Series,
     key: &KEY,
+    once: None,
     columns: &COLUMNS,
     doc: "A process on a graphics processor at one instant (fixture only); there is a row for \
           every reading.",

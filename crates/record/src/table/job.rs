@@ -13,6 +13,7 @@ pub const TABLE: Table = Table {
     name: "job",
     form: Form::Cells,
     key: KEY,
+    once: None,
     columns: COLUMNS,
     doc: "What is known of a job: one row when it is first seen, one more when anything of it is \
           another, with each segment, and when its last process is gone; and what an accounting \

@@ -59,10 +59,23 @@ pub struct Table {
     pub form: Form,
     /// What a row is known by within one boot of one host, beside the time.
     pub key: &'static [Column],
+    /// A key has one row at all, whoever told it and how often: its instant is in this column.
+    pub once: Option<&'static str>,
     /// What a row holds.
     pub columns: &'static [Column],
     /// What a row is.
     pub doc: &'static str,
+}
+
+impl Table {
+    /// How much a row says, by what tells whether it has a value in a column behind the key: of a
+    /// bound alone that is nothing.
+    pub fn told(&self, has: impl Fn(usize) -> bool) -> usize {
+        let columns = self.columns.iter().enumerate();
+        columns
+            .filter(|(index, column)| !column.name.ends_with("_min") && has(*index))
+            .count()
+    }
 }
 
 /// All of them.

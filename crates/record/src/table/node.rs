@@ -9,6 +9,7 @@ pub const TABLE: Table = Table {
     name: "node",
     form: Form::Series,
     key: KEY,
+    once: None,
     columns: COLUMNS,
     doc: "A metric of the machine, or of one of its parts, at one instant.",
 };

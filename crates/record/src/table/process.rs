@@ -9,6 +9,7 @@ pub const TABLE: Table = Table {
     name: "process",
     form: Form::Cells,
     key: KEY,
+    once: None,
     columns: COLUMNS,
     doc: "Who a process is: one row when it is first seen, one more after each exec or change.",
 };

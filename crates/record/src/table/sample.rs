@@ -12,6 +12,7 @@ pub const TABLE: Table = Table {
     name: "sample",
     form: Form::Series,
     key: KEY,
+    once: None,
     columns: &COLUMNS,
     doc: "A living process at one instant; there is a row for every reading, changed or not.",
 };

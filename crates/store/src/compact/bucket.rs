@@ -8,6 +8,7 @@ use record::codec::key::{put_int, put_text};
 use record::codec::series::{Last, Row};
 use record::codec::varint::{put_bytes, put_signed, take_bytes, take_signed};
 use record::table::{Form, Shape, Table};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -85,10 +86,16 @@ impl Buckets {
         std::mem::take(&mut self.buckets).into_values().collect()
     }
 
-    fn add(&mut self, table: &'static Table, header: &Header, write: &mut dyn FnMut(&mut Series)) {
+    /// Adds a row to the series of `key`, in the hour of the instant `of`.
+    fn add(
+        &mut self,
+        (table, of): (&'static Table, i64),
+        header: &Header,
+        write: &mut dyn FnMut(&mut Series),
+    ) {
         let at = header.at_ns as i64;
         let real = at.wrapping_add(header.real_offset_ns);
-        let hour = real.div_euclid(HOUR_NS);
+        let hour = of.wrapping_add(header.real_offset_ns).div_euclid(HOUR_NS);
         let bucket = self
             .buckets
             .entry((table.id, hour))
@@ -128,7 +135,8 @@ impl Take for Buckets {
     fn series(&mut self, table: &'static Table, header: &Header, row: Row<'_>, _: bool) {
         self.key.clone_from(&self.prefix);
         self.key.extend_from_slice(row.key);
-        self.add(table, header, &mut |series| {
+        let of = header.at_ns as i64;
+        self.add((table, of), header, &mut |series| {
             series.last.put(&mut series.rows, row.present, row.values);
         });
     }
@@ -151,10 +159,26 @@ impl Take for Buckets {
         }
         let mut bytes = Vec::new();
         cells::put_row(&mut bytes, row.iter().cloned());
-        self.add(table, header, &mut |series| {
+        let of = instant(table, row).unwrap_or(header.at_ns as i64);
+        self.add((table, of), header, &mut |series| {
             put_bytes(&mut series.rows, &bytes);
         });
     }
+}
+
+/// When what happens once happened: several who tell of it were read at different times, and their
+/// rows have to meet in one hour.
+fn instant(table: &Table, row: &[(u8, Cell<'_>)]) -> Option<i64> {
+    let name = table.once?;
+    let place = table
+        .columns
+        .iter()
+        .position(|column| column.name == name)?
+        + table.key.len();
+    row.iter().find_map(|(column, cell)| match cell {
+        Cell::Int(value) if usize::from(*column) == place => Some(*value),
+        _ => None,
+    })
 }
 
 impl Bucket {
@@ -168,7 +192,9 @@ impl Bucket {
     pub(super) fn each(&self, give: &mut dyn FnMut(&[u8], When, &Kept<'_>)) {
         for (key, series) in &self.series {
             match self.table.form {
-                Form::Cells => each_cells(series, &mut |when, kept| give(key, when, kept)),
+                Form::Cells => each_cells(series, self.table, &mut |when, kept| {
+                    give(key, when, kept);
+                }),
                 Form::Series => {
                     let columns = self.table.columns.len();
                     each_value(series, columns, &mut |when, kept| give(key, when, kept));
@@ -206,8 +232,9 @@ fn unpack(series: &Series, columns: usize, give: &mut dyn FnMut(When, &Last)) {
 }
 
 /// Of one instant there may be several, such as the programs that a process executed one after
-/// another; what is the same to the last byte is there once.
-fn each_cells(series: &Series, give: &mut dyn FnMut(When, &Kept<'_>)) {
+/// another; what is the same to the last byte is there once. Of what happens once the row that says
+/// most is there, of several such the one that was written first.
+fn each_cells(series: &Series, table: &Table, give: &mut dyn FnMut(When, &Kept<'_>)) {
     let (mut from, mut when) = (&series.rows[..], When::default());
     let mut rows: Vec<(When, &[u8])> = Vec::new();
     while when.step(&mut from) {
@@ -221,11 +248,19 @@ fn each_cells(series: &Series, give: &mut dyn FnMut(When, &Kept<'_>)) {
     }
     rows.sort_by_key(|(when, _)| *when);
     rows.dedup();
-    for (when, mut bytes) in rows {
-        if let Ok(row) = cells::take_row(&mut bytes) {
+    let rows = rows.into_iter();
+    let rows = rows.filter_map(|(when, mut bytes)| Some((when, cells::take_row(&mut bytes).ok()?)));
+    if table.once.is_some() {
+        let told = |row: &[(u8, Cell<'_>)]| {
+            let has = |place: usize| row.iter().any(|(n, _)| usize::from(*n) == place);
+            table.told(|column| has(column + table.key.len()))
+        };
+        if let Some((when, row)) = rows.min_by_key(|(_, row)| Reverse(told(row))) {
             give(when, &Kept::Cells(row));
         }
+        return;
     }
+    rows.for_each(|(when, row)| give(when, &Kept::Cells(row)));
 }
 
 impl When {

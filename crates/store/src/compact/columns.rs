@@ -174,6 +174,27 @@ impl Values {
         }
     }
 
+    /// Takes all values of another of the same column.
+    pub(super) fn take(&mut self, other: &mut Values) {
+        match (self, other) {
+            (Values::Ints(to, levels_to), Values::Ints(values, levels)) => {
+                to.append(values);
+                levels_to.append(levels);
+            }
+            (Values::Texts(to, levels_to), Values::Texts(values, levels)) => {
+                to.append(values);
+                levels_to.append(levels);
+            }
+            (Values::Lists(to, levels_to, repeats_to), Values::Lists(values, levels, repeats)) => {
+                to.append(values);
+                levels_to.append(levels);
+                repeats_to.append(repeats);
+            }
+            // Both are of one column.
+            _ => {}
+        }
+    }
+
     /// No value.
     pub(super) fn absent(&mut self) {
         match self {
@@ -321,6 +342,29 @@ fn field(column: &Column, repetition: Repetition) -> Result<Type, ParquetError> 
 pub(super) fn sorted_by(table: &Table) -> Vec<&'static str> {
     let key = WHO.iter().chain(table.key).map(|column| column.name);
     key.chain([AT]).collect()
+}
+
+/// Of these the ones that no two rows have in common, but for cells of one instant.
+pub(super) fn told_apart_by(table: &Table) -> Vec<&'static str> {
+    let mut names = sorted_by(table);
+    if table.once.is_some() {
+        names.retain(|name| *name != AT);
+    }
+    names
+}
+
+/// Of the only row of these columns: how much it says, and when it was written.
+pub(super) fn told(table: &Table, row: &[Values]) -> (usize, Option<i64>) {
+    let front = WHO.len() + table.key.len() + 2;
+    let at = match row.get(front - 1) {
+        Some(Values::Ints(values, _)) => values.first().copied(),
+        _ => None,
+    };
+    let has = |column| {
+        row.get(front + column)
+            .is_some_and(|values: &Values| !values.is_absent(0))
+    };
+    (table.told(has), at)
 }
 
 /// Whether a column has a required value in each row.

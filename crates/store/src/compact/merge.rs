@@ -5,7 +5,7 @@
 //! are taken: one that is larger than `LARGER` times all smaller ones together stays as it is, so
 //! that what comes late does not have everything written anew.
 
-use super::columns::Values;
+use super::columns::{self, Values};
 use super::hive::{self, Part};
 use super::journal::Journal;
 use super::parquet::{self, Filling};
@@ -15,7 +15,7 @@ use crate::disk::Disk;
 use crate::error::Error;
 use record::table::{self, Form, Table};
 use record::unit::Bytes;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::path::{Path, PathBuf};
 
 /// See above; what is no larger than `SMALL` is always taken.
@@ -120,7 +120,7 @@ fn merge_files<D: Disk>(
     let mut journal = Journal::new(dataset);
     let aside = journal.next_file(dataset);
     let written = parquet::write_by(disk, &aside, table, &mut |filling| {
-        interleave(&mut streams, table.form, filling)
+        interleave(&mut streams, table, filling)
     })?;
     let place = hive::place(dataset, table.name, hour, written.digest);
     journal.renames(&aside, &place);
@@ -138,13 +138,20 @@ fn merge_files<D: Disk>(
 }
 
 /// Gives the rows of all streams in their order, each once.
-fn interleave(streams: &mut [Stream], form: Form, filling: &mut Filling<'_>) -> Result<(), Error> {
+fn interleave(
+    streams: &mut [Stream],
+    table: &'static Table,
+    filling: &mut Filling<'_>,
+) -> Result<(), Error> {
     while let Some((first, second)) = front(streams) {
         let pair = second.and_then(|second| streams.get(first).zip(streams.get(second)));
         let is_twice = pair.is_some_and(|(one, other)| one.order(other).is_eq());
         let before = pair.map(|(one, other)| one.rows_before(other));
         if is_twice {
-            give_instant(streams, first, form, filling)?;
+            match table.once {
+                Some(_) => give_once(streams, first, table, filling)?,
+                None => give_instant(streams, first, table.form, filling)?,
+            }
             continue;
         }
         let Some(stream) = streams.get_mut(first) else {
@@ -205,6 +212,39 @@ fn give_instant(
         }
     }
     Ok(())
+}
+
+/// Gives the row of what happens once that says most of it, of several such the one that was written
+/// first.
+fn give_once(
+    streams: &mut [Stream],
+    first: usize,
+    table: &'static Table,
+    filling: &mut Filling<'_>,
+) -> Result<(), Error> {
+    let Some(key) = streams.get(first).map(Stream::key) else {
+        return Ok(());
+    };
+    let mut best = None;
+    for stream in streams {
+        while !stream.is_over() && stream.key() == key {
+            let mut row = columns::empty(table);
+            stream.pass(1, Some(&mut row))?;
+            let (told, at) = columns::told(table, &row);
+            let rank = (Reverse(told), at);
+            if best.as_ref().is_none_or(|(other, _)| rank < *other) {
+                best = Some((rank, row));
+            }
+        }
+    }
+    filling.columns.append(1, &mut |columns: &mut [Values]| {
+        let row = best.iter_mut().flat_map(|(_, row)| row);
+        columns
+            .iter_mut()
+            .zip(row)
+            .for_each(|(to, values)| to.take(values));
+    });
+    filling.pass_on()
 }
 
 fn give(stream: &mut Stream, rows: usize, filling: &mut Filling<'_>) -> Result<(), Error> {

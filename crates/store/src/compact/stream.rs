@@ -22,7 +22,8 @@ pub(super) struct Stream {
     /// Where each column of the table is in the file; an older file may not have it.
     places: Vec<Option<usize>>,
     readers: Vec<Option<ColumnReader>>,
-    /// The columns that the rows are sorted by, the time last.
+    /// The columns that tell one row from another, in the order that they are sorted by: the key and
+    /// the time; of what happens once the key.
     sorted: Vec<usize>,
     group: usize,
     rows_left: usize,
@@ -66,13 +67,13 @@ impl Stream {
             return Ok(None);
         }
         let place = |name: &&str| theirs.iter().position(|other| other == name);
-        let sorted_by = columns::sorted_by(table);
+        let told_apart_by = columns::told_apart_by(table);
         let index = |name: &&str| names.iter().position(|other| other == name);
         let mut stream = Self {
             path: path.to_owned(),
             places: names.iter().map(place).collect(),
             readers: Vec::new(),
-            sorted: sorted_by.iter().filter_map(index).collect(),
+            sorted: told_apart_by.iter().filter_map(index).collect(),
             file,
             group: 0,
             rows_left: 0,
@@ -81,8 +82,10 @@ impl Stream {
             row: 0,
             rows: 0,
         };
-        let has = |column: &usize| stream.places.get(*column).is_some_and(Option::is_some);
-        if !stream.sorted.iter().all(has) {
+        if !columns::sorted_by(table)
+            .iter()
+            .all(|name| theirs.iter().any(|other| other == name))
+        {
             return Ok(None);
         }
         stream.fill()?;
@@ -117,7 +120,8 @@ impl Stream {
         self.rows - self.row
     }
 
-    /// Which of two rows comes first: by the key of its series, then by time.
+    /// Which of two rows comes first: by the key of its series, then by time, unless what it tells
+    /// happens once.
     pub(super) fn order(&self, other: &Stream) -> Ordering {
         self.compare(self.row, other, other.row)
     }
@@ -141,7 +145,7 @@ impl Stream {
             .unwrap_or(Ordering::Equal)
     }
 
-    /// What the row is sorted by.
+    /// What tells the row from others.
     pub(super) fn key(&self) -> Vec<Value> {
         let columns = self.sorted.iter();
         let pairs = columns.filter_map(|n| self.values.get(*n).zip(self.at.get(*n)));

@@ -347,3 +347,84 @@ fn segments_of_several_nodes_in_one_folder_are_one_file() {
     let summary = run(folder.path());
     assert_eq!((summary.files, summary.rows_out), (1, 110));
 }
+
+/// Writes what an agent tells of one end, read at `at_s`: its columns behind the key.
+fn tell_end(dataset: &Path, at_s: u32, columns: &[(&str, i64)]) {
+    let table = table::exit::TABLE;
+    let options = segment::Options::default();
+    let mut writer = Writer::new(RealDisk, dataset, origin(), options).unwrap();
+    writer.begin(Nanos(1)).unwrap();
+    let place = |name| table.columns.iter().position(|column| column.name == name);
+    let rest = columns
+        .iter()
+        .map(|(name, value)| (place(*name).unwrap() as u8 + 2, Cell::Int(*value)));
+    let mut payload = Vec::new();
+    let key = [(0, Cell::Int(5)), (1, Cell::Int(10_000_000))];
+    put_row(&mut payload, key.into_iter().chain(rest));
+    let what = (table.id, false);
+    writer
+        .frame(what, (0, 0), when(at_s), (&payload, 1))
+        .unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn the_end_of_a_process_that_two_agents_told_is_one_row() {
+    // The hour is over between the two readings. Both mechanisms have a time of their own.
+    const END: i64 = 3_599_000_000_000;
+    let least = [
+        ("end_ns", END + 7),
+        ("uid", 0),
+        ("cpu_time_min", 1),
+        ("reads", 2),
+    ];
+    let whole = [("end_ns", END), ("uid", 0), ("cpu_time", 3), ("writes", 4)];
+    for first_is_whole in [true, false] {
+        let (first, second) = match first_is_whole {
+            true => (&whole, &least),
+            false => (&least, &whole),
+        };
+        let told_of = |dataset: &Path| {
+            let rows = read(dataset, "exit");
+            let told: Vec<_> = rows.iter().map(|row| long(row, "writes")).collect();
+            assert_eq!(told, [4]);
+        };
+        let both = tempfile::tempdir().unwrap();
+        tell_end(both.path(), 3599, first);
+        tell_end(both.path(), 3601, second);
+        let summary = run(both.path());
+        assert_eq!((summary.duplicates, summary.rows_out), (1, 1));
+        told_of(both.path());
+
+        let apart = tempfile::tempdir().unwrap();
+        tell_end(apart.path(), 3599, first);
+        run(apart.path());
+        tell_end(apart.path(), 3601, second);
+        run(apart.path());
+        let summary = merge(apart.path());
+        assert_eq!((summary.files_merged, summary.duplicates), (2, 1));
+        told_of(apart.path());
+        let hour = apart.path().join("kind=exit/date=1970-01-01/hour=0");
+        assert_eq!(files(&hour).len(), 1);
+    }
+}
+
+#[test]
+fn of_two_rows_that_say_as_much_of_an_end_the_first_stays() {
+    let end = |value| [("end_ns", 9), ("reads", value)];
+    for turned in [false, true] {
+        let mut readings = [(10, end(1)), (20, end(2))];
+        if turned {
+            readings.reverse();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for (at, columns) in &readings {
+            tell_end(folder.path(), *at, columns);
+            run(folder.path());
+        }
+        merge(folder.path());
+        let rows = read(folder.path(), "exit");
+        let told: Vec<_> = rows.iter().map(|row| long(row, "reads")).collect();
+        assert_eq!(told, [1]);
+    }
+}
