@@ -46,8 +46,8 @@ pub struct Program<'a> {
     pub command: &'a [u8],
     /// There are more of them.
     pub is_cut: bool,
-    /// Its short name.
-    pub comm: &'a [u8],
+    /// Its short name, if that is told.
+    pub comm: Option<&'a [u8]>,
     /// Its path as it was given; empty if that is not told.
     pub path: &'a [u8],
 }

@@ -119,7 +119,7 @@ mod tests {
             at: Nanos(at_s * SECOND),
             parent: 1,
             uid: None,
-            comm: Vec::new(),
+            comm: None,
             ending: Ending::from_wait_status(0),
             own: counters(cpu_s),
             cpu_least: None,

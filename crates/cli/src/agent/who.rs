@@ -311,7 +311,7 @@ pub(super) fn put_exec<'a>(out: &mut Vec<u8>, exec: &Exec<'a>, job: [Option<&str
     let cells = [
         ("pid", Some(Cell::Int(exec.id.pid.into()))),
         ("start_ns", int(exec.id.start_ns.0)),
-        ("comm", text(exec.comm)),
+        ("comm", exec.comm.map(Cell::Text)),
         ("command", is_told.then_some(Cell::List(arguments))),
         ("exe", text(exec.path)),
         ("command_cut", exec.is_cut.then_some(Cell::Int(1))),

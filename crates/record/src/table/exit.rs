@@ -29,8 +29,8 @@ pub struct Exit {
     pub parent: u32,
     /// Its real user, if that is told.
     pub uid: Option<u32>,
-    /// Its short name; empty if that is not told.
-    pub comm: Vec<u8>,
+    /// Its short name, if that is told; a process can make it empty.
+    pub comm: Option<Vec<u8>>,
     /// How.
     pub ending: Ending,
     /// What it used itself: threads in, children out.
@@ -128,7 +128,7 @@ pub fn put(out: &mut Vec<u8>, exit: &Exit, job: [Option<&str>; 2]) {
         int(exit.at.0),
         Some(Cell::Int(exit.parent.into())),
         exit.uid.map(|uid| Cell::Int(uid.into())),
-        (!exit.comm.is_empty()).then_some(Cell::Text(&exit.comm)),
+        exit.comm.as_deref().map(Cell::Text),
         code,
         signal,
     ];
@@ -150,13 +150,40 @@ mod tests {
     use crate::unit::Bytes;
 
     #[test]
+    fn an_empty_name_is_one_and_an_unknown_one_is_absent() {
+        let mut exit = Exit {
+            id: ProcessId::new(7, Nanos(0)),
+            at: Nanos(9),
+            parent: 3,
+            uid: None,
+            comm: Some(Vec::new()),
+            ending: Ending::Code(0),
+            own: Counters::default(),
+            cpu_least: None,
+            peaks: MemoryPeaks::default(),
+        };
+        let place = COLUMNS.iter().position(|it| it.name == "comm").unwrap() + KEY.len();
+        let told = |exit: &Exit| {
+            let mut row = Vec::new();
+            put(&mut row, exit, [None, None]);
+            let cells = take_row(&mut row.as_slice()).unwrap();
+            cells
+                .iter()
+                .any(|(column, cell)| usize::from(*column) == place && *cell == Cell::Text(b""))
+        };
+        assert!(told(&exit));
+        exit.comm = None;
+        assert!(!told(&exit));
+    }
+
+    #[test]
     fn each_value_finds_its_column_and_what_is_absent_has_none() {
         let exit = Exit {
             id: ProcessId::new(7, Nanos(10_000_000)),
             at: Nanos(9),
             parent: 3,
             uid: Some(5),
-            comm: b"a b) S 1".to_vec(),
+            comm: Some(b"a b) S 1".to_vec()),
             ending: Ending::Signal(9),
             own: Counters {
                 cpu: Some(Nanos(11)),

@@ -5,7 +5,7 @@
 //! from `/proc` after its program has begun, so a process that is over by then goes by its name;
 //! and what is read and written by calls is not told (see [`crate::notify::taskstats`]).
 
-use super::{Happened, Program, short_name};
+use super::{Happened, Program};
 use crate::error::Error;
 use crate::follow::procfs;
 use crate::notify::Notify;
@@ -34,8 +34,8 @@ const PROC: &str = "/proc";
 struct Known {
     start: Nanos,
     parent: u32,
-    /// Its short name as far as that is told.
-    comm: Vec<u8>,
+    /// Its short name, if that is told.
+    comm: Option<Vec<u8>>,
     /// It was there before us, or its birth was lost: some of its threads may have ended unseen.
     is_doubtful: bool,
 }
@@ -135,11 +135,11 @@ impl Machine {
 
     fn born(&mut self, pid: u32, parent: u32, start: Nanos) {
         // A fork says nothing of the program: it is the parent's.
-        let comm = self.living.get(&parent).map(|one| one.comm.clone());
+        let comm = self.living.get(&parent).and_then(|one| one.comm.clone());
         let known = Known {
             start,
             parent,
-            comm: comm.unwrap_or_default(),
+            comm,
             is_doubtful: false,
         };
         self.living.insert(pid, known);
@@ -199,23 +199,22 @@ impl Machine {
         let Some(known) = self.living.get_mut(&pid) else {
             return;
         };
+        // Of one that is over its name is all there is.
+        known.comm = name.map(<[u8]>::to_vec);
         // As `/proc` says it, so that readings and events speak of the same process.
-        if let Some(found) = procfs::read_process(Path::new(PROC), pid)
+        if let Some((found, comm)) = procfs::read_named(Path::new(PROC), pid)
             && found.start <= at
         {
             known.start = found.start;
+            known.comm = is_last.then_some(comm);
         }
-        // Of one that is over its name is all there is.
-        let program = command.split(|byte| *byte == 0).next();
-        let name = name.or_else(|| program.map(short_name));
-        known.comm = name.unwrap_or_default().to_vec();
         tell(Happened::Became(
             Program {
                 id: ProcessId::new(pid, known.start),
                 at,
                 command,
                 is_cut,
-                comm: &known.comm,
+                comm: known.comm.as_deref(),
                 path: &[],
             },
             None,
@@ -239,7 +238,7 @@ impl Machine {
         };
         let (comm, parent, uid) = match &last {
             Some(last) => (last.name.clone(), Some(last.parent), Some(last.uid)),
-            None => (Vec::new(), None, None),
+            None => (None, None, None),
         };
         let mut last = last.unwrap_or_default();
         if known.is_doubtful {
@@ -253,7 +252,7 @@ impl Machine {
                 at,
                 parent: parent.unwrap_or(known.parent),
                 uid,
-                comm: if comm.is_empty() { known.comm } else { comm },
+                comm: comm.or(known.comm),
                 ending,
                 own: last.counters,
                 cpu_least,

@@ -78,6 +78,15 @@ pub fn read_process(proc: &Path, pid: u32) -> Option<Found> {
     read_stat(proc, &pid.to_string(), &mut bytes)
 }
 
+/// What is to be known about one process, and its short name; `None` if it does not exist.
+pub fn read_named(proc: &Path, pid: u32) -> Option<(Found, Vec<u8>)> {
+    let mut bytes = Vec::with_capacity(512);
+    let found = read_stat(proc, &pid.to_string(), &mut bytes)?;
+    let open = bytes.iter().position(|byte| *byte == b'(')?;
+    let close = bytes.iter().rposition(|byte| *byte == b')')?;
+    Some((found, bytes.get(open + 1..close)?.to_vec()))
+}
+
 fn read_stat(proc: &Path, pid: &str, bytes: &mut Vec<u8>) -> Option<Found> {
     bytes.clear();
     let file = File::open(proc.join(pid).join("stat")).ok()?;

@@ -116,7 +116,7 @@ impl ExitValues {
     /// The name of a process whose main thread has ended.
     pub(crate) fn name_of(&self, pid: u32) -> Option<&[u8]> {
         let sum = self.sums.by_process.get(&pid)?;
-        Some(sum.name.as_slice()).filter(|name| !name.is_empty())
+        sum.name.as_deref()
     }
 
     /// Forgets what is not of the task, whose living processes are `alive`.
@@ -135,8 +135,8 @@ fn failed(source: sys::Error) -> Error {
 /// What an ended process had last.
 #[derive(Debug, Default)]
 pub(crate) struct Last {
-    /// The name of its main thread; empty if that was not told.
-    pub(crate) name: Vec<u8>,
+    /// The name of its main thread, if that was told.
+    pub(crate) name: Option<Vec<u8>>,
     /// Its real user id.
     pub(crate) uid: u32,
     /// Its parent process.
@@ -155,7 +155,7 @@ struct Sum {
     counters: Counters,
     peaks: MemoryPeaks,
     /// The name of the main thread, once that has ended.
-    name: Vec<u8>,
+    name: Option<Vec<u8>>,
     /// The round in which it began.
     round: u64,
 }
@@ -183,14 +183,11 @@ impl Sums {
             self.doubtful.insert(process);
         }
         let round = self.round;
-        let mut name = Vec::new();
-        if thread.tid == process {
-            name.extend(thread.name.iter().take_while(|byte| **byte != 0));
-        }
+        let name = thread.name.iter().copied().take_while(|byte| *byte != 0);
+        let name = (thread.tid == process).then(|| name.collect());
         if let Some(sum) = self.by_process.get_mut(&process) {
-            if sum.name.is_empty() {
-                sum.name = name;
-            }
+            // The last one: a main thread ends too where another thread executes a program.
+            sum.name = name.or_else(|| sum.name.take());
             super::ptrace::add(&mut sum.counters, &counters);
             sum.peaks.rss = sum.peaks.rss.max(peaks.rss);
             sum.peaks.virtual_size = sum.peaks.virtual_size.max(peaks.virtual_size);
@@ -220,7 +217,7 @@ impl Sums {
                 && path.is_none()
                 && let Some(sum) = self.by_process.get(pid)
             {
-                *path = Some(sum.name.clone()).filter(|name| !name.is_empty());
+                *path = sum.name.clone().filter(|name| !name.is_empty());
             }
         }
     }
@@ -383,8 +380,8 @@ mod tests {
         sums.lose();
         let last = sums.end(7).unwrap();
         assert_eq!(
-            (last.name.as_slice(), last.uid, last.parent),
-            (&b"cc1"[..], 5, 4)
+            (last.name.as_deref(), last.uid, last.parent),
+            (Some(&b"cc1"[..]), 5, 4)
         );
         assert_eq!((last.counters, last.peaks), Default::default());
         assert!(sums.end(7).is_none());

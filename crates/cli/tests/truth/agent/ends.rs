@@ -6,23 +6,16 @@ use crate::harness::dataset::{Row, agent, compact, rows, rows_of, wait_for_readi
 use crate::harness::expect::{MIB, Truth};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal};
-use crate::harness::run::Run;
+use crate::harness::run::{Run, Running};
 use crate::harness::workload::program;
 use crate::harness::{each_reader, skip, words};
 use std::process::Stdio;
 
-each_reader!(ends_between_two_readings, ends_of_the_wanted);
+each_reader!(empty_name, ends_between_two_readings, ends_of_the_wanted);
 
 /// Without a single reading: each process that came and went is there with what it used.
 fn ends_between_two_readings(mechanism: Mechanism) {
-    let mut options = quick(mechanism, &["all"]);
-    for word in options.iter_mut().filter(|word| *word == "100ms") {
-        *word = "1h".to_owned();
-    }
-    let agent = agent(&texts(&options)).start();
-    process::wait_until("it listens", || {
-        agent.printed().contains("reading processes")
-    });
+    let agent = listening(mechanism);
     let storm = words![
         program("storm"),
         "30",
@@ -80,6 +73,46 @@ fn ends_between_two_readings(mechanism: Mechanism) {
     let end = rows_of(&dataset, "exit", shell).pop().unwrap();
     assert_eq!((end.get("exit_code"), end.get("signal")), (None, Some(9)));
     assert_eq!(status, 137);
+}
+
+/// An agent that listens and does not read.
+fn listening(mechanism: Mechanism) -> Running {
+    let mut options = quick(mechanism, &["all"]);
+    for word in options.iter_mut().filter(|word| *word == "100ms") {
+        *word = "1h".to_owned();
+    }
+    let agent = agent(&texts(&options)).start();
+    process::wait_until("it listens", || {
+        agent.printed().contains("reading processes")
+    });
+    agent
+}
+
+/// A name that its process has made empty is empty. Where nobody told it there is none, and never
+/// that of the command line in its place.
+fn empty_name(mechanism: Mechanism) {
+    let agent = listening(mechanism);
+    let empty = Run::bare(words![program("renamed"), ""]).start();
+    let other = Run::bare(words![program("renamed"), "other"]).start();
+    let pids = [&empty, &other].map(|running| running.pid());
+    empty.finish().expect_status(0);
+    other.finish().expect_status(0);
+    agent.send(Signal::TERM);
+    let done = agent.finish();
+    done.expect_status(0);
+    let dataset = done.path("d");
+    compact(&dataset);
+    for (pid, name) in pids.into_iter().zip(["", "other"]) {
+        let end = rows_of(&dataset, "exit", pid).pop().unwrap();
+        match (mechanism, process::is_root()) {
+            // Without taskstats it is what its last program began with, if anybody saw that.
+            (Mechanism::Procfs, false) => {
+                let told = end.text("comm").unwrap_or_default();
+                assert!([name, "renamed", ""].contains(&told.as_str()), "{end:?}");
+            }
+            _ => assert_eq!(end.text("comm").as_deref(), Some(name), "{end:?}"),
+        }
+    }
 }
 
 /// That it has its name, or none where nobody was quick enough to read it.

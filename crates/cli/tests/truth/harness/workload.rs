@@ -51,6 +51,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "owned",
     "pages",
     "reader",
+    "renamed",
     "share",
     "silent",
     "sockets",

@@ -130,7 +130,7 @@ fn take(
                 at: Nanos(at_ns),
                 command,
                 is_cut: truncated,
-                comm: short_name(path),
+                comm: Some(short_name(path)),
                 path,
             };
             tell(Happened::Became(program, known_groups.chain(groups)));
@@ -184,7 +184,7 @@ fn exit_of(event: RawEvent<'_>) -> Option<Exit> {
         at: Nanos(at_ns),
         parent,
         uid: Some(uid),
-        comm: comm.to_vec(),
+        comm: Some(comm.to_vec()),
         ending: Ending::from_wait_status(wait_status),
         own: counters(&own),
         cpu_least: None,
