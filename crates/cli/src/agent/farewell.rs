@@ -1,5 +1,6 @@
 //! What the agent says of itself: after its first reading, and at its end.
 
+use super::reader::Hidden;
 use super::{Agent, DAY, ROW_BYTES, now, say, warn};
 use anyhow::Result;
 use record::quantity::{show_bytes, show_time};
@@ -8,8 +9,9 @@ use source::query::proc_pid_status;
 use sys::clock::{self, Clock};
 
 impl Agent {
-    /// Says after the first reading what the settings will make, and what may not be read.
-    pub(super) fn foretell(&self, rows: u64) {
+    /// Says after the first reading what the settings will make, and what may not be read of the
+    /// wanted.
+    pub(super) fn foretell(&self, rows: u64, is_wanted: &[bool]) {
         let rows_a_day = u128::from(rows) * u128::from(DAY.0 / self.interval.0.max(1));
         let bytes = |each: u64| {
             let bytes = u64::try_from(rows_a_day * u128::from(each));
@@ -29,11 +31,11 @@ impl Agent {
                 absent.join(", ")
             ));
         }
-        let hidden = self.reader.hidden();
-        if hidden.io + hidden.all > 0 {
+        let is_everyone = self.identities.is_everyone();
+        let Hidden { io, all } = self.reader.hidden(is_wanted, is_everyone);
+        if io > 0 || all > 0 {
             say(&format!(
-                "this user may not read the I/O of {} processes, and nothing of {}",
-                hidden.io, hidden.all
+                "this user may not read the I/O of {io} processes, and nothing of {all}"
             ));
         }
     }

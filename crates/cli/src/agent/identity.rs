@@ -196,6 +196,11 @@ impl Identities {
         self.known = known;
     }
 
+    /// Whether nobody is left out.
+    pub(super) fn is_everyone(&self) -> bool {
+        self.selection.is_everyone()
+    }
+
     /// Who was met already and is in no job that began less than `age` ago.
     pub(super) fn others(&self, now: Nanos, age: Nanos) -> FxHashMap<u32, ProcessId> {
         let ids = self.known.keys();

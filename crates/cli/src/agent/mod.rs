@@ -430,8 +430,8 @@ impl Agent {
         }
         let is_new = std::mem::take(&mut self.is_new);
         let (place, asker) = ((is_new, when), self.detail.asker());
-        let (wanted, told) = self.identities.tell(kept, asker, place, writer);
-        let wanted = || kept.iter().zip(&wanted).filter(|(_, wanted)| **wanted);
+        let (is_wanted, told) = self.identities.tell(kept, asker, place, writer);
+        let wanted = || kept.iter().zip(&is_wanted).filter(|(_, wanted)| **wanted);
         burst::rest();
         self.listener.want(wanted().map(|(one, _)| one.id.pid));
         let ids = wanted().map(|(one, _)| one.id);
@@ -458,6 +458,9 @@ impl Agent {
         let _ = [self.metrics.child(), self.live.child()].map(Child::nudge);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         let all = [told, sampled, node, heard, answered, jobs, synced];
+        if self.passes == 1 {
+            self.foretell(rows, &is_wanted);
+        }
         self.passed(rows, when.at, all);
     }
 
@@ -466,9 +469,6 @@ impl Agent {
         self.rows += rows;
         for error in done.into_iter().filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
-        }
-        if self.passes == 1 {
-            self.foretell(rows);
         }
         self.trim();
         let (passes, lost) = (self.passes, self.writer.lost_total());

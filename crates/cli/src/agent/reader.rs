@@ -11,6 +11,7 @@ use source::query::sampler::{Sampler, Settings};
 #[cfg(feature = "bpf")]
 use source::query::walk::Walker;
 use source::root::Root;
+use std::collections::HashSet;
 use sys::rlimit;
 
 /// Files read for details, at most, for each so much time between two readings: some 6 ms of a CPU
@@ -27,9 +28,8 @@ pub(super) struct Reader {
     interval: Nanos,
     way: Way,
     samples: Vec<ProcessSample>,
-    /// Processes whose I/O this user may not read, and those of which nothing can be read, at the
-    /// last reading.
-    hidden: Hidden,
+    /// Processes of which nothing could be read at the last reading.
+    unreadable: u64,
 }
 
 enum Way {
@@ -42,7 +42,7 @@ enum Way {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Hidden {
     /// Processes whose I/O may not be read.
-    pub(super) io: u64,
+    pub(super) io: usize,
     /// Processes of which nothing may be read.
     pub(super) all: u64,
 }
@@ -59,7 +59,7 @@ impl Reader {
             interval,
             way,
             samples: Vec::new(),
-            hidden: Hidden::default(),
+            unreadable: 0,
         })
     }
 
@@ -91,10 +91,7 @@ impl Reader {
             Way::Proc(sampler) => {
                 let pids = procfs::all(&self.root.proc(""))?;
                 let cost = sampler.sample(&pids, &mut self.samples);
-                self.hidden = Hidden {
-                    io: cost.denied_io,
-                    all: cost.unreadable,
-                };
+                self.unreadable = cost.unreadable;
             }
         }
         Ok(&mut self.samples)
@@ -121,9 +118,21 @@ impl Reader {
         Ok(&self.samples)
     }
 
-    /// What the last reading could not have.
-    pub(super) const fn hidden(&self) -> Hidden {
-        self.hidden
+    /// What the last reading could not have of those whom `is_wanted` names in its order. Of whom
+    /// nothing can be read nobody knows whether he is one of them, unless that is everyone.
+    pub(super) fn hidden(&self, is_wanted: &[bool], is_everyone: bool) -> Hidden {
+        let denied = match &self.way {
+            #[cfg(feature = "bpf")]
+            Way::Walk(_) => &[],
+            Way::Proc(sampler) => sampler.denied_io(),
+        };
+        let denied: HashSet<&u32> = denied.iter().collect();
+        let wanted = self.samples.iter().zip(is_wanted);
+        let hidden = wanted.filter(|(one, wanted)| **wanted && denied.contains(&one.id.pid));
+        Hidden {
+            io: hidden.count(),
+            all: if is_everyone { self.unreadable } else { 0 },
+        }
     }
 }
 

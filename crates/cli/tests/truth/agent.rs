@@ -15,6 +15,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
+mod denied;
 mod detail;
 mod ends;
 

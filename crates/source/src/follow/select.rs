@@ -76,6 +76,11 @@ impl Selection {
         }
     }
 
+    /// Whether nobody is left out.
+    pub fn is_everyone(&self) -> bool {
+        self.wanted.contains(&Wanted::All)
+    }
+
     /// Whether [`Selection::is_owner`] has a say.
     pub fn asks_owner(&self) -> bool {
         self.wanted.iter().any(Wanted::asks_owner)

@@ -115,6 +115,8 @@ pub struct Sampler {
     detail_files: u64,
     /// The last pass met the processes that the one before it met, all of them.
     same: bool,
+    /// See [`Sampler::denied_io`].
+    denied_io: Vec<u32>,
 }
 
 /// Whether `delayacct_blkio_ticks` means anything on this kernel.
@@ -148,6 +150,7 @@ impl Sampler {
             pass: 0,
             detail_files: 0,
             same: false,
+            denied_io: Vec::new(),
         }
     }
 
@@ -182,6 +185,7 @@ impl Sampler {
     fn read(&mut self, pids: &[u32], stride: u64, out: &mut Vec<ProcessSample>) -> SampleCost {
         let mut cost = SampleCost::default();
         out.clear();
+        self.denied_io.clear();
         let mut turn = Turn {
             pass: self.pass,
             stride,
@@ -195,7 +199,12 @@ impl Sampler {
             if place % PROCESSES_BETWEEN_RESTS == 0 {
                 burst::rest();
             }
-            match self.sample_one(pid, &mut turn, &mut cost) {
+            let denied_before = cost.denied_io;
+            let sampled = self.sample_one(pid, &mut turn, &mut cost);
+            if cost.denied_io > denied_before {
+                self.denied_io.push(pid);
+            }
+            match sampled {
                 Ok(sample) => out.push(sample),
                 Err(Absent::Gone) => cost.gone += 1,
                 Err(_) => cost.unreadable += 1,
@@ -224,6 +233,11 @@ impl Sampler {
         self.same
             && self.watches.len() <= RESTING_MAX
             && self.watches.values().all(|watch| watch.is_still(buffer))
+    }
+
+    /// Of the last reading those whose `io` this user may not read.
+    pub fn denied_io(&self) -> &[u32] {
+        &self.denied_io
     }
 
     /// The last resident set seen of `pid`, if it was in the last pass.

@@ -214,8 +214,8 @@ fn give_instant(
     Ok(())
 }
 
-/// Gives the row of what happens once that says most of it, of several such the one that was written
-/// first.
+/// Gives the row of what happens once that says most of it, of several such the one that was
+/// written first.
 fn give_once(
     streams: &mut [Stream],
     first: usize,

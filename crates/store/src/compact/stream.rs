@@ -22,8 +22,8 @@ pub(super) struct Stream {
     /// Where each column of the table is in the file; an older file may not have it.
     places: Vec<Option<usize>>,
     readers: Vec<Option<ColumnReader>>,
-    /// The columns that tell one row from another, in the order that they are sorted by: the key and
-    /// the time; of what happens once the key.
+    /// The columns that tell one row from another, in the order that they are sorted by: the key
+    /// and the time; of what happens once the key.
     sorted: Vec<usize>,
     group: usize,
     rows_left: usize,

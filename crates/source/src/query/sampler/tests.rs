@@ -252,6 +252,8 @@ fn io_of_another_user_is_denied_and_the_rest_is_read() {
     };
     assert_eq!(sample.own.bytes_read.is_some(), allowed);
     assert_eq!(cost.denied_io, u64::from(!allowed));
+    let denied: &[u32] = if allowed { &[] } else { &[pid_1] };
+    assert_eq!(sampler.denied_io(), denied);
     assert!(sample.own.cpu_user.is_some());
 }
 
