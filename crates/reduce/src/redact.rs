@@ -4,425 +4,47 @@
 //! all of its text, once from its start to its end. Where it is unclear how far a secret goes, more
 //! is hidden rather than less.
 
+mod names;
+mod scan;
+
+use names::{Hides, Program, is_long_option, is_name, takes_secret};
+use scan::Scan;
+
 /// What stands for a secret.
 const HIDDEN: &[u8] = b"***";
 
-/// An option or a variable with one of these in its name has a secret as its value.
-const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "api-key",
-    "api_key",
-    "credential",
-    "private-key",
-    "private_key",
-    "access-key",
-    "access_key",
-];
-
-/// So does one whose name ends in one of these.
-const ENDS: &[&str] = &["pass", "pwd"];
-
-/// Unless it ends in one of these.
-const NO_ENDS: &[&str] = &["bypass", "compass"];
-
-/// These variables of shells are folders.
-const FOLDERS: &[&[u8]] = &[b"PWD", b"OLDPWD"];
-
 /// The arguments of a command line, secrets in them replaced by `***`, as many as before:
-/// `--password=x`, `--password x`, `TOKEN=x`, `scheme://user:x@host`, `Authorization: x` and
-/// `{"password":"x"}`, also within the text of an argument (`sh -c '...'`).
+/// `--password=x`, `--password x`, `TOKEN=x`, `scheme://user:x@host`, `https://x@host`,
+/// `Authorization: x`, `{"password":"x"}`, and of some programs options of their own
+/// (`curl -u user:x`), also within the text of an argument (`sh -c '...'`).
 ///
 /// A value in an argument of its own is all hidden, unless it looks like an option (`--verbose`).
 pub fn redact(arguments: &[&[u8]]) -> Vec<Vec<u8>> {
-    let mut next_is_secret = false;
+    let (mut next, mut program) = (None, None);
     let mut out = Vec::with_capacity(arguments.len());
     for argument in arguments {
-        if std::mem::take(&mut next_is_secret) && !is_long_option(argument) {
-            out.push(HIDDEN.to_vec());
+        let hides: Option<Hides> = next.take();
+        if let Some(hides) = hides.filter(|_| !is_long_option(argument)) {
+            out.push(hides.of(argument));
+            continue;
+        }
+        let own = program.and_then(|own: &Program| Some((own, own.value(argument)?)));
+        if let Some((own, at)) = own {
+            let (option, value) = argument.split_at(at.min(argument.len()));
+            let takes_next = own.takes_next && value.is_empty() && !option.ends_with(b"=");
+            next = takes_next.then_some(own.hides);
+            out.push([option, &own.hides.of(value)].concat());
             continue;
         }
         let end = argument.iter().position(|byte| *byte == b'=');
-        next_is_secret = end.is_none() && takes_secret(argument);
+        next = (end.is_none() && takes_secret(argument)).then_some(Hides::All);
         match end.and_then(|end| argument.get(..end)) {
             Some(name) if is_name(name) => out.push([name, b"=", HIDDEN].concat()),
-            _ => out.push(Scan::new(argument).run()),
+            _ => out.push(Scan::new(argument, program).run()),
         }
+        program = Program::of(argument).or(program);
     }
     out
-}
-
-/// Whether a word is the name of an option or a variable that holds a secret.
-fn is_name(word: &[u8]) -> bool {
-    if !word.iter().copied().all(is_plain) || FOLDERS.contains(&word) {
-        return false;
-    }
-    let name = String::from_utf8_lossy(word).to_ascii_lowercase();
-    let ends_in = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    NAMES.iter().any(|secret| name.contains(secret)) || ends_in(ENDS) && !ends_in(NO_ENDS)
-}
-
-/// Whether a word is an option whose value, a secret, is the next one.
-fn takes_secret(word: &[u8]) -> bool {
-    word.starts_with(b"-") && !word.starts_with(b"--no-") && is_name(word)
-}
-
-/// Whether a text begins with a long option as most are written, or with `--`.
-fn is_long_option(text: &[u8]) -> bool {
-    let Some(name) = text.strip_prefix(b"--") else {
-        return false;
-    };
-    let end = name.iter().position(|byte| !is_plain(*byte));
-    let (name, rest) = name.split_at(end.unwrap_or(name.len()));
-    let is_lower = |byte: &u8| !byte.is_ascii_uppercase();
-    let is_word = name.first().is_none_or(u8::is_ascii_lowercase) && name.iter().all(is_lower);
-    is_word
-        && rest
-            .first()
-            .is_none_or(|byte| *byte == b'=' || ends_word(*byte))
-}
-
-/// Whether a word is the name of a header that holds a secret.
-fn is_header(word: &[u8]) -> bool {
-    let name = b"authorization";
-    let end = word.len().checked_sub(name.len());
-    end.and_then(|end| word.get(end..))
-        .is_some_and(|end| end.eq_ignore_ascii_case(name))
-}
-
-/// Whether a byte may be part of a name.
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)
-}
-
-fn is_quote(byte: u8) -> bool {
-    b"\"'`".contains(&byte)
-}
-
-/// Whether a byte cannot be part of a word of a shell or of JSON that is not quoted.
-fn ends_word(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || is_quote(byte) || b"\\,;:|&<>()[]{}".contains(&byte)
-}
-
-/// A quote, and the backslashes before it: text in a text has some.
-#[derive(Clone, Copy)]
-struct Quote {
-    byte: u8,
-    slashes: usize,
-}
-
-impl Quote {
-    fn len(self) -> usize {
-        self.slashes + 1
-    }
-
-    /// Whether such a quote behind so many backslashes ends the text that this one opens.
-    fn is_closed_behind(self, mut slashes: usize) -> bool {
-        let mut own = self.slashes;
-        while own > 0 {
-            // It is a quote of the text around: that ends, and so all in it.
-            if slashes.is_multiple_of(2) {
-                return true;
-            }
-            (own, slashes) = (own.saturating_sub(1) / 2, slashes / 2);
-        }
-        slashes.is_multiple_of(2)
-    }
-}
-
-/// The text of an argument, looked at from its start to its end.
-struct Scan<'a> {
-    text: &'a [u8],
-    /// All before is in `out`.
-    at: usize,
-    /// The quote that is open here.
-    quote: Option<u8>,
-    /// Where the first word ends, of an option: a name before that has all the rest as its value.
-    head: usize,
-    out: Vec<u8>,
-}
-
-impl<'a> Scan<'a> {
-    fn new(text: &'a [u8]) -> Self {
-        let is_end = |byte: &u8| byte.is_ascii_whitespace() || is_quote(*byte);
-        let first = || text.iter().position(is_end).unwrap_or(text.len());
-        Self {
-            text,
-            at: 0,
-            quote: None,
-            head: if text.starts_with(b"-") { first() } else { 0 },
-            out: Vec::with_capacity(text.len()),
-        }
-    }
-
-    fn run(mut self) -> Vec<u8> {
-        while let Some(byte) = self.byte(self.at) {
-            if is_plain(byte) {
-                self.word();
-            } else if self.rest(self.at).starts_with(b"://") {
-                self.address();
-            } else {
-                let is_escaped = |next: u8| is_quote(next) || next == b'\\';
-                let is_pair = byte == b'\\' && self.byte(self.at + 1).is_some_and(is_escaped);
-                self.note(byte);
-                self.copy_to(self.at + 1 + usize::from(is_pair));
-            }
-        }
-        self.out
-    }
-
-    fn byte(&self, at: usize) -> Option<u8> {
-        self.text.get(at).copied()
-    }
-
-    fn rest(&self, from: usize) -> &'a [u8] {
-        self.text.get(from..).unwrap_or_default()
-    }
-
-    /// How many bytes from here on are such ones.
-    fn run_of(&self, from: usize, is_one: impl Fn(u8) -> bool) -> usize {
-        let rest = self.rest(from);
-        let end = rest.iter().position(|byte| !is_one(*byte));
-        end.unwrap_or(rest.len())
-    }
-
-    fn copy_to(&mut self, end: usize) {
-        let end = end.min(self.text.len());
-        self.out
-            .extend(self.text.get(self.at..end).unwrap_or_default());
-        self.at = end;
-    }
-
-    fn hide_to(&mut self, end: usize) {
-        if end > self.at {
-            self.out.extend(HIDDEN);
-            self.at = end;
-        }
-    }
-
-    /// Keeps in mind which quote is open.
-    fn note(&mut self, byte: u8) {
-        match self.quote {
-            Some(open) if open == byte => self.quote = None,
-            None if is_quote(byte) => self.quote = Some(byte),
-            _ => {}
-        }
-    }
-
-    /// The quote that begins here, with its backslashes.
-    fn quote_at(&self, at: usize) -> Option<Quote> {
-        let slashes = self.run_of(at, |byte| byte == b'\\');
-        let byte = self.byte(at + slashes).filter(|byte| is_quote(*byte))?;
-        Some(Quote { byte, slashes })
-    }
-
-    /// The quote that ends here.
-    fn quote_before(&self, end: usize) -> Option<Quote> {
-        let before = self.text.get(..end)?;
-        let (byte, before) = before.split_last().filter(|(byte, _)| is_quote(**byte))?;
-        let slashes = before.iter().rev().take_while(|byte| **byte == b'\\');
-        Some(Quote {
-            byte: *byte,
-            slashes: slashes.count(),
-        })
-    }
-
-    /// Where a text in quotes ends, the quote not included: at the end of all if it is not closed.
-    fn close(&self, from: usize, quote: Quote) -> usize {
-        let mut slashes = 0;
-        for (at, byte) in self.rest(from).iter().enumerate() {
-            match *byte {
-                b'\\' => slashes += 1,
-                byte if byte == quote.byte && quote.is_closed_behind(slashes) => {
-                    return from + at - slashes.min(quote.slashes);
-                }
-                _ => slashes = 0,
-            }
-        }
-        self.text.len()
-    }
-
-    /// Behind the quote that ends a text in quotes.
-    fn behind(&self, from: usize, quote: Quote) -> usize {
-        let end = self.close(from, quote);
-        end + self.quote_at(end).map_or(0, Quote::len)
-    }
-
-    /// Where a value ends: at a blank, or at the quote that ends the text around it.
-    fn value_end(&self, from: usize) -> usize {
-        let mut at = from;
-        while let Some(byte) = self.byte(at) {
-            at = match self.quote_at(at) {
-                Some(quote) if at == from => {
-                    let inside = at + quote.len();
-                    let is_around = quote.slashes == 0 && self.quote == Some(quote.byte);
-                    if is_around && self.byte(inside).is_none_or(ends_word) {
-                        return at;
-                    }
-                    self.behind(inside, quote)
-                }
-                Some(quote) if quote.slashes.is_multiple_of(2) => {
-                    if self.quote.is_some() {
-                        return at + quote.slashes;
-                    }
-                    let slashes = 0;
-                    self.behind(at + quote.len(), Quote { slashes, ..quote })
-                }
-                Some(quote) => at + quote.len(),
-                None if byte.is_ascii_whitespace() => return at,
-                None if byte == b'\\' => {
-                    let slashes = self.run_of(at, |byte| byte == b'\\');
-                    at + slashes + slashes % 2
-                }
-                None => at + 1,
-            };
-        }
-        self.text.len()
-    }
-
-    /// A word, and what is behind it if the word tells a secret.
-    fn word(&mut self) {
-        let start = self.at;
-        let end = start + self.run_of(start, is_plain);
-        let word = self.text.get(start..end).unwrap_or_default();
-        let (is_header, is_name, next) = (is_header(word), is_name(word), self.byte(end));
-        self.copy_to(end);
-        if is_header && next == Some(b':') {
-            self.header(start);
-        } else if is_name && next == Some(b'=') {
-            self.assignment(start);
-        } else if is_header || is_name {
-            let is_json = self.json();
-            if !is_json && takes_secret(word) {
-                self.option();
-            }
-        }
-    }
-
-    /// Hides what is behind `Authorization`, to the end of the quoted text or of the line.
-    fn header(&mut self, start: usize) {
-        let slashes = 0;
-        let open = self.quote.map(|byte| Quote { byte, slashes });
-        let quote = self.quote_before(start).or(open);
-        let blanks = self.run_of(self.at + 1, |byte| b" \t".contains(&byte));
-        self.copy_to(self.at + 1 + blanks);
-        self.hide_to(match quote {
-            Some(quote) => self.close(self.at, quote),
-            None => self.at + self.run_of(self.at, |byte| byte != b'\n'),
-        });
-    }
-
-    /// Hides what is behind `NAME=`.
-    fn assignment(&mut self, start: usize) {
-        self.copy_to(self.at + 1);
-        let end = match self.quote_before(start) {
-            _ if start < self.head => self.text.len(),
-            None => self.value_end(self.at),
-            Some(quote) => {
-                let (end, behind) = (self.close(self.at, quote), self.behind(self.at, quote));
-                let is_end = |byte: u8| ends_word(byte) && byte != b'\\' && !is_quote(byte);
-                if self.byte(behind).is_none_or(is_end) {
-                    end
-                } else {
-                    // `'--password='x`: a word of a shell goes on behind a quote.
-                    self.forget(quote);
-                    self.value_end(behind)
-                }
-            }
-        };
-        self.hide_to(end);
-    }
-
-    /// A quote that is open is closed.
-    fn forget(&mut self, quote: Quote) {
-        if quote.slashes == 0 && self.quote == Some(quote.byte) {
-            self.quote = None;
-        }
-    }
-
-    /// Hides the text that is the value of a key of JSON, if that is what is here: `":"x"`.
-    fn json(&mut self) -> bool {
-        let blanks = |at| self.run_of(at, |byte| byte.is_ascii_whitespace());
-        let Some(key) = self.quote_at(self.at) else {
-            return false;
-        };
-        let mut at = self.at + key.len();
-        at += blanks(at);
-        if self.byte(at) != Some(b':') {
-            return false;
-        }
-        at += 1;
-        at += blanks(at);
-        let Some(value) = self.quote_at(at) else {
-            return false;
-        };
-        self.copy_to(at + value.len());
-        self.hide_to(self.close(self.at, value));
-        true
-    }
-
-    /// Hides the word behind an option, also where both are quoted: `--password x`,
-    /// `["--password", "x"]`.
-    fn option(&mut self) {
-        let quote = self.quote_at(self.at);
-        let gap = self.at + quote.map_or(0, Quote::len);
-        let (mut at, mut is_list) = (gap, false);
-        loop {
-            at += match self.byte(at) {
-                Some(b' ' | b'\t') => 1,
-                Some(b',' | b'\n') if quote.is_some() => {
-                    is_list = true;
-                    1
-                }
-                Some(b'\\') if self.byte(at + 1) == Some(b'\n') => 2,
-                _ => break,
-            };
-        }
-        let value = self.quote_at(at);
-        let inside = at + value.map_or(0, Quote::len);
-        // It is a list only if all in it is quoted, and no word begins with one of these.
-        let is_none = is_list && value.is_none()
-            || self.byte(at).is_none_or(|byte| b"|&;<>()".contains(&byte));
-        if at == gap || is_none || is_long_option(self.rest(inside)) {
-            return;
-        }
-        if let Some(value) = value.filter(|_| is_list) {
-            // A quote is open there, as it is here.
-            self.copy_to(inside);
-            self.hide_to(self.close(inside, value));
-            return;
-        }
-        if let Some(quote) = quote {
-            self.forget(quote);
-        }
-        self.copy_to(at);
-        self.hide_to(self.value_end(at));
-    }
-
-    /// Hides the password of an address, behind its scheme.
-    fn address(&mut self) {
-        self.copy_to(self.at + 3);
-        let stop = |byte: u8| b"/?#".contains(&byte) || byte.is_ascii_whitespace();
-        let end = self.at + self.run_of(self.at, |byte| !stop(byte));
-        let authority = self.text.get(self.at..end).unwrap_or_default();
-        let Some(at) = authority.iter().rposition(|byte| *byte == b'@') else {
-            return;
-        };
-        let user = authority.get(..at).unwrap_or_default();
-        if let Some(colon) = user.iter().position(|byte| *byte == b':') {
-            let (start, end) = (self.at + colon + 1, self.at + at);
-            self.copy_to(start);
-            for byte in self.text.get(start..end).unwrap_or_default() {
-                self.note(*byte);
-            }
-            self.out.extend(HIDDEN);
-            self.at = end;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -642,6 +264,125 @@ mod tests {
     }
 
     #[test]
+    fn programs_have_options_of_their_own() {
+        for (line, kept) in [
+            (
+                "openssl rsa -passin pass:L -passout pass:L -pass pass:L -in x",
+                "openssl rsa -passin *** -passout *** -pass *** -in x",
+            ),
+            ("curl -u me:L:L h", "curl -u me:*** h"),
+            (
+                "sudo /usr/bin/curl --user me:L h",
+                "sudo /usr/bin/curl --user me:*** h",
+            ),
+            ("curl --user=me:L h", "curl --user=me:*** h"),
+            ("curl -sSume:L -U me:L h", "curl -sSume:*** -U me:*** h"),
+            ("curl --proxy-user me:L h", "curl --proxy-user me:*** h"),
+            ("curl --proxy-user=me:a=b h", "curl --proxy-user=me:*** h"),
+            ("mysql -u me -pL=L base", "mysql -u me -p*** base"),
+            ("mysql -pmysecret=L base", "mysql -p*** base"),
+            (
+                "docker exec x mysqldump -Bp@L a b",
+                "docker exec x mysqldump -Bp*** a b",
+            ),
+            ("mariadb-admin -pL ping", "mariadb-admin -p*** ping"),
+        ] {
+            assert_eq!(of(line), kept);
+        }
+        for (text, kept) in [
+            ("curl -u me:L h; ssh -p22 h", "curl -u me:*** h; ssh -p22 h"),
+            ("curl -s \\\n -u me:L h", "curl -s \\\n -u me:*** h"),
+            ("curl -u \"me:L L\" h", "curl -u \"me:*** h"),
+            ("curl '-u' 'me:L L' h", "curl '-u' 'me:*** h"),
+            ("curl '-ume:L L' h", "curl '-ume:***' h"),
+            ("curl -u'me:L L' h", "curl -u'me:*** h"),
+            (
+                "su -c 'curl --user=me:L h' x",
+                "su -c 'curl --user=me:*** h' x",
+            ),
+            (
+                r#"["curl", "-u", "me:L L", "h"]"#,
+                r#"["curl", "-u", "me:***", "h"]"#,
+            ),
+            (
+                r#"["curl", "--user=me:L L"]"#,
+                r#"["curl", "--user=me:***"]"#,
+            ),
+            ("cd x && mysql -p'L L' -e 'a'", "cd x && mysql -p*** -e 'a'"),
+            ("/usr/bin/mysql -p$L@ base", "/usr/bin/mysql -p*** base"),
+            ("it's; curl -u\"x --password=L", "it's; curl -u***"),
+        ] {
+            assert_eq!(one(text), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_other_programs_mean_by_the_same_options_is_kept() {
+        for line in [
+            "mysql -u me -p base",
+            "mysql --port=3306 -P3306 -hp",
+            "curl -u me h",
+            "curl --user me -o a:b -H User-Agent:x h",
+            "docker run -u 1000:1000 --user 1000:1000 -p80:80 x",
+            "mkdir -p a:b",
+            "ssh -p22 h",
+            "sudo -u me -U x:y a",
+            "openssl rsa -in pass:x",
+        ] {
+            assert_eq!(of(line), line);
+            assert_eq!(one(line), line);
+        }
+        for text in [
+            "mysql -p; ls -pa",
+            "mysql -u me | tr -pa b",
+            "curl -u \"$USER\" h -o a:b",
+        ] {
+            assert_eq!(one(text), text);
+        }
+    }
+
+    #[test]
+    fn headers_of_several_names_are_hidden() {
+        for (text, kept) in [
+            ("PRIVATE-TOKEN: L", "PRIVATE-TOKEN: ***"),
+            ("X-Api-Key:L", "X-Api-Key:***"),
+            ("x-auth-token: L", "x-auth-token: ***"),
+            ("Cookie: a=L; b=L", "Cookie: ***"),
+            ("-HSet-Cookie: a=L; Path=/", "-HSet-Cookie: ***"),
+            ("curl -H 'Cookie: a=L; b=L' x", "curl -H 'Cookie: ***' x"),
+            (
+                "curl -b 'cookies' cookie.txt",
+                "curl -b 'cookies' cookie.txt",
+            ),
+            ("my-token:latest", "my-token:latest"),
+        ] {
+            assert_eq!(one(text), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_user_of_an_address_may_be_a_token() {
+        for (text, kept) in [
+            ("https://L@h/x?a=b", "https://***@h/x?a=b"),
+            ("git clone HTTP://L@h", "git clone HTTP://***@h"),
+            (
+                "pip install git+https://L@h/x",
+                "pip install git+https://***@h/x",
+            ),
+            ("'https://L:x-oauth-basic@h'", "'https://***@h'"),
+            ("https://L:@h", "https://***@h"),
+            ("https://me:L@h", "https://me:***@h"),
+            ("ssh://git@h:22/x", "ssh://git@h:22/x"),
+            ("git+ssh://git@h/x", "git+ssh://git@h/x"),
+            ("postgres://me@h/x", "postgres://me@h/x"),
+            ("git clone me@h:x", "git clone me@h:x"),
+            ("https://h/a@b https://@h", "https://h/a@b https://@h"),
+        ] {
+            assert_eq!(one(text), kept, "{text}");
+        }
+    }
+
+    #[test]
     fn texts_of_json_are_hidden() {
         for (text, kept) in [
             (r#"{"password":"LEAK7"}"#, r#"{"password":"***"}"#),
@@ -709,9 +450,18 @@ mod tests {
             "\"token\":",
             " ",
             "token=\\",
+            "curl -u ",
+            "curl -u \"",
+            "curl -u'\\",
+            "curl \"-u\"",
+            "curl -ua ",
+            "mysql -p'",
+            "a+://",
+            "cookie:\"",
         ] {
             let text = part.repeat((1 << 20) / part.len());
             redact(&[text.as_bytes()]);
+            redact(&[b"curl", text.as_bytes()]);
             redact(&[format!("--token \"token\" :{text}").as_bytes()]);
         }
     }
