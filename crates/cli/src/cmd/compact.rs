@@ -176,7 +176,7 @@ pub(crate) fn lines(sum: &Summary) -> Vec<String> {
     );
     also(
         sum.bytes_torn,
-        "bytes are beginnings of frames that were never finished",
+        "bytes at the ends of segments are torn or damaged: frames that are not there whole",
     );
     lines
 }

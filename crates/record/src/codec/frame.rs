@@ -129,6 +129,20 @@ pub fn front(bytes: &[u8]) -> Front<'_> {
     }
 }
 
+/// Why bytes that look like a beginning of a frame ([`Front::Cut`]) were not cut but damaged, where
+/// that can be told.
+pub fn damage(bytes: &[u8]) -> Option<BadBytes> {
+    let summed = bytes.get(SUMMED_FROM..)?;
+    let [_, flags, reserved @ ..] = *summed.first_chunk::<4>()?;
+    let last = bytes.get(HEADER_BYTES - 4..HEADER_BYTES);
+    if flags & !KEY != 0 || reserved != [0; 2] || last.is_some_and(|last| last != [0; 4]) {
+        return Some(BadBytes("a frame with bits that nobody sets"));
+    }
+    let sum = bytes.get(SUMMED_FROM - 4..SUMMED_FROM)?;
+    let is_whole = last.is_some() && crc32c(summed).to_le_bytes() == *sum;
+    is_whole.then_some(BadBytes("a frame of another length than it says"))
+}
+
 /// Where the next frame may begin, behind the first byte of `bytes`.
 pub fn next_marker(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.get(1..)?;
@@ -206,6 +220,25 @@ mod tests {
     }
 
     #[test]
+    fn a_longer_length_is_told_from_a_cut() {
+        let out = framed(b"rows");
+        for bit in 32..64 {
+            let mut bad = out.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let is_cut = matches!(front(&bad), Front::Cut(_));
+            assert!(!is_cut || damage(&bad).is_some(), "{bit}");
+        }
+        for end in 0..out.len() {
+            assert_eq!(damage(&out[..end]), None, "{end}");
+        }
+        for at in [13, 14, 15, 63] {
+            let mut bad = out.clone();
+            bad[at] ^= 0x80;
+            assert!(damage(&bad[..HEADER_BYTES + 1]).is_some(), "{at}");
+        }
+    }
+
+    #[test]
     fn the_next_frame_is_found_behind_damage() {
         let mut bytes = framed(b"PLF PLFR");
         bytes[40] ^= 1;
@@ -222,6 +255,7 @@ mod tests {
         #[test]
         fn hostile_bytes_are_survived(bytes: Vec<u8>) {
             let _ = front(&bytes);
+            let _ = damage(&bytes);
             let _ = next_marker(&bytes);
         }
     }

@@ -81,7 +81,8 @@ pub struct Summary {
     pub bytes_out: u64,
     /// Bytes of segments that are no frames: copied to the folder `bad`.
     pub bytes_bad: u64,
-    /// Bytes at the ends of segments whose writer died while it wrote them.
+    /// Bytes at the ends of segments whose writer died while it wrote them, or that are damaged
+    /// and look the same.
     pub bytes_torn: u64,
     /// Frames that could not be read, for themselves or because one before them is missing.
     pub frames_unread: u64,

@@ -33,7 +33,7 @@ pub enum Found<'a> {
         why: BadBytes,
     },
     /// The end. The last so many bytes are the beginning of a frame: it was being written, or its
-    /// writer died.
+    /// writer died, or they are damaged where that cannot be told (docs/segment.md).
     End {
         /// How many.
         torn: u64,
@@ -165,12 +165,18 @@ impl Reader {
                 }
                 Front::Frame { bytes, .. } if bad == 0 => return Ok(self.give(bytes)),
                 Front::Frame { .. } => return Ok(Found::Bad { bytes: bad, why }),
-                // What looks like the beginning of the last frame may be damage: is there one
-                // behind?
-                Front::Cut(_) => match frame::next_marker(rest) {
-                    Some(at) => at,
-                    None if bad > 0 => return Ok(Found::Bad { bytes: bad, why }),
-                    None => {
+                // What looks like the beginning of the last frame may be damage: does it say so, or
+                // is there one behind?
+                Front::Cut(_) => match (frame::next_marker(rest), frame::damage(rest)) {
+                    (next, Some(what)) => {
+                        if bad == 0 {
+                            why = what;
+                        }
+                        next.unwrap_or(rest.len())
+                    }
+                    (Some(at), None) => at,
+                    (None, None) if bad > 0 => return Ok(Found::Bad { bytes: bad, why }),
+                    (None, None) => {
                         self.at_end = false;
                         let torn = rest.len() as u64;
                         return Ok(Found::End { torn });

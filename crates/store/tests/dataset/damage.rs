@@ -219,3 +219,21 @@ fn a_death_at_any_step_leaves_the_segment_or_a_whole_copy() {
     }
     assert!(deaths > 10, "{deaths}");
 }
+
+/// Its payload is there whole: it is no frame that was never finished.
+#[test]
+fn a_flipped_length_of_the_last_frame_is_damage() {
+    for bit in 0..32 {
+        let (folder, path) = recorded();
+        let mut bytes = fs::read(&path).unwrap();
+        let marker = bytes.windows(4).rposition(|four| four == b"PLFR").unwrap();
+        bytes[marker + 4 + bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &bytes).unwrap();
+        let (summary, _) = run(folder.path());
+        let last = (bytes.len() - marker) as u64;
+        assert_eq!((summary.bytes_bad, summary.bytes_torn), (last, 0), "{bit}");
+        assert_eq!(sorted_samples(folder.path()), rows_of(0..4));
+        let copies = bad(folder.path());
+        assert_eq!(fs::read(&copies[0]).unwrap(), bytes, "{bit}");
+    }
+}
