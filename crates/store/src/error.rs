@@ -69,6 +69,8 @@ pub enum Error {
         path: PathBuf,
         /// The copy.
         copy: PathBuf,
+        /// Rows behind the damage that could be read.
+        rows: u64,
     },
     /// The finished file could not be given its name.
     #[error("cannot rename {} to {}", from.display(), to.display())]

@@ -111,11 +111,18 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     Ok(0)
 }
 
-/// A file that was not merged, and why.
+/// A file that could not be read, why, and what was done with it.
 pub(crate) fn unread(error: &store::Error) -> String {
     let cause = std::error::Error::source(error);
     let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
-    format!("{error}{cause}; it stays as it is")
+    let done = match error {
+        store::Error::Damaged { rows: 0, .. } => "; none of its rows could be read".to_owned(),
+        store::Error::Damaged { rows, .. } => {
+            format!("; {rows} rows behind the damage were read")
+        }
+        _ => "; it stays as it is".to_owned(),
+    };
+    format!("{error}{cause}{done}")
 }
 
 /// What was given up.
@@ -179,4 +186,32 @@ pub(crate) fn lines(sum: &Summary) -> Vec<String> {
         "bytes at the ends of segments are torn or damaged: frames that are not there whole",
     );
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_with_a_file_is_said() {
+        let damaged = |rows| {
+            unread(&store::Error::Damaged {
+                path: "live/a".into(),
+                copy: "bad/a".into(),
+                rows,
+            })
+        };
+        let copied = "the beginning of live/a is damaged: bad/a is a copy of it";
+        assert_eq!(
+            damaged(0),
+            format!("{copied}; none of its rows could be read")
+        );
+        assert_eq!(
+            damaged(7),
+            format!("{copied}; 7 rows behind the damage were read")
+        );
+        let path = "live/b".into();
+        let later = unread(&store::Error::Later { path });
+        assert_eq!(later, "live/b is of a later version; it stays as it is");
+    }
 }

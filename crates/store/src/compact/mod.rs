@@ -106,8 +106,8 @@ pub struct Summary {
 pub enum Step<'a> {
     /// So much is done.
     Done(Summary),
-    /// A file could not be read, and stays as it is: of a segment whose beginning is damaged the
-    /// copy does ([`Error::Damaged`]).
+    /// A file could not be read, and stays as it is; of a segment whose beginning is damaged there
+    /// is a copy, and it goes ([`Error::Damaged`]).
     Unread(&'a Error),
 }
 
@@ -271,6 +271,7 @@ impl<D: Disk> Work<'_, D> {
         tell: &mut dyn FnMut(Step<'_>),
     ) -> Result<(), Error> {
         let copy = damage::keep(self.disk, self.dataset, path)?;
+        let before = self.summary.rows_in;
         match damage::origin(path, segments)? {
             Some(origin) => {
                 // That not all of it can be read is known.
@@ -279,7 +280,8 @@ impl<D: Disk> Work<'_, D> {
             None => self.summary.bytes_bad += fs::metadata(path).map_or(0, |data| data.len()),
         }
         let path = path.to_owned();
-        tell(Step::Unread(&Error::Damaged { path, copy }));
+        let rows = self.summary.rows_in - before;
+        tell(Step::Unread(&Error::Damaged { path, copy, rows }));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::passes::{origin, rows_of, segments, write_pass};
 use record::table;
 use std::fs;
 use std::path::{Path, PathBuf};
+use store::Error;
 use store::compact::{Options, Step, Summary, compact};
 use store::disk::RealDisk;
 use store::segment::{self, Sheet, Writer};
@@ -235,5 +236,22 @@ fn a_flipped_length_of_the_last_frame_is_damage() {
         assert_eq!(sorted_samples(folder.path()), rows_of(0..4));
         let copies = bad(folder.path());
         assert_eq!(fs::read(&copies[0]).unwrap(), bytes, "{bit}");
+    }
+}
+
+#[test]
+fn how_many_rows_are_read_behind_a_damaged_beginning_is_told() {
+    // The magic bytes, and the frame that says whose it is.
+    for (at, rows) in [(3, 50), (28, 0)] {
+        let (folder, path) = recorded();
+        flip(&path, at);
+        let mut told = Vec::new();
+        compact(&RealDisk, folder.path(), Options::default(), &mut |step| {
+            if let Step::Unread(Error::Damaged { rows, .. }) = step {
+                told.push(*rows);
+            }
+        })
+        .unwrap();
+        assert_eq!(told, [rows]);
     }
 }
