@@ -183,9 +183,9 @@ fn new(
     row.mode.store(stat.mode, Relaxed);
     row.size_first.store(stat.size, Relaxed);
     row.asked.store(asked, Relaxed);
-    let now = clock::tick();
-    row.first.store(now, Relaxed);
-    row.last.store(now, Relaxed);
+    // Names are changed at such times too: which of two files had one first is told by them.
+    row.first.store(clock::precise(), Relaxed);
+    row.last.store(clock::tick(), Relaxed);
     if socket::is_socket(stat.mode) {
         socket::describe(row, fd);
     } else {

@@ -152,12 +152,12 @@ pub mod slot {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Row {
-    /// Last use, ns of `CLOCK_MONOTONIC`.
+    /// Last use, ns of `CLOCK_MONOTONIC`, to a tick of the kernel.
     pub last: AtomicU64,
     /// Transfers by exact size: 31 bits of size and one that says a write above a count of 32 bits.
     /// One word, so that a size and its count change together.
     pub sizes: [AtomicU64; SIZES],
-    /// First use.
+    /// First use, to the nanosecond.
     pub first: AtomicU64,
     /// Time spent in calls, ns.
     pub time: AtomicU64,
@@ -281,7 +281,7 @@ pub struct Names {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Name {
-    /// When, ns of `CLOCK_MONOTONIC`.
+    /// When the call began, ns of `CLOCK_MONOTONIC`.
     pub at: AtomicU64,
     /// Length of the path.
     pub bytes: AtomicU32,

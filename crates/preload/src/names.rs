@@ -39,23 +39,31 @@ pub(crate) fn is_folder(path: *const u8) -> bool {
         && system::stat_link(path).is_some_and(|stat| stat.mode & FORMAT == DIRECTORY)
 }
 
-/// A call changed a name, and did not fail.
+/// What time it is in front of a call that changes a name: what is opened by that name once it is
+/// another file's is opened after this.
+pub(crate) fn now() -> u64 {
+    if state::is_quiet() {
+        return 0;
+    }
+    clock::precise()
+}
+
+/// A call changed a name and did not fail; it began at `at`.
 #[cold]
 #[inline(never)]
-pub(crate) fn tell(change: u32, path: Named, to: Option<Named>) {
-    if put(change, path, to).is_none()
+pub(crate) fn tell(change: u32, at: u64, path: Named, to: Option<Named>) {
+    if put(change, at, path, to).is_none()
         && let Some(header) = table::find_header()
     {
         more(&header.names_lost, 1);
     }
 }
 
-fn put(change: u32, path: Named, to: Option<Named>) -> Option<()> {
+fn put(change: u32, at: u64, path: Named, to: Option<Named>) -> Option<()> {
     let state = state::get()?;
     if state::is_quiet() || ELSEWHERE.load(Relaxed) || !state.is_ours() {
         return None;
     }
-    let at = clock::precise();
     state.with_path(|room| {
         let path = path.whole(room)?;
         match to {

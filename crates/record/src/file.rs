@@ -262,7 +262,7 @@ pub struct FileUse {
     pub pid: u32,
     /// First use, on `CLOCK_BOOTTIME`.
     pub first: Nanos,
-    /// Last use.
+    /// Last use, to a tick of the kernel: it may seem to be before the first.
     pub last: Nanos,
     /// Calls and bytes.
     pub counts: FileCounts,

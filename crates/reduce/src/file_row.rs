@@ -1,5 +1,6 @@
 //! One file of a task, or what has the same path.
 
+use crate::at_path::{Number, number};
 use crate::span::Spans;
 use record::file::{
     CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, Mounted, PROCESSES_MAX,
@@ -28,6 +29,8 @@ pub(crate) struct Row {
     pub(crate) size_is_old: bool,
     pub(crate) time: Option<Nanos>,
     pub(crate) flags: FileFlags,
+    /// The task created the file that was first at this path.
+    pub(crate) created_first: bool,
     /// The file that was last at this path has no name left.
     pub(crate) unlinked: bool,
     /// In no order: they are few.
@@ -49,6 +52,8 @@ pub(crate) struct Row {
     /// The task took its name, or that of a folder in which it lies, and did not open it since.
     pub(crate) gone: bool,
     pub(crate) mounted: Mounted,
+    /// It is of several files that had its path one after another.
+    pub(crate) mixed: bool,
 }
 
 /// Bytes first, those that went through mappings too, then calls.
@@ -78,6 +83,7 @@ impl Row {
             size_is_old: used.size_is_old,
             time: None,
             flags: FileFlags::default(),
+            created_first: used.flags.created,
             unlinked: used.unlinked,
             mounted: used.mounted,
             sizes: Vec::new(),
@@ -91,6 +97,7 @@ impl Row {
             spans: Spans::default(),
             opened_last: Nanos(0),
             gone: false,
+            mixed: false,
         };
         row.add(used);
         row
@@ -117,6 +124,7 @@ impl Row {
             size_is_old: false,
             time: None,
             flags: FileFlags::default(),
+            created_first: false,
             unlinked: false,
             sizes: Vec::new(),
             classes: None,
@@ -132,12 +140,23 @@ impl Row {
             opened_last: Nanos(0),
             gone: false,
             mounted: before.map_or(Mounted::Unknown, |row| row.mounted),
+            mixed: false,
         }
     }
 
     /// Whether it is known which file it is.
     const fn is_known(&self) -> bool {
         self.file.inode != 0
+    }
+
+    /// Whether this file is one of its.
+    pub(crate) fn is_of(&self, of: Number) -> bool {
+        number(&self.file) == of || (self.mixed && self.spans.have(of))
+    }
+
+    /// Whether this file is the only one.
+    pub(crate) fn is_only(&self, of: Number) -> bool {
+        !self.mixed && number(&self.file) == of
     }
 
     /// Processes changed its name.
@@ -156,6 +175,7 @@ impl Row {
         self.counts.add(&used.counts);
         self.flags.add(used.flags);
         self.spent(used.time);
+        self.created_first |= used.flags.created && number(&used.file) == number(&self.file);
         let opened_first = used.first == self.first && used.counts.opens > 0;
         self.begun(used.first, used.size_first);
         let end = (used.last, !used.unlinked, used.size_last.0);
@@ -183,17 +203,34 @@ impl Row {
         self.paged(used.page_cache);
     }
 
+    /// Adds a row of the same file, or of one that had its path at about the same time.
     pub(crate) fn merge(&mut self, other: Row) {
-        other.processes.iter().for_each(|pid| self.used_by(*pid));
-        self.more_processes |= other.more_processes;
-        self.counts.add(&other.counts);
-        self.flags.add(other.flags);
-        self.spent(other.time);
+        self.created_first |= other.created_first && number(&other.file) == number(&self.file);
         self.begun(other.first, other.size_first);
         if self.ended((other.last, !other.unlinked, other.size_last.0)) {
             (self.file, self.mounted) = (other.file, other.mounted);
             self.size_is_old = other.size_is_old;
         }
+        self.join(other);
+    }
+
+    /// Adds the row of a file that had its path before.
+    pub(crate) fn after(&mut self, other: Row) {
+        if other.first <= self.first {
+            (self.first, self.size_first) = (other.first, other.size_first);
+            self.created_first = other.created_first;
+        }
+        self.last = self.last.max(other.last);
+        self.mixed = true;
+        self.join(other);
+    }
+
+    fn join(&mut self, other: Row) {
+        other.processes.iter().for_each(|pid| self.used_by(*pid));
+        self.more_processes |= other.more_processes;
+        self.counts.add(&other.counts);
+        self.flags.add(other.flags);
+        self.spent(other.time);
         self.opened_last = self.opened_last.max(other.opened_last);
         self.spans.merge(other.spans);
         for size in other.sizes {
@@ -203,6 +240,7 @@ impl Row {
             self.add_classes(classes);
         }
         self.partial |= other.partial;
+        self.mixed |= other.mixed;
         self.paged(other.page_cache);
     }
 
@@ -292,8 +330,9 @@ impl Row {
             processes_more: self.more_processes,
             counts: self.counts,
             first_ns: self.first.since(start),
-            last_ns: self.last.since(start),
-            size_before_bytes: if self.flags.created {
+            // To a tick, which may have begun before the first.
+            last_ns: self.last.max(self.first).since(start),
+            size_before_bytes: if self.created_first {
                 Some(Bytes(0))
             } else {
                 self.size_first

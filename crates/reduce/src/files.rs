@@ -1,8 +1,10 @@
 //! The files of a task: uses to one row a path, bounded, with an exact remainder.
 
+use crate::at_path::AtPath;
 use crate::cut::{self, Alike};
 use crate::file_row::{Row, busyness};
 use crate::former::{self, FORMER_MAX, Former, Sum};
+use crate::moves::{Found, Moves};
 use crate::names::{ByPath, Names};
 use crate::pages::{ByDevice, Pages};
 use crate::sockets::{NetworkTotals, SocketSummary, Sockets};
@@ -42,11 +44,13 @@ enum Key {
 pub struct FileTable {
     rows_max: usize,
     folders: BTreeMap<u64, Folder>,
-    /// Boxed: a map of many moves its entries.
-    rows: Unordered<Key, Box<Row>>,
+    rows: Unordered<Key, AtPath>,
+    /// Rows beyond the first ones of their paths.
+    rows_more: usize,
     former: Former,
     sockets: Sockets,
     names: Names,
+    moves: Moves,
     names_lost: u64,
     pages: Pages,
 }
@@ -151,6 +155,7 @@ impl FileTable {
             sockets: Sockets::new(rows_max),
             former: Former::new(FORMER_MAX),
             names: Names::new(rows_max.max(1).saturating_mul(2)),
+            moves: Moves::new(rows_max.max(1).saturating_mul(2)),
             pages: Pages::new(rows_max.max(1).saturating_mul(2)),
             ..Self::default()
         }
@@ -176,6 +181,7 @@ impl FileTable {
     /// A call changed a name; the paths lead from the root.
     pub fn name(&mut self, name: &Name<Vec<u8>>) {
         self.names.take(name);
+        self.moves.take(name);
     }
 
     /// A changed name whose folder was not told.
@@ -196,11 +202,14 @@ impl FileTable {
         }
         let key = key_of(&mut used);
         match self.rows.get_mut(&key) {
-            Some(row) => row.add(used),
+            Some(files) => {
+                let may_grow = self.rows_more < self.rows_max;
+                self.rows_more += usize::from(files.add(used, may_grow));
+            }
             None => {
-                let mut row = Box::new(Row::new(used));
+                let mut row = Row::new(used);
                 row.partial = !self.former.is_empty() && self.former.has(self.hash(&key, &row));
-                self.rows.insert(key, row);
+                self.rows.insert(key, AtPath::new(row));
                 if self.rows.len() > self.rows_max.saturating_mul(2) {
                     self.prune();
                 }
@@ -214,7 +223,7 @@ impl FileTable {
 
     /// Gives up the least busy half.
     fn prune(&mut self) {
-        let mut busy: Vec<_> = self.rows.values().map(|row| row.busyness()).collect();
+        let mut busy: Vec<_> = self.rows.values().map(AtPath::busyness).collect();
         busy.sort_unstable_by_key(|one| Reverse(*one));
         let Some(least) = busy.get(self.rows_max.saturating_sub(1)).copied() else {
             return;
@@ -222,8 +231,10 @@ impl FileTable {
         let above = busy.partition_point(|one| *one > least);
         let mut equals = self.rows_max.saturating_sub(above);
         let (former, folders) = (&mut self.former, &self.folders);
-        self.rows.retain(|key, row| {
-            let busyness = row.busyness();
+        let mut more = 0;
+        self.rows.retain(|key, files| {
+            let busyness = files.busyness();
+            more += files.rows().len() - 1;
             if busyness > least {
                 return true;
             }
@@ -231,10 +242,14 @@ impl FileTable {
                 equals -= 1;
                 return true;
             }
-            let (path, cut) = path(folders, key, row);
-            former.take(former::hash(&path), row, cut);
+            for row in files.rows() {
+                let (path, cut) = path(folders, key, row);
+                former.take(former::hash(&path), row, cut);
+            }
+            more -= files.rows().len() - 1;
             false
         });
+        self.rows_more = more;
     }
 
     /// The end: `rest` has what never came here, `start` is that of the task.
@@ -351,17 +366,22 @@ impl FileTable {
     }
 
     fn by_path(&mut self) -> ByPath {
-        let mut by_path = ByPath::default();
-        for (key, row) in std::mem::take(&mut self.rows) {
-            let (path, cut) = path(&self.folders, &key, &row);
-            match by_path.get_mut(&path) {
-                Some((same, _)) => same.merge(*row),
-                None => {
-                    by_path.insert(path, (row, cut));
-                }
+        let mut found = Found::default();
+        for (key, files) in std::mem::take(&mut self.rows) {
+            for row in files.into_rows() {
+                let (path, cut) = path(&self.folders, &key, &row);
+                let (files, _) = found
+                    .entry(path)
+                    .or_insert_with(|| (AtPath::default(), cut));
+                files.put(row);
             }
         }
-        by_path
+        std::mem::take(&mut self.moves).place(&mut found);
+        let lines = found.into_iter().filter_map(|(path, (files, cut))| {
+            let row = files.into_row()?;
+            Some((path, (row, cut)))
+        });
+        lines.collect()
     }
 }
 

@@ -4,6 +4,7 @@
 //! arrives in the records. [`tree::Tree`] takes the events and samples of one task and says what
 //! it used and how that is known; [`limit::Limits`] says which limits a state of it breaks.
 
+mod at_path;
 pub mod calls;
 mod ceiling;
 mod counters;
@@ -23,6 +24,7 @@ mod life;
 pub mod limit;
 pub mod live;
 pub mod metric;
+mod moves;
 mod names;
 mod pages;
 mod pass;

@@ -189,7 +189,7 @@ impl Row {
             processes_more: self.more_processes,
             counts: self.counts,
             first_ns: self.first.since(start),
-            last_ns: self.last.since(start),
+            last_ns: self.last.max(self.first).since(start),
             time_ns: self.time,
             tcp_retransmits: info.and_then(|info| info.retransmits),
             tcp_rtt_ns: info.and_then(|info| info.round_trip),

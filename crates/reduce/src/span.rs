@@ -1,5 +1,6 @@
 //! The files that were one after another at a path, and when each was used.
 
+use crate::at_path::{Number, number};
 use record::file::{FileId, FileUse, PROCESSES_MAX};
 use record::unit::{Bytes, Nanos};
 
@@ -75,6 +76,11 @@ impl Spans {
     /// Takes those of the same path from elsewhere.
     pub(crate) fn merge(&mut self, other: Self) {
         other.0.into_iter().for_each(|span| self.put(span));
+    }
+
+    /// Whether one of them is this file.
+    pub(crate) fn have(&self, of: Number) -> bool {
+        self.0.iter().any(|span| number(&span.file) == of)
     }
 
     /// In no order.

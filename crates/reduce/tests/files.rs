@@ -732,3 +732,63 @@ fn the_inode_of_a_line_is_that_of_the_last_file() {
     inodes.dedup();
     assert_eq!(inodes, [7, 9]);
 }
+
+fn of_a_log(inode: u64, first: u64, leaf: &str, bytes: u64) -> FileUse {
+    let mut used = used(1, leaf, 30);
+    used.file.inode = inode;
+    (used.first, used.last) = (Nanos(first), Nanos(first + 5));
+    used.counts.bytes_written = Bytes(bytes);
+    (used.size_first, used.size_last) = (Some(Bytes(0)), Bytes(bytes));
+    used
+}
+
+/// As a log is rotated: each file has a line of its own, by its last name.
+#[test]
+fn files_that_had_one_name_are_told_by_those_that_they_got() {
+    let mut table = FileTable::new(100);
+    table.folder(folder(1, "/data"));
+    let renamed = |at, path, to| name(NameChange::Renamed, at, path, Some(to));
+    for (inode, first) in [(9, 3000), (7, 1000), (8, 2000)] {
+        table.take(of_a_log(inode, first, "log", inode));
+    }
+    // The same descriptor of the first one, after that.
+    let mut later = of_a_log(7, 2900, "log.2", 100);
+    (later.counts.opens, later.size_last) = (0, Bytes(107));
+    table.take(later);
+    table.name(&renamed(2500, "/data/log.1", "/data/log.2"));
+    table.name(&renamed(2501, "/data/log", "/data/log.1"));
+    table.name(&renamed(1500, "/data/log", "/data/log.1"));
+    let summary = table.finish(&FileRest::default(), Nanos(0));
+    assert_eq!(summary.lines.len(), 3);
+    for (path, inode, bytes) in [("log", 9, 9), ("log.1", 8, 8), ("log.2", 7, 107)] {
+        let line = line(&summary, &format!("/data/{path}")).unwrap();
+        assert_eq!((line.inode, line.counts.opens), (Some(inode), 1), "{path}");
+        assert_eq!(line.counts.bytes_written.0, bytes);
+        assert_eq!(line.size_after_bytes, Some(Bytes(bytes)));
+    }
+    assert_eq!(summary.files_opened, 3);
+}
+
+/// One name that very many files had is one line, and its sums are whole; rows have a bound.
+#[test]
+fn very_many_files_of_one_name_are_one_line() {
+    for rows_max in [1, 10, 1000] {
+        let mut table = FileTable::new(rows_max);
+        table.folder(folder(1, "/data"));
+        for number in 0..5000 {
+            let at = 1000 + 10 * number;
+            table.take(of_a_log(10 + number, at, "log", 1));
+            let removed = number % 2 == 0;
+            table.name(&match removed {
+                true => name(NameChange::Removed, at + 9, "/data/log", None),
+                false => name(NameChange::Renamed, at + 9, "/data/log", Some("/data/end")),
+            });
+        }
+        let summary = table.finish(&FileRest::default(), Nanos(0));
+        let of = |path: &str| line(&summary, path).map_or(0, |it| it.counts.opens);
+        assert_eq!(of("/data/log") + of("/data/end"), 5000);
+        let log = line(&summary, "/data/log").unwrap();
+        assert_eq!(log.inode, Some(5009));
+        assert_eq!(summary.total.bytes_written, Bytes(5000));
+    }
+}

@@ -58,6 +58,7 @@ mod names;
 mod numbers;
 mod output;
 mod preload;
+mod renamed;
 mod signals;
 mod sockets;
 mod spaces;

@@ -62,9 +62,10 @@ pub(super) const fn renamed(how: u32) -> u32 {
 }
 
 pub(super) fn one(change: u32, folder: i32, path: *const u8, call: impl FnOnce() -> i32) -> i32 {
+    let at = names::now();
     let result = call();
     if result == 0 {
-        names::tell(change, Named { folder, path }, None);
+        names::tell(change, at, Named { folder, path }, None);
     }
     result
 }
@@ -75,13 +76,14 @@ pub(super) fn two(
     (to_folder, to): (i32, *const u8),
     call: impl FnOnce() -> i32,
 ) -> i32 {
+    let at = names::now();
     let result = call();
     if result == 0 {
         let to = Named {
             folder: to_folder,
             path: to,
         };
-        names::tell(change, Named { folder, path }, Some(to));
+        names::tell(change, at, Named { folder, path }, Some(to));
     }
     result
 }

@@ -8,6 +8,7 @@ use crate::notify::{Mechanism, Unusable};
 use record::unit::Bytes;
 use record::value::Absent;
 
+mod ahead;
 mod decode;
 mod files;
 mod names;

@@ -172,9 +172,8 @@ impl Files {
     /// The kernel's: it concerns only folders that found the ring full.
     pub fn told(&mut self, take: &mut dyn FnMut(Told)) -> Result<(), Error> {
         // Before the ring: changes of names in there may be of these folders.
-        let ticks = self.ticks();
         let mut decoded = |bytes: &[u8]| {
-            if let Some(told) = told::decode(bytes, ticks) {
+            if let Some(told) = told::decode(bytes) {
                 take(told);
             }
         };

@@ -66,7 +66,7 @@ struct exact_size {
 
 struct row {
 	/* What most files need, together: in a table of many these are the cache lines touched. */
-	__u64 first_jiffies; /* 0: nothing is counted here */
+	__u64 first_ns; /* CLOCK_BOOTTIME; 0: nothing is counted here */
 	__u64 last_jiffies;
 	__s64 size_last_bytes;
 	__u64 opens;
@@ -240,7 +240,7 @@ struct event_name {
 	__u64 id; /* EVENT_NAME */
 	__u64 folder; /* from which the path leads, told by an event_folder; or the root */
 	__u64 to_folder;
-	__u64 jiffies;
+	__u64 at_ns; /* CLOCK_BOOTTIME */
 	__u32 tgid;
 	__u32 change;
 	__u32 bytes; /* of the path, its NUL included */

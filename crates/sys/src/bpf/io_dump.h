@@ -43,7 +43,7 @@ int dump_slots(struct bpf_iter__task *ctx)
 			.tgid = thread->process.tgid,
 		};
 
-		if (!slot->row.first_jiffies)
+		if (!slot->row.first_ns)
 			continue;
 		__builtin_memcpy(head.runs, thread->runs, sizeof(head.runs));
 		bpf_seq_write(ctx->meta->seq, &head, sizeof(head));

@@ -327,7 +327,7 @@ static __always_inline void describe(struct io_thread *thread, struct io_slot *s
 	slot->id.inode = READ_MEMBER(inode, inode, i_ino);
 	slot->id.device = READ_MEMBER(super_block, super, s_dev);
 	slot->id.generation = READ_MEMBER(inode, inode, i_generation);
-	row->first_jiffies = bpf_jiffies64();
+	row->first_ns = bpf_ktime_get_boot_ns();
 	row->process_start_ns = thread->process_start_ns;
 	row->size_first_bytes = READ_MEMBER(inode, inode, i_size);
 	row->size_last_bytes = row->size_first_bytes;

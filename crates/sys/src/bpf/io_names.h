@@ -111,7 +111,7 @@ __attribute__((noinline)) int tell_name(struct io_thread *thread)
 	if (!thread || !event)
 		return 0;
 	event->id = EVENT_NAME;
-	event->jiffies = bpf_jiffies64();
+	event->at_ns = bpf_ktime_get_boot_ns();
 	event->tgid = thread->process.tgid;
 	event->change = thread->name.change;
 	if (event->change != NAME_REMOVED && event->change != NAME_TRUNCATED)

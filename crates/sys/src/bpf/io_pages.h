@@ -45,7 +45,8 @@ __attribute__((noinline)) int put_pages(struct io_thread *thread)
 	file.generation = pages->generation;
 	file.name = ANY_NAME;
 	__builtin_memcpy(row, &empty_row, sizeof(*row));
-	row->first_jiffies = row->last_jiffies = bpf_jiffies64();
+	row->first_ns = bpf_ktime_get_boot_ns();
+	row->last_jiffies = bpf_jiffies64();
 	row->process_start_ns = thread->process_start_ns;
 	/* A page that was added only to be written was not read. */
 	row->pages_in = pages->in > pages->dirtied ? pages->in - pages->dirtied : 0;

@@ -149,9 +149,9 @@ static __always_inline void add_counts(struct row *sum, struct row *row)
 		sum->flags = (sum->flags & ~ROW_UNLINKED) | (row->flags & ROW_UNLINKED);
 	}
 	/* Of two at one tick the one that opened the file was first. */
-	if (row->first_jiffies < sum->first_jiffies ||
-	    (row->first_jiffies == sum->first_jiffies && row->opens && !sum->opens)) {
-		sum->first_jiffies = row->first_jiffies;
+	if (row->first_ns < sum->first_ns ||
+	    (row->first_ns == sum->first_ns && row->opens && !sum->opens)) {
+		sum->first_ns = row->first_ns;
 		sum->size_first_bytes = row->size_first_bytes;
 	}
 	sum->opens += row->opens;
@@ -275,7 +275,7 @@ __attribute__((noinline)) int put_down(struct io_thread *thread, __u32 index)
 		return 0;
 	slot = &thread->slots[index];
 	slot->file = 0;
-	if (!slot->row.first_jiffies)
+	if (!slot->row.first_ns)
 		return 0;
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		struct io_run *run;

@@ -45,6 +45,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "many",
     "mmapread",
     "names",
+    "renames",
     "naps",
     "nothing",
     "numbers",

@@ -1,6 +1,7 @@
 //! The files of one task, the library's rows turned into records.
 
 use super::NAME;
+use super::ahead::Ahead;
 use super::decode::{self, Raw};
 use super::names;
 use super::socket;
@@ -40,6 +41,7 @@ pub struct Files {
     looked: BTreeMap<u64, u64>,
     looked_at: Nanos,
     seen: Seen,
+    ahead: Ahead,
     /// Of processes whose files found no room.
     others: FileCounts,
 }
@@ -82,6 +84,7 @@ impl Files {
             looked: BTreeMap::new(),
             looked_at: Nanos(0),
             seen: Seen::default(),
+            ahead: Ahead::default(),
             others: FileCounts::default(),
         })
     }
@@ -233,7 +236,7 @@ impl Files {
         take(FileEvent::Name(Name {
             change: name.change,
             pid,
-            at: Nanos(name.at_ns.saturating_add_signed(ahead())),
+            at: Nanos(name.at_ns.saturating_add_signed(self.ahead.now())),
             path: path(name.path),
             to: name.to.map(path),
         }));
@@ -256,7 +259,7 @@ impl Files {
         let sent = if socket { row.sent } else { 0 };
         let counts = row.counts;
         self.see(counts, received, sent);
-        let offset = ahead();
+        let offset = self.ahead.now();
         let size_now = size_now(&row, kind);
         let size_last = size_now.unwrap_or(row.size_last);
         let size_is_old = row.size_is_old && kind == FileKind::File && size_now.is_none();
@@ -309,12 +312,6 @@ impl Files {
         }
         take(FileEvent::Socket(info));
     }
-}
-
-/// By how much `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`, nanoseconds: for as long as the
-/// machine has slept, in a time namespace also by what that sets them apart, which may be less.
-fn ahead() -> i64 {
-    clock::boot().wrapping_sub(clock::now(Clock::Monotonic)) as i64
 }
 
 /// The size of a file that was written and never closed, by its path, if it is still that file.

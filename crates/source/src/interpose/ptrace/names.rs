@@ -30,8 +30,9 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A call succeeded, at `at`.
-    pub(super) fn changed(&mut self, changing: Changing, at: Nanos) {
+    /// A call succeeded. It is told by when it began: what is opened by the name once it is another
+    /// file's is opened after that.
+    pub(super) fn changed(&mut self, changing: Changing) {
         let Some(name) = changing else {
             self.lost += 1;
             return;
@@ -43,7 +44,7 @@ impl Names {
             return;
         }
         self.bytes += bytes;
-        self.waiting.push(Name { at, ..*name });
+        self.waiting.push(*name);
     }
 
     /// What was changed since this was last asked.
@@ -101,11 +102,11 @@ impl Watch {
 mod tests {
     use super::*;
 
-    fn removed(bytes: usize) -> Changing {
+    fn removed(bytes: usize, at: u64) -> Changing {
         Some(Box::new(Name {
             change: NameChange::Removed,
             pid: 7,
-            at: Nanos(0),
+            at: Nanos(at),
             path: Written {
                 folder: b"/".to_vec(),
                 text: vec![b'x'; bytes - 1],
@@ -117,16 +118,16 @@ mod tests {
     #[test]
     fn names_that_cannot_be_read_or_do_not_fit_are_lost() {
         let mut names = Names::default();
-        names.changed(None, Nanos(1));
+        names.changed(None);
         assert_eq!((names.lost, names.take()), (1, Vec::new()));
-        names.changed(removed(BYTES_MAX - 1), Nanos(2));
-        names.changed(removed(2), Nanos(3));
-        names.changed(removed(1), Nanos(4));
+        names.changed(removed(BYTES_MAX - 1, 2));
+        names.changed(removed(2, 3));
+        names.changed(removed(1, 4));
         assert_eq!(names.lost, 2);
         let told: Vec<_> = names.take().iter().map(|name| name.at).collect();
         assert_eq!(told, [Nanos(2), Nanos(4)]);
         for _ in 0..=WAITING_MAX {
-            names.changed(removed(1), Nanos(5));
+            names.changed(removed(1, 5));
         }
         assert_eq!((names.lost, names.take().len()), (3, WAITING_MAX));
     }

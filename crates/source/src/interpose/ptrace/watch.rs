@@ -312,7 +312,7 @@ impl Watch {
                     row.resized(status.as_ref());
                 }
             }
-            What::Name(changing) if result == 0 => self.names.changed(changing, at),
+            What::Name(changing) if result == 0 => self.names.changed(changing),
             What::Ring if result >= 0 => self.rings += 1,
             What::Cut { .. } | What::Name(_) | What::Ring => {}
         }

@@ -92,9 +92,9 @@ pub struct FileRow {
     pub pid: u32,
     /// Its start, as its events have it.
     pub start_ns: u64,
-    /// When it was first used, `CLOCK_BOOTTIME` nanoseconds to a tick of the kernel.
+    /// When it was first used, `CLOCK_BOOTTIME` nanoseconds.
     pub first_ns: u64,
-    /// When it was last used, likewise.
+    /// When it was last used, to a tick of the kernel.
     pub last_ns: u64,
     /// Successful calls of the open family.
     pub opens: u64,
@@ -265,7 +265,7 @@ pub(super) fn decode_dumped(bytes: &[u8]) -> Option<([u64; RUNS_PER_PROCESS], Fi
 
 pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> Option<FileRow> {
     let mut reader = Reader(bytes);
-    let [first, last, size_last, opens, closes, reads, bytes_read] = words(&mut reader)?;
+    let [first_ns, last, size_last, opens, closes, reads, bytes_read] = words(&mut reader)?;
     let (flags, mode) = (reader.u32()?, reader.u32()?);
     let sizes = decode_sizes(&mut reader)?;
     let [writes, bytes_written, seeks, failed, time_ns, executions] = words(&mut reader)?;
@@ -289,7 +289,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         file,
         pid,
         start_ns,
-        first_ns: ticks.boot_at(first),
+        first_ns,
         last_ns: ticks.boot_at(last),
         opens,
         closes,

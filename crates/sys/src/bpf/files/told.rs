@@ -1,6 +1,5 @@
 //! What comes through the ring of a run: the paths of folders, and changes of names.
 
-use super::layout::Ticks;
 use crate::bpf::layout::Reader;
 
 /// `EVENT_NAME`.
@@ -66,19 +65,19 @@ pub enum Told {
 }
 
 /// One record of the ring; nothing if it only wakes the reader.
-pub(in crate::bpf) fn decode(bytes: &[u8], ticks: Ticks) -> Option<Told> {
+pub(in crate::bpf) fn decode(bytes: &[u8]) -> Option<Told> {
     let mut reader = Reader(bytes);
     match reader.u64()? {
         0 => None,
-        NAME => decode_name(reader, ticks).map(Told::Name),
+        NAME => decode_name(reader).map(Told::Name),
         id => decode_folder(id, reader).map(Told::Folder),
     }
 }
 
 /// `struct event_name` behind its id.
-fn decode_name(mut reader: Reader<'_>, ticks: Ticks) -> Option<Name> {
+fn decode_name(mut reader: Reader<'_>) -> Option<Name> {
     let (folder, to_folder) = (reader.u64()?, reader.u64()?);
-    let at_ns = ticks.boot_at(reader.u64()?);
+    let at_ns = reader.u64()?;
     let pid = reader.u32()?;
     let change = match reader.u32()? {
         1 => NameChange::Removed,
@@ -134,25 +133,19 @@ fn decode_folder(id: u64, mut reader: Reader<'_>) -> Option<Folder> {
 mod tests {
     use super::*;
 
-    const TICKS: Ticks = Ticks {
-        jiffies: 0,
-        boot_ns: 0,
-        tick_ns: 1,
-    };
-
     #[test]
     fn a_folder_is_told_from_its_end() {
         let mut bytes = 7u64.to_ne_bytes().to_vec();
         bytes.extend(11u32.to_ne_bytes());
         bytes.extend(0u32.to_ne_bytes());
         bytes.extend(b"d\0c c\0home\0");
-        let Some(Told::Folder(folder)) = decode(&bytes, TICKS) else {
+        let Some(Told::Folder(folder)) = decode(&bytes) else {
             panic!("no folder");
         };
         assert_eq!(folder.path, b"/home/c c/d");
         assert!(!folder.cut);
         for cut in 0..bytes.len() {
-            assert_eq!(decode(&bytes[..cut], TICKS), None, "cut to {cut}");
+            assert_eq!(decode(&bytes[..cut]), None, "cut to {cut}");
         }
     }
 
@@ -166,7 +159,7 @@ mod tests {
             bytes.extend(word.to_ne_bytes());
         }
         bytes.extend(b"old\0/new \0");
-        let Some(Told::Name(name)) = decode(&bytes, TICKS) else {
+        let Some(Told::Name(name)) = decode(&bytes) else {
             panic!("no name");
         };
         assert_eq!(name.change, NameChange::Renamed);
@@ -175,7 +168,7 @@ mod tests {
         let to = name.to.unwrap();
         assert_eq!((to.folder, &to.text[..]), (8, &b"/new "[..]));
         for cut in 0..bytes.len() {
-            assert_eq!(decode(&bytes[..cut], TICKS), None, "cut to {cut}");
+            assert_eq!(decode(&bytes[..cut]), None, "cut to {cut}");
         }
     }
 }

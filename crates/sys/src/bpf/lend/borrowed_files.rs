@@ -77,8 +77,8 @@ impl BorrowedFiles {
     }
 
     fn all_told(&mut self, kept: bool, take: &mut dyn FnMut(Told)) -> Result<(), Error> {
-        let (ticks, mut woken) = (self.reading.ticks, false);
-        let mut decoded = |bytes: &[u8]| match decode_told(bytes, ticks) {
+        let mut woken = false;
+        let mut decoded = |bytes: &[u8]| match decode_told(bytes) {
             Some(told) => take(told),
             None => woken = true,
         };
