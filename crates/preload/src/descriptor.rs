@@ -268,15 +268,12 @@ pub(crate) fn closing(fd: i32) {
         Some(row) => {
             more(&row.closes, 1);
             count::used(row, 0);
-            let wrote = writes(row) != row.size_writes.load(Relaxed)
-                || row.flags.load(Relaxed) & flag::WRITES != 0;
             let mode = row.mode.load(Relaxed);
-            let regular = is_regular(mode);
             if socket::is_socket(mode) {
                 socket::renew(row, fd);
             }
-            if wrote
-                && regular
+            // One that only read too: others may have written to the file since it was opened.
+            if is_regular(mode)
                 && !state::is_quiet()
                 && let Some(stat) = system::fstat(fd)
             {

@@ -1,7 +1,7 @@
 //! One file of a task, or what has the same path.
 
 use crate::at_path::{Number, number};
-use crate::span::Spans;
+use crate::span::{Spans, TICK};
 use record::file::{
     CLASSES, FileCounts, FileFlags, FileId, FileKind, FileLine, FileUse, Mounted, PROCESSES_MAX,
     PageCache, SizeClass, SizeClasses, SizeCount, path_hex,
@@ -23,6 +23,8 @@ pub(crate) struct Row {
     pub(crate) counts: FileCounts,
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
+    /// When its size was last looked at.
+    looked: Nanos,
     pub(crate) size_first: Option<Bytes>,
     pub(crate) size_last: Bytes,
     /// It was written after that.
@@ -78,6 +80,7 @@ impl Row {
             counts: FileCounts::default(),
             first: used.first,
             last: Nanos(0),
+            looked: Nanos(0),
             size_first: used.size_first,
             size_last: used.size_last,
             size_is_old: used.size_is_old,
@@ -119,6 +122,7 @@ impl Row {
             counts: FileCounts::default(),
             first,
             last: first,
+            looked: first,
             size_first: Some(Bytes(0)),
             size_last: Bytes(0),
             size_is_old: false,
@@ -178,7 +182,8 @@ impl Row {
         self.created_first |= used.flags.created && number(&used.file) == number(&self.file);
         let opened_first = used.first == self.first && used.counts.opens > 0;
         self.begun(used.first, used.size_first);
-        let end = (used.last, !used.unlinked, used.size_last.0);
+        self.last = self.last.max(used.last);
+        let end = (looked(&used), !used.unlinked, used.size_last.0);
         if self.ended(end) {
             (self.file, self.mounted) = (used.file, used.mounted);
             self.size_is_old = used.size_is_old;
@@ -207,7 +212,8 @@ impl Row {
     pub(crate) fn merge(&mut self, other: Row) {
         self.created_first |= other.created_first && number(&other.file) == number(&self.file);
         self.begun(other.first, other.size_first);
-        if self.ended((other.last, !other.unlinked, other.size_last.0)) {
+        self.last = self.last.max(other.last);
+        if self.ended((other.looked, !other.unlinked, other.size_last.0)) {
             (self.file, self.mounted) = (other.file, other.mounted);
             self.size_is_old = other.size_is_old;
         }
@@ -274,10 +280,10 @@ impl Row {
     /// within one tick of the kernel that of a file with a name comes later, else that of the
     /// larger file: files grow more often than they shrink.
     fn ended(&mut self, end: (Nanos, bool, u64)) -> bool {
-        let is_last = end >= (self.last, !self.unlinked, self.size_last.0);
+        let is_last = end >= (self.looked, !self.unlinked, self.size_last.0);
         if is_last {
-            let (last, has_name, size) = end;
-            (self.last, self.unlinked, self.size_last) = (last, !has_name, Bytes(size));
+            let (looked, has_name, size) = end;
+            (self.looked, self.unlinked, self.size_last) = (looked, !has_name, Bytes(size));
         }
         is_last
     }
@@ -352,6 +358,17 @@ impl Row {
             partial: self.partial,
         }
     }
+}
+
+/// When a process looked at the size of a file last: as it opened it, if it neither wrote to it nor
+/// closed it, and before what another one saw within the same tick of the kernel.
+fn looked(used: &FileUse) -> Nanos {
+    let counts = &used.counts;
+    let only_opened = counts.opens <= 1 && counts.closes == 0 && counts.writes == 0;
+    if only_opened && !used.flags.truncated && !used.size_is_old {
+        return Nanos(used.first.0.saturating_sub(TICK.0)).min(used.last);
+    }
+    used.last
 }
 
 fn count_class(classes: &mut SizeClasses, size: SizeCount) {

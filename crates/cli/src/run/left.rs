@@ -71,9 +71,14 @@ fn deleted(line: &FileLine, trace: &Trace, path: &Path, mount: &Mount) -> Option
     }
 }
 
-/// The size of a file that was written and never closed, if the task gave it the name that it has.
+/// The size of a file that was written and never closed, by the name of its line or by the one that
+/// the task gave to it then.
 fn size_by_new_name(line: &FileLine, trace: &Trace) -> Option<Bytes> {
-    let found = std::fs::symlink_metadata(line.renamed_to.as_ref()?).ok()?;
-    let same = found.is_file() && trace.inodes.contains(&found.st_ino());
-    same.then_some(Bytes(found.len()))
+    let own = Path::new(OsStr::from_bytes(&trace.path));
+    let names = [Some(own), line.renamed_to.as_deref().map(Path::new)];
+    names.into_iter().flatten().find_map(|name| {
+        let found = std::fs::symlink_metadata(name).ok()?;
+        let same = found.is_file() && trace.inodes.contains(&found.st_ino());
+        same.then_some(Bytes(found.len()))
+    })
 }

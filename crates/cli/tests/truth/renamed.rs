@@ -17,6 +17,9 @@ each_io_mechanism!("renames":
     copied,
     exchanged,
     folder,
+    unclosed,
+    late,
+    unread,
 );
 
 fn seen(mechanism: Mechanism, name: &str, part: &str) -> Seen {
@@ -133,4 +136,29 @@ fn folder(mechanism: Mechanism, name: &str) {
     counts(seen.of("one/file"), [1, 1, 0, 0, 1, 7]);
     is_own(&seen, "two/file", 0);
     is_own(&seen, "one/file", 0);
+}
+
+/// Nobody looks at it as it is closed, and its first name leads to another file.
+fn unclosed(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "unclosed");
+    counts(seen.of("log.1"), [1, 0, 0, 0, 2, 2300]);
+    counts(seen.of("log"), [1, 0, 0, 0, 1, 7]);
+    is_own(&seen, "log.1", 1000);
+    is_own(&seen, "log", 0);
+}
+
+/// The size of a file at its last close, whoever wrote to it.
+fn late(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "late");
+    counts(seen.of("log"), [2, 2, 2, 15, 1, 2000]);
+    sized(seen.of("log"), 1000, 3070);
+    counts(seen.of("other"), [1, 1, 0, 0, 1, 70]);
+    sized(seen.of("other"), 3000, 3070);
+}
+
+/// Whoever read last need not have looked at the size last.
+fn unread(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "unread");
+    counts(seen.of("log"), [2, 1, 1, 5, 1, 2000]);
+    sized(seen.of("log"), 1000, 3000);
 }

@@ -95,6 +95,15 @@ static void inherited(void) {
     put(second, 7);
 }
 
+/* log is renamed to log.1 between two writes, then another one is made; neither is closed. */
+static void unclosed(void) {
+    int first = start("log");
+    put(first, 2000);
+    check("rename", rename("log", "log.1"));
+    put(start("log"), 7);
+    put(first, 300);
+}
+
 /* log is removed while it is open; another one is made, and closed before the first. */
 static void replaced(void) {
     int first = start("log");
@@ -178,6 +187,31 @@ static void folder(void) {
     close(first);
 }
 
+/* A child opens log to read, and reads again after its parent wrote 2000 bytes to it and closed it;
+ * it never closes it. */
+static void unread(void) {
+    int go[2], done[2];
+    check("pipe", pipe(go));
+    check("pipe", pipe(done));
+    pid_t child = fork();
+    if (child == 0) {
+        int early = open("log", O_RDONLY);
+        put(done[1], 1);
+        get(go[0], 1);
+        get(early, 5);
+        _exit(0);
+    }
+    get(done[0], 1);
+    const struct timespec tick = {.tv_nsec = 12 * 1000 * 1000};
+    nanosleep(&tick, NULL);
+    int fd = start("log");
+    put(fd, 2000);
+    close(fd);
+    nanosleep(&tick, NULL);
+    put(go[1], 1);
+    wait_for(child);
+}
+
 /* A descriptor of log that only reads is opened before a child and another name of it write 2000
  * and 70 bytes, and closed after that. */
 static void late(void) {
@@ -208,7 +242,8 @@ int main(int argc, char **argv) {
         {"rotated", rotated},     {"closed", closed},       {"inherited", inherited},
         {"replaced", replaced},   {"temporary", temporary}, {"again", again},
         {"copied", copied},       {"exchanged", exchanged}, {"folder", folder},
-        {"late", late},
+        {"late", late},           {"unclosed", unclosed},
+        {"unread", unread},
     };
     if (chdir(word(argc, argv, 1)) != 0)
         die(argv[1]);
