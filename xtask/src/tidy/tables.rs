@@ -96,6 +96,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "limits",
             "named",
             "settings",
+            "regular_file",
             "similar",
             "statuses",
         ],

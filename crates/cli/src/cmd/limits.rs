@@ -1,17 +1,13 @@
 //! Limits as people write them: `--limit wall=2h,memory=4GiB` and files of flat `name = value`.
 
 use super::cctools_limits;
+use super::regular_file;
 use super::similar::did_you_mean;
 use anyhow::{Context, Result, bail};
 use record::limit::{LIMITS, Limit, Resource};
 use record::quantity;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
-
-/// A longer file of limits is refused: there are a dozen names.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A limit and who asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +29,7 @@ pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>>
     }
     if let Some(path) = file {
         let source = format!("--limits {}", path.display());
-        let text = read(path).with_context(|| source.clone())?;
+        let text = regular_file::text_of(path).with_context(|| source.clone())?;
         let entries = match cctools_limits::entries(&text) {
             Some(entries) => entries,
             None => entries(&text),
@@ -83,21 +79,6 @@ fn resource(name: &str) -> Option<Resource> {
 fn names() -> String {
     let names: Vec<_> = LIMITS.iter().map(|kind| kind.name).collect();
     format!("the limits are {}", names.join(", "))
-}
-
-/// The text of a file of limits.
-///
-/// # Errors
-/// If it cannot be read, or is too long to be one.
-pub fn read(path: &Path) -> Result<String> {
-    let mut text = String::new();
-    File::open(path)?
-        .take(FILE_BYTES_MAX + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        bail!("larger than 1 MiB");
-    }
-    Ok(text)
 }
 
 /// The names and values of a file of limits: JSON if it opens with a brace, TOML otherwise.

@@ -381,6 +381,33 @@ fn limits_come_from_files_too() {
     }
 }
 
+/// Nobody waits for whoever may write to a FIFO.
+#[test]
+fn limits_come_from_regular_files_alone() {
+    let refused = |path: OsString, why: &str| {
+        let run = Run::plain(&["-q"], words!["/bin/echo", "ran"]);
+        let done = run.options(words!["--limits", path]).finish();
+        done.expect_status(125);
+        assert_eq!(done.stdout, "");
+        assert!(done.stderr.contains(why), "{}", done.stderr);
+    };
+    let run = Run::bare(Vec::new());
+    let (fifo, long) = (run.path("fifo"), run.path("long"));
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    fs::write(&long, "#".repeat(MIB as usize + 1)).unwrap();
+    refused(fifo.clone().into(), "not a regular file");
+    refused("/dev/zero".into(), "not a regular file");
+    refused(long.into(), "larger than 1 MiB");
+    for words in [
+        words![plimsoll(), "compat", "kickstart", "-I", fifo],
+        words![plimsoll(), "compat", "resource_monitor", "-l", fifo, "true"],
+    ] {
+        let done = Run::bare(words).finish();
+        assert!(done.status != 0 && done.stderr.contains("not a regular file"));
+    }
+}
+
 /// What a memory limit within ours does is no affair of ours, and the other way round.
 #[test]
 fn a_memory_limit_within_a_memory_limit() {
