@@ -36,14 +36,25 @@ pub(crate) fn row(fd: i32) -> Option<&'static Row> {
 }
 
 /// Asks the kernel what a descriptor is; `asked` is the hash of the path that opened it, or 0.
+#[inline(always)]
+pub(crate) fn resolve(state: &'static State, fd: i32, asked: u64) -> Option<&'static Row> {
+    resolve_new(state, fd, asked, false)
+}
+
+/// The same of one whose file may just have been created, if `is_new`.
 #[cold]
 #[inline(never)]
-pub(crate) fn resolve(state: &'static State, fd: i32, asked: u64) -> Option<&'static Row> {
+pub(crate) fn resolve_new(
+    state: &'static State,
+    fd: i32,
+    asked: u64,
+    is_new: bool,
+) -> Option<&'static Row> {
     if fd < 0 || state::is_quiet() {
         return None;
     }
     let stat = system::fstat(fd)?;
-    let row = find(state, fd, asked, &stat)?;
+    let row = find(state, fd, asked, is_new, &stat)?;
     looked_at(row, &stat);
     if asked == 0
         && let Some(how) = system::opened_with(fd)
@@ -61,12 +72,21 @@ pub(crate) fn resolve(state: &'static State, fd: i32, asked: u64) -> Option<&'st
     Some(row)
 }
 
-fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'static Row> {
+fn find(
+    state: &'static State,
+    fd: i32,
+    asked: u64,
+    is_new: bool,
+    stat: &Stat,
+) -> Option<&'static Row> {
     let (device, inode) = (stat.device, stat.inode);
     // A socket has no path, and one path by which the same file was opened leads to it again.
     let socket = socket::is_socket(stat.mode);
     let same = |row: &Row| socket || (asked != 0 && row.asked.load(Relaxed) == asked);
-    if let Some(row) = state.find(device, inode, same) {
+    let found = state.find(device, inode, |row| !is_former(row) && same(row));
+    if let Some(row) = found
+        && !leaves(state, row, is_new)
+    {
         return Some(row);
     }
     if socket {
@@ -74,17 +94,40 @@ fn find(state: &'static State, fd: i32, asked: u64, stat: &Stat) -> Option<&'sta
     }
     state.with_path(|room| {
         let path = path_of(fd, stat, room);
-        let same = |row: &Row| has_path(row, path);
+        let same = |row: &Row| !is_former(row) && has_path(row, path);
         match state.find(device, inode, same) {
-            Some(row) => {
+            Some(row) if !leaves(state, row, is_new) => {
                 if asked != 0 {
                     row.asked.store(asked, Relaxed);
                 }
                 Some(row)
             }
-            None => new(state, fd, asked, stat, path),
+            _ => new(state, fd, asked, stat, path),
         }
     })?
+}
+
+/// Rows of a process that are left to files whose number another one got.
+const FORMER_MAX: u32 = 128;
+
+fn is_former(row: &Row) -> bool {
+    row.flags.load(Relaxed) & flag::FORMER != 0
+}
+
+/// Leaves a row to the file that it is of, if a new one has its number and path, and the former one
+/// may have got another name before it was removed.
+fn leaves(state: &State, row: &Row, is_new: bool) -> bool {
+    let moves = || table::find_header().is_some_and(|it| it.moves.load(Relaxed) > 0);
+    let is_another = is_new
+        && is_regular(row.mode.load(Relaxed))
+        && row.opens.load(Relaxed) > 0
+        && moves()
+        && state.former.load(Relaxed) < FORMER_MAX
+        && state.former.fetch_add(1, Relaxed) < FORMER_MAX;
+    if is_another {
+        row.flags.fetch_or(flag::FORMER, Relaxed);
+    }
+    is_another
 }
 
 /// The path of a descriptor as /proc shows it, without the word that says it is gone.
@@ -253,7 +296,7 @@ pub(crate) fn created(path: *const u8) {
         return;
     };
     if let Some(stat) = system::fstat(fd)
-        && let Some(row) = find(state, fd, 0, &stat)
+        && let Some(row) = find(state, fd, 0, false, &stat)
     {
         looked_at(row, &stat);
         row.flags.fetch_or(flag::CREATED, Relaxed);
@@ -360,7 +403,7 @@ pub(crate) fn truncated(fd: i32, begun: u64) {
 /// ours.
 pub(crate) fn executed(fd: i32, stat: &Stat) {
     let Some(state) = state::get() else { return };
-    match find(state, fd, 0, stat) {
+    match find(state, fd, 0, false, stat) {
         Some(row) => {
             looked_at(row, stat);
             row.flags.fetch_or(flag::EXECUTED, Relaxed);

@@ -27,7 +27,7 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol7");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol8");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
@@ -81,6 +81,8 @@ pub struct Header {
     pub rings: AtomicU64,
     /// Calls on files that could not be looked up, behind a filter of system calls.
     pub blind_calls: AtomicU64,
+    /// Calls that gave a name to another file.
+    pub moves: AtomicU64,
     /// Chunks to be used again, a ring.
     pub free: [AtomicU32; CHUNKS as usize],
     /// The network whose addresses these are, by its cookie (`SO_NETNS_COOKIE`); 0: not known.
@@ -337,6 +339,8 @@ pub mod flag {
     pub const EXECUTED: u32 = 512;
     /// It is all those files of the process that found no room.
     pub const OTHERS: u32 = 1024;
+    /// Another file was created after it, which got its number and path.
+    pub const FORMER: u32 = 2048;
 }
 
 /// The bit of a size that says a write.

@@ -52,10 +52,10 @@ pub(crate) fn now() -> u64 {
 #[cold]
 #[inline(never)]
 pub(crate) fn tell(change: u32, at: u64, path: Named, to: Option<Named>) {
-    if put(change, at, path, to).is_none()
-        && let Some(header) = table::find_header()
-    {
-        more(&header.names_lost, 1);
+    let told = put(change, at, path, to);
+    if let Some(header) = table::find_header() {
+        more(&header.moves, u64::from(to.is_some()));
+        more(&header.names_lost, u64::from(told.is_none()));
     }
 }
 

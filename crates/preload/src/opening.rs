@@ -1,7 +1,7 @@
 //! Opens: what is looked at before one, and what is counted after it.
 
 use crate::count::{self, more};
-use crate::descriptor::{looks, opened, resolve};
+use crate::descriptor::{looks, opened, resolve, resolve_new};
 use crate::layout::{PATH_MAX, Row, flag};
 use crate::state::{self, mix};
 use crate::system;
@@ -72,7 +72,7 @@ impl Asking {
             return;
         }
         state.forget(fd);
-        let Some(row) = resolve(state, fd, self.hash()) else {
+        let Some(row) = resolve_new(state, fd, self.hash(), self.creates) else {
             count::without_row(fd, |others| more(&others.opens, 1));
             return;
         };

@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) sockets_end: AtomicU32,
     /// Slots that names took.
     pub(crate) names_slots: AtomicU32,
+    /// Rows that were left to a file which another one came after, with its number and path.
+    pub(crate) former: AtomicU32,
     /// Some thread has descriptors of its own: none is remembered.
     parted: AtomicBool,
     /// The row of each descriptor's file; 0: not known.

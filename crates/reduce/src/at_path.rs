@@ -2,6 +2,7 @@
 
 use crate::file_row::{Row, busyness};
 use record::file::{FileCounts, FileId, FileKind, FileUse, PageCache};
+use record::unit::Nanos;
 
 /// Rows of one path; of more the two that were used longest ago become one.
 const FILES_MAX: usize = 64;
@@ -30,11 +31,13 @@ impl AtPath {
     /// and only while `may_grow`.
     pub(crate) fn add(&mut self, used: FileUse, may_grow: bool) -> bool {
         let of = number(&used.file);
-        if let Some(row) = self.rows.iter_mut().find(|row| row.is_of(of)) {
+        let apart = may_grow && used.kind == FileKind::File;
+        let is_later = |row: &Row| apart && used.flags.created && used.first > row.last;
+        let same = |row: &&mut Row| row.is_of(of) && !is_later(row);
+        if let Some(row) = self.rows.iter_mut().rev().find(same) {
             row.add(used);
             return false;
         }
-        let apart = may_grow && used.kind == FileKind::File;
         match self.rows.first_mut() {
             Some(first) if !apart || first.kind != FileKind::File => {
                 first.mixed = true;
@@ -47,7 +50,10 @@ impl AtPath {
 
     /// Takes a row from elsewhere.
     pub(crate) fn put(&mut self, row: Row) {
-        let same = |it: &&mut Row| !it.mixed && !row.mixed && it.is_of(number(&row.file));
+        let same = |it: &&mut Row| {
+            let alone = !it.mixed && !row.mixed;
+            alone && it.is_of(number(&row.file)) && !is_later(it, &row) && !is_later(&row, it)
+        };
         match self.rows.iter_mut().find(same) {
             Some(same) => same.merge(row),
             None => _ = self.push(row),
@@ -67,15 +73,37 @@ impl AtPath {
         !full
     }
 
-    /// Gives up the row of a file, if there is one.
-    pub(crate) fn take_out(&mut self, of: Number) -> Option<Row> {
-        let place = self.rows.iter().position(|row| row.is_only(of))?;
+    /// Gives up the row of a file that was first used then, if there is one.
+    pub(crate) fn take_out(&mut self, of: Number, first: Nanos) -> Option<Row> {
+        let is_it = |row: &Row| row.is_only(of) && row.first == first;
+        let place = self.rows.iter().position(is_it)?;
         Some(self.rows.remove(place))
     }
 
-    /// The row of a file, if it is of that alone.
-    pub(crate) fn of(&mut self, of: Number) -> Option<&mut Row> {
-        self.rows.iter_mut().find(|row| row.is_only(of))
+    /// The row of a file that was there at `at`, if it is of that alone.
+    pub(crate) fn of(&mut self, of: Number, at: Nanos) -> Option<&mut Row> {
+        let those = self.rows.iter_mut().filter(|row| row.is_only(of));
+        those.max_by_key(|row| (row.first <= at, row.first))
+    }
+
+    /// Sorts its rows, and joins those of one number where `is_one` says, by when both were first
+    /// used, that it is one file.
+    pub(crate) fn join(&mut self, is_one: impl Fn(Nanos, Nanos) -> bool) {
+        self.sort();
+        let mut joined: Vec<Row> = Vec::new();
+        for row in std::mem::take(&mut self.rows) {
+            match joined.last_mut() {
+                Some(last)
+                    if !row.mixed
+                        && last.is_only(number(&row.file))
+                        && is_one(last.first, row.first) =>
+                {
+                    last.merge(row);
+                }
+                _ => joined.push(row),
+            }
+        }
+        self.rows = joined;
     }
 
     /// Its rows, in the order in which the files came.
@@ -123,6 +151,12 @@ impl AtPath {
         }
         Some(Box::new(last))
     }
+}
+
+/// Whether a row is of a file that was created after the other one was last used, whose number it
+/// may have.
+fn is_later(row: &Row, than: &Row) -> bool {
+    row.created_first && row.first > than.last
 }
 
 /// Whether the file of one row had the path after that of the other one, which came later. It may

@@ -42,6 +42,9 @@ struct Given {
     name: Vec<u8>,
 }
 
+/// A file by its path, its number and when it was first used; and the names that it was given.
+type Placed = (Vec<u8>, (Number, Nanos), Vec<Given>);
+
 /// The moves in the order in which they took place, and by their names.
 struct Ordered<'a> {
     all: &'a [Move],
@@ -80,12 +83,15 @@ impl Moves {
 
     /// Puts each file under the name by which it is told.
     pub(crate) fn place(mut self, found: &mut Found) {
-        if self.all.is_empty() {
-            return;
-        }
         // Those at one time were told in their order.
         self.all.sort_by_key(|it| it.at);
         let moves = Ordered::new(&self.all);
+        for (path, (files, _)) in found.iter_mut().filter(|(_, it)| it.0.rows().len() > 1) {
+            files.join(|first, next| moves.first_between(path, first, next).is_none());
+        }
+        if moves.all.is_empty() {
+            return;
+        }
         reunite(&moves, found);
         let placed: Vec<_> = found
             .iter_mut()
@@ -95,11 +101,11 @@ impl Moves {
                 moves.of_rows(path, files)
             })
             .collect();
-        for (path, file, given) in placed {
+        for (path, (file, first), given) in placed {
             let is_own = given
                 .into_iter()
                 .find(|it| !moves.is_taken(it, file, found));
-            let row = is_own.and_then(|own| Some((own, take_out(found, &path, file)?)));
+            let row = is_own.and_then(|own| Some((own, take_out(found, &path, file, first)?)));
             if let Some((own, row)) = row {
                 found.entry(own.name).or_default().0.put(row);
             }
@@ -129,18 +135,18 @@ fn reunite(moves: &Ordered<'_>, found: &mut Found) {
         let Some(before) = moves.name_before(&path, first, has_it) else {
             continue;
         };
-        let Some(row) = take_out(found, &path, file) else {
+        let Some(row) = take_out(found, &path, file, first) else {
             continue;
         };
-        if let Some(same) = found.get_mut(&before).and_then(|it| it.0.of(file)) {
+        if let Some(same) = found.get_mut(&before).and_then(|it| it.0.of(file, first)) {
             same.merge(row);
         }
     }
 }
 
-fn take_out(found: &mut Found, path: &[u8], file: Number) -> Option<Row> {
+fn take_out(found: &mut Found, path: &[u8], file: Number, first: Nanos) -> Option<Row> {
     let (files, _) = found.get_mut(path)?;
-    let row = files.take_out(file);
+    let row = files.take_out(file, first);
     if files.rows().is_empty() {
         found.remove(path);
     }
@@ -220,18 +226,23 @@ impl<'a> Ordered<'a> {
         Some(Given { index, name })
     }
 
+    /// The first move of them between the first uses of two files.
+    fn first_between(&self, path: &[u8], first: Nanos, next: Nanos) -> Option<Given> {
+        let least = self.all.partition_point(|it| it.at < first);
+        let given = self.first_of(path, least)?;
+        (self.at(given.index) < next).then_some(given)
+    }
+
     /// The files that had this name, but the last one, with the names that each was given later;
     /// `files` are sorted.
-    fn of_rows(&self, path: &[u8], files: &AtPath) -> Vec<(Vec<u8>, Number, Vec<Given>)> {
+    fn of_rows(&self, path: &[u8], files: &AtPath) -> Vec<Placed> {
         let pairs = files.rows().windows(2);
         let moved = pairs.filter_map(|pair| {
             let [row, next] = pair else { return None };
-            let least = self.all.partition_point(|it| it.at < row.first);
-            let given = self.first_of(path, least)?;
-            let at = self.at(given.index);
             // Else the name was that of the next one by then.
-            (at < next.first && !row.mixed)
-                .then(|| (path.to_vec(), number(&row.file), self.after(given)))
+            let given = self.first_between(path, row.first, next.first)?;
+            let file = (number(&row.file), row.first);
+            (!row.mixed).then(|| (path.to_vec(), file, self.after(given)))
         });
         moved.collect()
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 each_io_mechanism!("renames":
     rotated,
+    dropped,
     closed,
     inherited,
     replaced,
@@ -59,6 +60,20 @@ fn rotated(mechanism: Mechanism, name: &str) {
     for (name, before) in [("log.2", 1000), ("log.1", 0), ("log", 0)] {
         is_own(&seen, name, before);
     }
+}
+
+/// What has no name any more is told by the first one that it had.
+fn dropped(mechanism: Mechanism, name: &str) {
+    let seen = seen(mechanism, name, "dropped");
+    for (name, bytes) in [("log.1", 106), ("log.2", 105), ("log.3", 104)] {
+        counts(seen.of(name), [1, 1, 0, 0, 1, bytes]);
+        is_own(&seen, name, 0);
+    }
+    let (line, there) = (seen.of("log"), std::fs::metadata(seen.folder.join("log")));
+    let gone = 100 + 101 + 102 + 103;
+    counts(line, [5, 5, 0, 0, 5, gone + 107]);
+    assert_eq!(line.inode, Some(there.unwrap().ino()), "{line:#?}");
+    sized(line, 1000, 107);
 }
 
 fn closed(mechanism: Mechanism, name: &str) {

@@ -54,6 +54,28 @@ static void rotated(void) {
     close(first);
 }
 
+/* Eight files that are called log one after another, of 100 to 107 bytes but for what was there, of
+ * which three are kept: the others are removed, and their numbers may be given to those after
+ * them. */
+static void dropped(void) {
+    char from[16], to[16];
+    for (int i = 0; i < 8; i++) {
+        int fd = start("log");
+        put(fd, 100 + i);
+        close(fd);
+        if (i == 7)
+            break;
+        if (i >= 3)
+            check("unlink", unlink("log.3"));
+        for (int n = i < 3 ? i : 2; n > 0; n--) {
+            snprintf(from, sizeof from, "log.%d", n);
+            snprintf(to, sizeof to, "log.%d", n + 1);
+            check("rename", rename(from, to));
+        }
+        check("rename", rename("log", "log.1"));
+    }
+}
+
 /* The same files, but each is closed before a child gives it another name. */
 static void closed(void) {
     const size_t sizes[] = {2301, 44, 7};
@@ -239,7 +261,8 @@ int main(int argc, char **argv) {
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"rotated", rotated},     {"closed", closed},       {"inherited", inherited},
+        {"rotated", rotated},     {"dropped", dropped},
+            {"closed", closed},       {"inherited", inherited},
         {"replaced", replaced},   {"temporary", temporary}, {"again", again},
         {"copied", copied},       {"exchanged", exchanged}, {"folder", folder},
         {"late", late},           {"unclosed", unclosed},

@@ -27,6 +27,8 @@ pub(super) struct Names {
     bytes: usize,
     /// Changes that are not told.
     pub(super) lost: u64,
+    /// Some name was given to another file.
+    pub(super) moved: bool,
 }
 
 impl Names {
@@ -37,6 +39,7 @@ impl Names {
             self.lost += 1;
             return;
         };
+        self.moved |= name.to.is_some();
         let both = [Some(&name.path), name.to.as_ref()];
         let bytes: usize = both.into_iter().flatten().map(Written::bytes).sum();
         if self.waiting.len() >= WAITING_MAX || bytes > BYTES_MAX - self.bytes {

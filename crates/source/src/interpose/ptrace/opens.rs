@@ -70,7 +70,8 @@ impl Watch {
         (at, time): (Nanos, Nanos),
     ) {
         let process = self.processes.entry(pid).or_default();
-        let Some(slot) = process.opened(&mut self.look, &mut self.rest, fd, at) else {
+        let is_new = creates && self.names.moved;
+        let Some(slot) = process.opened(&mut self.look, &mut self.rest, fd, is_new, at) else {
             return;
         };
         if let Some(row) = process.row(slot) {

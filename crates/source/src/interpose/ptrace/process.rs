@@ -15,6 +15,9 @@ const ROWS_MAX: usize = 32_000;
 /// Rows of all processes that live at one time.
 const ROWS_MAX_TOTAL: u64 = 500_000;
 
+/// Rows of a process that are left to files whose number another one got.
+const FORMER_MAX: u32 = 128;
+
 /// Where a file is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
@@ -44,6 +47,8 @@ pub(super) struct Process {
     slots: HashMap<i32, Slot>,
     known: HashMap<Key, usize>,
     pub(super) rows: Vec<Row>,
+    /// Rows that were left to files whose number another one got.
+    former: u32,
     /// Its descriptors may change unseen, by others that have the same table or by a ring of
     /// `io_uring`: none is remembered.
     pub(super) changes_unseen: bool,
@@ -82,12 +87,14 @@ impl Process {
         Some(slot)
     }
 
-    /// As [`Process::slot`], for a descriptor that was just opened.
+    /// As [`Process::slot`], for a descriptor that was just opened; `is_new`: its file was not
+    /// there before, and one that was may have got another name.
     pub(super) fn opened(
         &mut self,
         look: &mut Look,
         rest: &mut Rest,
         (tid, fd): (u32, i32),
+        is_new: bool,
         at: Nanos,
     ) -> Option<Slot> {
         self.slots.remove(&fd);
@@ -96,6 +103,9 @@ impl Process {
             Behind::Nothing => return None,
             Behind::Hidden => return Some(self.hidden(rest, fd)),
         };
+        if is_new {
+            self.leave(look, (tid, fd), &status);
+        }
         let slot = self.find(look, rest, (tid, fd), &status, at);
         if let Slot::Row(index) = slot
             && let Some(row) = self.rows.get_mut(index)
@@ -106,6 +116,17 @@ impl Process {
             self.places.insert(fd, Some(0));
         }
         Some(slot)
+    }
+
+    /// Leaves a row to the file that it is of, if it has the number and the path of a new one.
+    fn leave(&mut self, look: &mut Look, (tid, fd): (u32, i32), status: &Status) {
+        let path = look.path(tid, fd, status).unwrap_or_default();
+        let key = (path, status.inode, status.device);
+        let row = self.known.get(&key).and_then(|index| self.rows.get(*index));
+        if row.is_some_and(|row| row.counts.opens > 0) && self.former < FORMER_MAX {
+            self.former += 1;
+            self.known.remove(&key);
+        }
     }
 
     /// Where a descriptor stands in its file, if that is known.
