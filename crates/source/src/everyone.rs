@@ -52,15 +52,6 @@ pub struct Program<'a> {
     pub path: &'a [u8],
 }
 
-/// Of a short name the kernel keeps so much.
-const COMM_BYTES: usize = 15;
-
-/// What the kernel calls a program that is at this path.
-pub(crate) fn short_name(path: &[u8]) -> &[u8] {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-    name.get(..COMM_BYTES).unwrap_or(name)
-}
-
 /// Everyone, by one way or the other.
 #[derive(Debug)]
 pub enum Everyone {

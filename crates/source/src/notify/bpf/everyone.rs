@@ -3,7 +3,7 @@
 use super::groups::Groups;
 use super::task::{cannot, counters, peaks};
 use crate::error::Error;
-use crate::everyone::{Happened, Program, short_name};
+use crate::everyone::{Happened, Program};
 use crate::root::Root;
 use record::identity::{Ending, ProcessId};
 use record::table::exit::Exit;
@@ -158,6 +158,15 @@ fn take(
         } => known_groups.made(hierarchy, number, path),
         RawEvent::Lost { count, .. } => tell(Happened::Lost(count)),
     }
+}
+
+/// Of a short name the kernel keeps so much.
+const COMM_BYTES: usize = 15;
+
+/// What the kernel calls a program that is at this path.
+fn short_name(path: &[u8]) -> &[u8] {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    name.get(..COMM_BYTES).unwrap_or(name)
 }
 
 /// The record of an end; its CPU time is not final yet.
