@@ -5,7 +5,7 @@ use super::compact::KeepArgs;
 #[cfg(feature = "dataset")]
 use super::import;
 use super::settings::{self, comment};
-use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain, regular_file, watch};
+use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, explain, named_file, watch};
 use crate::agent::detail::Wishes;
 use crate::agent::names::Outside;
 use crate::agent::pace::Young;
@@ -200,7 +200,7 @@ fn settle(given: &ArgMatches, file: Option<&Path>) -> Result<ArgMatches> {
         return Ok(given.clone());
     };
     let of = || path.display().to_string();
-    let text = regular_file::text_of(path).with_context(of)?;
+    let text = named_file::text_of(path).with_context(of)?;
     settings::merge(&command(), given, &text).with_context(of)
 }
 

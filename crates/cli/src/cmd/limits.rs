@@ -1,7 +1,7 @@
 //! Limits as people write them: `--limit wall=2h,memory=4GiB` and files of flat `name = value`.
 
 use super::cctools_limits;
-use super::regular_file;
+use super::named_file;
 use super::similar::did_you_mean;
 use anyhow::{Context, Result, bail};
 use record::limit::{LIMITS, Limit, Resource};
@@ -29,7 +29,7 @@ pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>>
     }
     if let Some(path) = file {
         let source = format!("--limits {}", path.display());
-        let text = regular_file::text_of(path).with_context(|| source.clone())?;
+        let text = named_file::text_of_pipe_or_file(path).with_context(|| source.clone())?;
         let entries = match cctools_limits::entries(&text) {
             Some(entries) => entries,
             None => entries(&text),

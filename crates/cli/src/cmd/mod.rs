@@ -15,7 +15,7 @@ pub mod limits;
 pub mod man;
 pub mod metrics;
 pub mod named;
-mod regular_file;
+mod named_file;
 pub mod run;
 pub mod run_args;
 mod run_values;

@@ -6,7 +6,7 @@ use super::{Tool, run_options};
 use crate::cmd::formats::{Capture, CapturedFile, Destination};
 use crate::cmd::named::{self, NamedPath};
 use crate::cmd::run::{RunOptions, STATUS_OWN_FAILURE};
-use crate::cmd::{Status, regular_file};
+use crate::cmd::{Status, named_file};
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -160,7 +160,7 @@ fn named_files(line: &Line, letter: &str) -> Result<Vec<NamedPath>> {
             Some(list) => {
                 let list = Path::new(OsStr::from_bytes(list));
                 let mut text = Vec::new();
-                regular_file::open(list)
+                named_file::open(list)
                     .and_then(|mut file| Ok(file.read_to_end(&mut text)?))
                     .with_context(|| format!("-{letter} @{}", list.display()))?;
                 words.extend(text.split(|byte| *byte == b'\n').filter_map(entry));
@@ -255,7 +255,8 @@ fn command(line: &Line) -> Result<Vec<OsString>> {
         bail!("-I and a command exclude one another");
     }
     let shown = path.display();
-    let text = regular_file::text_of(Path::new(path)).with_context(|| format!("-I {shown}"))?;
+    let text =
+        named_file::text_of_pipe_or_file(Path::new(path)).with_context(|| format!("-I {shown}"))?;
     let words: Vec<_> = text.lines().map(str::trim).collect();
     if let Some(word) = words
         .iter()

@@ -5,7 +5,7 @@ use super::{Tool, run_options};
 use crate::cmd::formats::Destination;
 use crate::cmd::run::RunOptions;
 use crate::cmd::statuses::cctools;
-use crate::cmd::{Status, cctools_limits, regular_file};
+use crate::cmd::{Status, cctools_limits, named_file};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -143,7 +143,7 @@ fn asked_limits(line: &Line) -> Result<BTreeMap<String, String>> {
     let mut limits = BTreeMap::new();
     for path in line.all("limits-file") {
         let path = Path::new(path);
-        let text = regular_file::text_of(path)
+        let text = named_file::text_of_pipe_or_file(path)
             .with_context(|| format!("--limits-file {}", path.display()));
         let entries = cctools_limits::entries(&text?).with_context(|| {
             let path = path.display();

@@ -1,0 +1,167 @@
+//! Files that an option names, to be read before anything else happens: of settings, of limits.
+
+use anyhow::{Result, bail};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use sys::descriptor::{self, Waiting};
+
+/// A longer file is refused: there are a few dozen keys.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+const NOT_REGULAR: &str = "not a regular file";
+
+/// Who writes to a pipe has this long for all of it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens a regular file, without ever waiting for anybody.
+///
+/// # Errors
+/// If it cannot be opened, or is anything else.
+pub(super) fn open(path: &Path) -> Result<File> {
+    let file = open_any(path)?;
+    if !file.metadata()?.is_file() {
+        bail!(NOT_REGULAR);
+    }
+    Ok(file)
+}
+
+/// Opens whatever is there. What it is must be asked of the file: the name may lead elsewhere by
+/// now.
+fn open_any(path: &Path) -> Result<File> {
+    // Nobody may ever write to a FIFO, and who waits for that is not ended by a signal.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        // Sockets and devices without a driver cannot be opened.
+        Err(Errno::NXIO | Errno::NODEV) => bail!(NOT_REGULAR),
+        opened => Ok(File::from(opened?)),
+    }
+}
+
+/// The text of a regular file of at most 1 MiB.
+///
+/// # Errors
+/// If it cannot be read, is anything else, or is longer.
+pub(super) fn text_of(path: &Path) -> Result<String> {
+    text_in(open(path)?)
+}
+
+/// The same, or what comes through a pipe in time: `<(...)` of a shell, `/dev/stdin`.
+///
+/// # Errors
+/// As [`text_of`], and if nobody has written to the pipe and closed it by then.
+pub(super) fn text_of_pipe_or_file(path: &Path) -> Result<String> {
+    let file = open_any(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_fifo() {
+        return text_in(Pipe {
+            file,
+            until: Instant::now() + PATIENCE,
+        });
+    }
+    if !kind.is_file() {
+        bail!("{NOT_REGULAR}, and no pipe");
+    }
+    text_in(file)
+}
+
+fn text_in(input: impl Read) -> Result<String> {
+    let mut text = String::new();
+    input.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        bail!("larger than 1 MiB");
+    }
+    Ok(text)
+}
+
+/// A pipe that does not block, and until when it is waited for.
+struct Pipe {
+    file: File,
+    until: Instant,
+}
+
+impl Read for Pipe {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            // A pipe that nobody opened yet is at its end for a read: only a wait tells.
+            let fds = [Waiting {
+                fd: Some(self.file.as_fd()),
+                exceptional: false,
+            }];
+            let left = self.until.saturating_duration_since(Instant::now());
+            let ready = descriptor::poll(&fds, Some(left.as_nanos() as u64))
+                .map_err(std::io::Error::other)?;
+            if !ready.contains(&true) {
+                let why = "nobody wrote to the pipe and closed it within 10 s";
+                return Err(std::io::Error::new(ErrorKind::TimedOut, why));
+            }
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let made = std::process::Command::new("mkfifo")
+            .arg(path("fifo"))
+            .status();
+        assert!(made.unwrap().success());
+        std::os::unix::fs::symlink("fifo", path("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let null = "/dev/null".into();
+        let names = ["fifo", "link", "socket", "."].map(path);
+        for path in names.into_iter().chain([null]) {
+            let error = text_of(&path).unwrap_err();
+            assert_eq!(error.to_string(), NOT_REGULAR, "{}", path.display());
+        }
+        std::fs::write(path("file"), "x = 1\n").unwrap();
+        std::os::unix::fs::symlink("file", path("to file")).unwrap();
+        assert_eq!(text_of(&path("file")).unwrap(), "x = 1\n");
+        assert_eq!(text_of(&path("to file")).unwrap(), "x = 1\n");
+        assert!(text_of(&path("none")).is_err());
+    }
+
+    #[test]
+    fn what_comes_through_a_pipe_is_read_to_its_end() {
+        let text = "memory = 1\n".repeat(10_000);
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+        let sent = text.clone();
+        let thread = std::thread::spawn(move || {
+            use std::io::Write;
+            writer.write_all(sent.as_bytes())
+        });
+        let got = text_of_pipe_or_file(Path::new(&path));
+        thread.join().unwrap().unwrap();
+        assert_eq!(got.unwrap(), text);
+        let error = text_of_pipe_or_file(Path::new("/dev/null")).unwrap_err();
+        assert_eq!(error.to_string(), "not a regular file, and no pipe");
+    }
+
+    #[test]
+    fn a_file_has_a_mebibyte_at_most() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut text = "#".repeat(1 << 20);
+        std::fs::write(&path, &text).unwrap();
+        assert_eq!(text_of(&path).unwrap().len(), 1 << 20);
+        text.push('#');
+        std::fs::write(&path, &text).unwrap();
+        let error = text_of(&path).unwrap_err();
+        assert_eq!(error.to_string(), "larger than 1 MiB");
+    }
+}
