@@ -96,7 +96,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "limits",
             "named",
             "settings",
-            "regular_file",
+            "named_file",
             "similar",
             "statuses",
         ],
