@@ -80,7 +80,9 @@ pub(crate) fn run_unprivileged(workspace: &Workspace) -> Result<Outcome> {
 /// The modules whose programs are attached to every system call. The kernel rewrites its own code
 /// for that, and a second processor of the emulator meets the breakpoint in between after the
 /// kernel has forgotten it ("Oops: int3"): on one processor that cannot be.
-const AT_EVERY_CALL: [&str; 6] = ["again", "cache", "files", "names", "sockets", "syscalls"];
+const AT_EVERY_CALL: [&str; 7] = [
+    "again", "cache", "files", "names", "renamed", "sockets", "syscalls",
+];
 
 /// The modules whose machine has swap. What is swapped out takes its memory, which the others need,
 /// and a task at the limit of a group above would be swapped where it is to be ended.
