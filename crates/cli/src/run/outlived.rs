@@ -5,10 +5,15 @@ use super::unended::is_alive;
 use record::report::SURVIVORS_MAX;
 use record::unit::Nanos;
 use reduce::tree::Tree;
+use source::query::proc_pid_cmdline;
+use source::root::Root;
 use std::collections::BTreeMap;
 
 /// What is about to end has this long after the command to do so.
 pub(super) const LINGER: Nanos = Nanos::from_millis(30);
+
+/// Of a command line that nobody told.
+const COMMAND_BYTES_MAX: u64 = 4096;
 
 /// Process ids and command lines, at most as many as a report has room for.
 #[derive(Debug, Default)]
@@ -42,8 +47,7 @@ impl Outlived {
         for &pid in pids {
             // The command itself may be in there, where its end is not told yet.
             if self.0.len() < SURVIVORS_MAX && is_alive(pid) {
-                let command = || tree.command(pid).unwrap_or_default();
-                self.0.entry(pid).or_insert_with(command);
+                self.0.entry(pid).or_insert_with(|| command(pid, tree));
             }
         }
     }
@@ -52,6 +56,20 @@ impl Outlived {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
         self.0.iter().map(|(pid, command)| (*pid, command.as_str()))
     }
+}
+
+/// The command line of a living process.
+fn command(pid: u32, tree: &Tree) -> String {
+    let told = tree.command(pid).filter(|command| !command.is_empty());
+    told.unwrap_or_else(|| {
+        // Nobody told of its start yet. One that is gone by now stays without.
+        let text = proc_pid_cmdline::read_start(&Root::default(), pid, COMMAND_BYTES_MAX);
+        let text = text.unwrap_or_default();
+        String::from_utf8_lossy(&text)
+            .replace('\0', " ")
+            .trim_end()
+            .to_owned()
+    })
 }
 
 #[cfg(test)]
