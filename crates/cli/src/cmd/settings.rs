@@ -335,7 +335,6 @@ mod tests {
         );
     }
 
-    /// Were the FIFO waited for, this would not end.
     #[test]
     fn long_comments_are_broken() {
         let text = comment(&"word ".repeat(40));

@@ -14,10 +14,7 @@ const ROUSE_PAUSE: Nanos = Nanos::from_millis(5);
 /// now: it is continued until it has heard us.
 pub(super) fn dismiss(front: &OwnedFd, stopped: bool, status: u8) {
     // A front that died has nobody to tell.
-    drop(descriptor::send(
-        front.as_fd(),
-        &ToFront::Done(status).encode(),
-    ));
+    drop(ToFront::Done(status).say(front));
     let pid = sys::process::parent();
     let waiting = [Waiting {
         fd: Some(front.as_fd()),

@@ -147,7 +147,7 @@ enum Before {
     Signal(i32, u64),
     /// It started: the monitor sees to everything.
     Started {
-        launcher: i32,
+        launcher: u32,
     },
 }
 
@@ -177,7 +177,7 @@ impl Before {
     /// command, below which other runs may have launchers of theirs, has not started then.
     fn is_launcher(self, pid: u32) -> bool {
         let told = match self {
-            Before::Started { launcher } => u32::try_from(launcher) == Ok(pid),
+            Before::Started { launcher } => launcher == pid,
             Before::Nothing | Before::Signal(..) => true,
         };
         let comm = || std::fs::read(format!("/proc/{pid}/comm"));

@@ -264,7 +264,7 @@ impl<'a> Monitor<'a> {
 
     fn tell_front(&mut self, word: ToFront) {
         if let Some(front) = &self.front
-            && descriptor::send(front.as_fd(), &word.encode()).is_err()
+            && word.say(front).is_err()
         {
             self.front_died();
         }

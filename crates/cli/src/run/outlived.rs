@@ -65,10 +65,9 @@ fn command(pid: u32, tree: &Tree) -> String {
         // Nobody told of its start yet. One that is gone by now stays without.
         let text = proc_pid_cmdline::read_start(&Root::default(), pid, COMMAND_BYTES_MAX);
         let text = text.unwrap_or_default();
-        String::from_utf8_lossy(&text)
-            .replace('\0', " ")
-            .trim_end()
-            .to_owned()
+        let words = proc_pid_cmdline::parse(&text).into_iter();
+        let words = words.map(String::from_utf8_lossy);
+        words.collect::<Vec<_>>().join(" ")
     })
 }
 

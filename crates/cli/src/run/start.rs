@@ -119,11 +119,6 @@ impl From<sys::Error> for Trouble {
     }
 }
 
-/// Says a word to the front. One that died has nobody to tell, and is noticed by the monitor.
-fn tell(front: &OwnedFd, word: ToFront) {
-    drop(descriptor::send(front.as_fd(), &word.encode()));
-}
-
 /// In the monitor's process: starts the task and sees it through; the exit status.
 fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status {
     // Without a second descriptor the front takes the status from our exit.
@@ -141,7 +136,8 @@ fn monitor(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Status 
         }
     };
     if let Ok(channel) = channel {
-        tell(&channel, last_word);
+        // A front that died has nobody to tell.
+        drop(last_word.say(&channel));
     }
     match last_word {
         ToFront::Done(status) => status,
@@ -196,7 +192,8 @@ fn watch(options: &RunOptions, front: OwnedFd, inherited: &[RawFd]) -> Result<St
     facts.started();
     paper.started(facts.start);
     eyes.started(&mut facts, &task);
-    tell(&front, ToFront::Started(task.adopter() as i32));
+    // A front that died is noticed by the monitor.
+    drop(ToFront::Started(task.adopter()).say(&front));
     let with_library = eyes.files.loads_into(&path, task.adopter(), &mut facts);
     if let Some(errno) = task.go(with_library)? {
         // Not dismissed: the launcher waits for the command's process first.

@@ -1,5 +1,7 @@
 //! What the front and the monitor say to each other: fixed messages over a `SOCK_SEQPACKET` pair.
 
+use std::os::fd::{AsFd, OwnedFd};
+use sys::descriptor;
 use sys::signal::Arrived;
 
 /// Front to monitor.
@@ -14,7 +16,7 @@ pub(crate) enum ToMonitor {
 pub(crate) enum ToFront {
     /// The command is about to start, below the launcher of this pid: from now on signals are for
     /// it.
-    Started(i32),
+    Started(u32),
     /// The command was stopped by this signal: stop too.
     Stopped(i32),
     /// Whether the bottom row of the terminal is taken.
@@ -58,13 +60,18 @@ impl ToMonitor {
 }
 
 impl ToFront {
+    /// Says it. One that died has nobody to tell: an error.
+    pub(crate) fn say(self, front: &OwnedFd) -> Result<(), sys::Error> {
+        descriptor::send(front.as_fd(), &self.encode())
+    }
+
     /// As it travels.
-    pub(crate) fn encode(self) -> [u8; 5] {
+    fn encode(self) -> [u8; 5] {
         let (word, number) = match self {
             ToFront::Started(launcher) => (b'G', launcher),
-            ToFront::Stopped(signal) => (b'S', signal),
-            ToFront::Row(taken) => (b'R', i32::from(taken)),
-            ToFront::Done(status) => (b'D', i32::from(status)),
+            ToFront::Stopped(signal) => (b'S', signal as u32),
+            ToFront::Row(taken) => (b'R', u32::from(taken)),
+            ToFront::Done(status) => (b'D', u32::from(status)),
             ToFront::Bare => (b'B', 0),
         };
         let [a, b, c, d] = number.to_ne_bytes();
@@ -74,10 +81,10 @@ impl ToFront {
     /// As it was said; `None` if this is no message.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (word, number) = bytes.split_first()?;
-        let number = i32::from_ne_bytes(number.try_into().ok()?);
+        let number = u32::from_ne_bytes(number.try_into().ok()?);
         match word {
             b'G' => Some(ToFront::Started(number)),
-            b'S' => Some(ToFront::Stopped(number)),
+            b'S' => Some(ToFront::Stopped(number as i32)),
             b'R' => Some(ToFront::Row(number != 0)),
             b'D' => Some(ToFront::Done(u8::try_from(number).ok()?)),
             b'B' => Some(ToFront::Bare),

@@ -295,8 +295,10 @@ fn survivors(report: &Report) -> Option<Row> {
     let count = report.survivors.len();
     let shown = report.survivors.iter().take(SURVIVORS_MAX);
     let mut pieces: Vec<String> = shown
-        .map(|one| format!("{} {}", one.pid, cut(&printable(&one.command), 40)))
-        .map(|piece| piece.trim_end().to_owned())
+        .map(|one| {
+            let piece = format!("{} {}", one.pid, cut(&printable(&one.command), 40));
+            piece.trim_end().to_owned()
+        })
         .collect();
     if count > SURVIVORS_MAX {
         pieces.push(format!("{} more", count - SURVIVORS_MAX));
