@@ -6,6 +6,8 @@
 mod agent;
 pub mod cmd;
 mod live;
+#[cfg(feature = "query")]
+mod query;
 mod run;
 pub mod view;
 

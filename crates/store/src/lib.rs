@@ -15,5 +15,6 @@ pub mod openmetrics;
 pub mod place;
 pub mod segment;
 pub mod target;
+pub mod text;
 
 pub use error::{Error, Left};

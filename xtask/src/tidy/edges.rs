@@ -19,9 +19,12 @@ pub(crate) const MAY_USE: &[(&str, &[&str])] = &[
     ("source", &["record", "sys", "preload"]),
     ("reduce", &["record"]),
     ("store", &["record", "reduce"]),
+    ("query", &["record", "store"]),
     (
         "cli",
-        &["record", "sys", "preload", "source", "reduce", "store"],
+        &[
+            "record", "sys", "preload", "source", "reduce", "store", "query",
+        ],
     ),
 ];
 

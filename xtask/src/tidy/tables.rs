@@ -71,6 +71,16 @@ pub(crate) const FOLDERS: &[Folder] = &[
         ],
     },
     Folder {
+        path: "crates/query/src/report",
+        table: "REPORTS",
+        parts: &["dialect", "life", "params", "program"],
+    },
+    Folder {
+        path: "crates/query/src/output",
+        table: "FORMATS",
+        parts: &["cell"],
+    },
+    Folder {
         path: "crates/store/src/export",
         table: "FORMATS",
         parts: &[
@@ -97,8 +107,10 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "named",
             "settings",
             "named_file",
+            "query_words",
             "similar",
             "statuses",
+            "when",
         ],
     },
     Folder {

@@ -16,6 +16,10 @@ pub mod man;
 pub mod metrics;
 pub mod named;
 mod named_file;
+#[cfg(feature = "query")]
+pub mod query;
+#[cfg(feature = "query")]
+mod query_words;
 pub mod run;
 pub mod run_args;
 mod run_values;
@@ -23,6 +27,8 @@ mod settings;
 mod similar;
 pub mod statuses;
 mod watch;
+#[cfg(feature = "query")]
+mod when;
 
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue};
@@ -59,6 +65,8 @@ pub const VERBS: &[&Verb] = &[
     &agent::VERB,
     #[cfg(feature = "dataset")]
     &compact::VERB,
+    #[cfg(feature = "query")]
+    &query::VERB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

@@ -34,7 +34,7 @@ const COLUMNS: &[Column] = &[
         "1: it is open; 0: it is not any more, or its process has ended",
     ),
     text(
-        "kind",
+        "type",
         "/proc/PID/fd/FD",
         "file, memfd, pipe, socket, anon_inode or other",
     ),
@@ -187,7 +187,7 @@ mod tests {
             ("start_ns", Cell::Int(10_000_000)),
             ("fd", Cell::Int(3)),
             ("open", Cell::Int(1)),
-            ("kind", Cell::Text(b"file")),
+            ("type", Cell::Text(b"file")),
             ("path", Cell::Text(b"/a b\xff")),
             ("mode", Cell::Text(b"w")),
             ("position", Cell::Int(11)),

@@ -39,6 +39,22 @@ pub struct Column {
     pub doc: &'static str,
 }
 
+/// In front of the columns of every table, where rows of several hosts meet.
+pub const WHO: [Column; 2] = [
+    text("host", "gethostname", "the name that the host gives itself"),
+    text(
+        "boot_id",
+        "/proc/sys/kernel/random/boot_id",
+        "tells the boots of a host apart",
+    ),
+];
+
+/// Between a table's key and the rest: microseconds since 1970.
+pub const TIME: &str = "time";
+
+/// Behind it: nanoseconds since boot.
+pub const AT: &str = "at_ns";
+
 /// How the rows of a table are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {

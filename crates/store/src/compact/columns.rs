@@ -1,40 +1,16 @@
 //! The rows of a bucket as columns of a Parquet file.
 
 use super::bucket::{Kept, When};
+use crate::text::{self, MARK, raw};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::schema::types::{Type, TypePtr};
 use record::codec::cells::Cell;
 use record::codec::key::{Part, parts};
-use record::table::{Column, Form, Shape, Table};
-use std::borrow::Cow;
+use record::table::{AT, Column, Form, Shape, TIME, Table, WHO};
 use std::cmp::Ordering;
 use std::sync::Arc;
-
-/// In front of the columns of every table.
-const WHO: [Column; 2] = [
-    text("host", "gethostname", "the name that the host gives itself"),
-    text(
-        "boot_id",
-        "/proc/sys/kernel/random/boot_id",
-        "tells the boots of a host apart",
-    ),
-];
-
-/// Between the key and the rest.
-const TIME: &str = "time";
-const AT: &str = "at_ns";
-
-const fn text(name: &'static str, origin: &'static str, doc: &'static str) -> Column {
-    Column {
-        name,
-        shape: Shape::Text,
-        unit: "",
-        origin,
-        doc,
-    }
-}
 
 /// The values of one column, in the three levels of Parquet.
 #[derive(Debug)]
@@ -377,24 +353,9 @@ pub(super) const fn is_series(table: &Table) -> bool {
     matches!(table.form, Form::Series)
 }
 
-/// U+FFFD.
-const MARK: &[u8] = "\u{fffd}".as_bytes();
-
-/// A text as Parquet wants it. What is not UTF-8 begins with U+FFFD and has `\xNN` for each byte
-/// that does not belong and `\\` for each backslash, so that nothing is lost; so does what begins
-/// with U+FFFD anyway.
+/// A text as Parquet wants it ([`text::utf8`]).
 pub(super) fn utf8(bytes: &[u8]) -> ByteArray {
-    if std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(MARK) {
-        return bytes.to_vec().into();
-    }
-    let mut text = String::from(char::REPLACEMENT_CHARACTER);
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(&chunk.valid().replace('\\', "\\\\"));
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text.into_bytes().into()
+    text::utf8(bytes).into_owned().into_bytes().into()
 }
 
 /// Which of two texts of a file comes first: by the bytes that they stand for, as rows are sorted.
@@ -406,52 +367,9 @@ pub(super) fn order(one: Option<&ByteArray>, other: Option<&ByteArray>) -> Order
     }
 }
 
-/// Undoes [`utf8`].
-fn raw(text: &[u8]) -> Cow<'_, [u8]> {
-    let Some(mut rest) = text.strip_prefix(MARK) else {
-        return Cow::Borrowed(text);
-    };
-    let mut bytes = Vec::with_capacity(rest.len());
-    while let Some((byte, behind)) = rest.split_first() {
-        rest = behind;
-        let escaped = match (byte, behind) {
-            (b'\\', [b'\\', behind @ ..]) => Some((b'\\', behind)),
-            (b'\\', [b'x', high, low, behind @ ..]) => {
-                let digit = |digit: &u8| char::from(*digit).to_digit(16);
-                let value = digit(high)
-                    .zip(digit(low))
-                    .map(|(high, low)| high * 16 + low);
-                value.and_then(|value| Some((u8::try_from(value).ok()?, behind)))
-            }
-            _ => None,
-        };
-        let (byte, behind) = escaped.unwrap_or((*byte, rest));
-        bytes.push(byte);
-        rest = behind;
-    }
-    Cow::Owned(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_that_is_not_utf8_is_kept_whole() {
-        let of = |bytes: &[u8]| String::from_utf8(utf8(bytes).data().to_vec()).unwrap();
-        assert_eq!(of("a\\b é".as_bytes()), "a\\b é");
-        assert_eq!(of(b"a\\\xff"), "\u{fffd}a\\\\\\xff");
-        assert_eq!(of("\u{fffd}".as_bytes()), "\u{fffd}\u{fffd}");
-        for bytes in [
-            &b"a\\b"[..],
-            b"a\\\xff\\x41",
-            b"\xef\xbf\xbdx",
-            b"",
-            b"\xff",
-        ] {
-            assert_eq!(raw(utf8(bytes).data()), bytes);
-        }
-    }
 
     #[test]
     fn a_file_has_every_column_of_its_table() {

@@ -44,6 +44,14 @@ pub(super) fn place(dataset: &Path, table: &str, hour: i64, digest: u64) -> Path
     folder(dataset, table, hour).join(format!("{PART}{digest:016x}.parquet"))
 }
 
+/// The table and the hour that a file lies under, by its place within the dataset.
+pub(super) fn hour_of(place: &Path) -> Option<(&str, Nanos)> {
+    let mut folders = place.components().map(|part| part.as_os_str().to_str());
+    let mut next = |prefix| folders.next()??.strip_prefix(prefix);
+    let (table, date, hour) = (next("kind=")?, next("date=")?, next("hour=")?);
+    Some((table, begin_of(date, hour)?))
+}
+
 /// The files of a table and an hour (since 1970).
 pub(super) fn files(dataset: &Path, table: &str, hour: i64) -> Result<Vec<PathBuf>, Error> {
     let files = named(&folder(dataset, table, hour), PART)?;
@@ -88,7 +96,7 @@ pub(super) fn hours(dataset: &Path) -> Result<Vec<Hour>, Error> {
 }
 
 /// `2026-11-22` and 13, of so many hours since 1970.
-fn date_and_hour(hours: i64) -> (String, i64) {
+pub(super) fn date_and_hour(hours: i64) -> (String, i64) {
     let seconds = u64::try_from(hours).unwrap_or(0) * 3600;
     let text = rfc3339(seconds * 1_000_000_000);
     let date = text.split('T').next().unwrap_or_default().to_owned();
@@ -132,5 +140,8 @@ mod tests {
         assert_eq!(date_and_hour(24 * 365 + 13), ("1971-01-01".to_owned(), 13));
         let begin = begin_of("1971-01-01", "13").unwrap();
         assert_eq!(begin, Nanos((24 * 365 + 13) * HOUR.0));
+        let place = Path::new("kind=node/date=1971-01-01/hour=13/part-7.parquet");
+        assert_eq!(hour_of(place), Some(("node", begin)));
+        assert_eq!(hour_of(Path::new("live/a")), None);
     }
 }

@@ -19,10 +19,22 @@ pub(super) const ASIDE: &str = "aside";
 const JOURNAL: &str = "compact.journal";
 
 /// What is to be done, paths within the dataset.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Plan {
-    renames: Vec<(PathBuf, PathBuf)>,
-    removes: Vec<PathBuf>,
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Plan {
+    pub(super) renames: Vec<(PathBuf, PathBuf)>,
+    pub(super) removes: Vec<PathBuf>,
+}
+
+impl Plan {
+    /// What a compaction is doing just now, or had written down when it died.
+    pub(super) fn of(dataset: &Path) -> Result<Self, Error> {
+        let path = dataset.join(JOURNAL);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(Error::Read { path, source }),
+        }
+    }
 }
 
 /// The plan of one compaction.

@@ -16,6 +16,7 @@ mod known;
 mod merge;
 mod parquet;
 mod retain;
+mod snapshot;
 mod stream;
 
 use crate::disk::Disk;
@@ -24,6 +25,7 @@ use crate::segment::{self, Beginning, Found, Origin, Reader, Rows};
 pub use known::Known;
 use record::unit::Nanos;
 pub use retain::{Keep, Removed, retain};
+pub use snapshot::{PartFile, Snapshot};
 
 use bucket::Buckets;
 use journal::{Journal, LOCK};

@@ -94,12 +94,12 @@ fn what_is_open(mechanism: Mechanism) {
     assert_eq!((marks(5), marks(6)), (vec![1, 0], vec![1, 0]));
     let first = of(5)[0];
     assert_eq!(first.text("path").as_deref(), Some(&*path));
-    assert_eq!(first.text("kind").as_deref(), Some("file"));
+    assert_eq!(first.text("type").as_deref(), Some("file"));
     assert_eq!(first.text("mode").as_deref(), Some("r"));
     assert_eq!(first.number("position"), 6);
     assert_eq!(of(6)[0].text("mode").as_deref(), Some("w"));
     let input = of(0)[0];
-    assert_eq!(input.text("kind").as_deref(), Some("pipe"));
+    assert_eq!(input.text("type").as_deref(), Some("pipe"));
     let name = input.text("path").unwrap();
     assert!(name.starts_with("pipe:["), "{name}");
     let last = rows_of(&done.path("d"), "sample", pid).pop().unwrap();

@@ -1,0 +1,180 @@
+//! The command line of `plimsoll query`.
+
+use super::when;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Args, Command};
+use query::{Category, Dialect, FORMATS, Format, Params, REPORTS, Report};
+use record::quantity;
+use record::unit::{Bytes, Nanos, Unit};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// What sorting and grouping may take by default.
+const MEMORY: &str = "1GiB";
+
+#[derive(Debug, Args)]
+pub(super) struct QueryArgs {
+    /// The folder of the dataset
+    pub(super) dataset: PathBuf,
+    /// The question; `-` reads it from stdin
+    #[arg(required_unless_present = "report", conflicts_with = "report")]
+    pub(super) sql: Option<String>,
+    /// A ready-made report
+    #[arg(long, value_name = "NAME", value_parser = report)]
+    pub(super) report: Option<&'static Report>,
+    /// How the answer is written [default: table]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(super) format: Option<&'static Format>,
+    /// Write it to this file [default: stdout]
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) part: PartArgs,
+    /// Memory for sorting and grouping; what does not fit goes to files for a while
+    #[arg(long, value_name = "SIZE", default_value = MEMORY, value_parser = size)]
+    pub(super) memory: Bytes,
+    /// The folder of these files [default: $TMPDIR, else /tmp]
+    #[arg(long, value_name = "DIR")]
+    pub(super) temporary: Option<PathBuf>,
+    /// CPUs to use [default: all that are there]
+    #[arg(long, value_name = "N")]
+    pub(super) threads: Option<NonZeroUsize>,
+    /// Print the report's text for datafusion, duckdb or spark, and do not ask it
+    #[arg(long, value_name = "ENGINE", value_parser = dialect, requires = "report")]
+    pub(super) print_sql: Option<Dialect>,
+    /// Say nothing on stderr but errors
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+/// Of which part of the dataset a report is.
+#[derive(Debug, Args)]
+pub(super) struct PartArgs {
+    /// From this instant on: 2026-11-20, 2026-11-20 13:05 (UTC), or how long ago: 2h, 7d
+    #[arg(long, value_name = "TIME", value_parser = when::instant, requires = "report")]
+    from: Option<Nanos>,
+    /// Up to this instant
+    #[arg(long, value_name = "TIME", value_parser = when::instant, requires = "report")]
+    to: Option<Nanos>,
+    /// Processes of this user alone, by name, or by number where there is no name
+    #[arg(long, value_name = "NAME", requires = "report")]
+    user: Option<String>,
+    /// Processes of this job alone; an element of an array is 7_2
+    #[arg(long, value_name = "ID", requires = "report")]
+    job: Option<String>,
+    /// This host alone
+    #[arg(long, value_name = "NAME", requires = "report")]
+    host: Option<String>,
+    /// So many rows at most
+    #[arg(long, value_name = "N", requires = "report")]
+    limit: Option<u64>,
+    /// Programs that are counted together: a TOML file with `name = ["gcc*", "cc1*"]` lines
+    #[arg(long, value_name = "FILE", requires = "report")]
+    categories: Option<PathBuf>,
+}
+
+impl PartArgs {
+    pub(super) fn params(&self) -> Result<Params> {
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && from >= to
+        {
+            bail!("--from is not before --to: there is nothing in between");
+        }
+        let categories = self.categories.as_deref();
+        Ok(Params {
+            from: self.from,
+            to: self.to,
+            user: self.user.clone(),
+            job: self.job.clone(),
+            host: self.host.clone(),
+            limit: self.limit,
+            categories: categories
+                .map(categories_in)
+                .transpose()?
+                .unwrap_or_default(),
+        })
+    }
+}
+
+/// `name = ["glob", ...]`, in the order of the file: the first that fits counts.
+fn categories_in(path: &Path) -> Result<Vec<Category>> {
+    let of = || format!("--categories {}", path.display());
+    let text = super::named_file::text_of_pipe_or_file(path).with_context(of)?;
+    let table: toml::Table = text.parse().with_context(of)?;
+    let category = |(name, programs): (String, toml::Value)| {
+        let texts = programs.as_array().map(|programs| {
+            let texts = programs.iter().map(|text| text.as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>()
+        });
+        match texts.flatten() {
+            Some(programs) => Ok(Category { name, programs }),
+            None => Err(anyhow!(
+                "`{name}` is not a list of texts, such as [\"gcc*\", \"cc1*\"]"
+            )),
+        }
+    };
+    let all = table.into_iter().map(category).collect::<Result<_>>();
+    all.with_context(of)
+}
+
+fn report(name: &str) -> Result<&'static Report> {
+    named(
+        name,
+        query::by_name(name),
+        REPORTS.iter().map(|report| report.name),
+    )
+}
+
+fn format(name: &str) -> Result<&'static Format> {
+    let found = FORMATS.iter().find(|format| format.name == name).copied();
+    named(name, found, FORMATS.iter().map(|format| format.name))
+}
+
+fn dialect(name: &str) -> Result<Dialect> {
+    let found = Dialect::ALL.into_iter().find(|one| one.name() == name);
+    named(name, found, Dialect::ALL.into_iter().map(Dialect::name))
+}
+
+/// What a word means, or which words there are.
+fn named<T>(word: &str, found: Option<T>, names: impl Iterator<Item = &'static str>) -> Result<T> {
+    let names: Vec<_> = names.collect();
+    let similar = super::similar::similar(word, names.iter().copied());
+    let meant = similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+    found.with_context(|| format!("one of {}{meant}", names.join(", ")))
+}
+
+fn size(text: &str) -> Result<Bytes> {
+    let parsed = quantity::parse(text, Unit::Bytes);
+    let bytes = parsed.map(Bytes).map_err(|error| anyhow!("{error}"))?;
+    match bytes.0 >= MEMORY_MIN {
+        true => Ok(bytes),
+        false => Err(anyhow!("16MiB or more")),
+    }
+}
+
+/// With less nothing can be sorted.
+const MEMORY_MIN: u64 = 16 << 20;
+
+pub(super) fn command(name: &'static str) -> Command {
+    let mut reports = String::new();
+    for report in REPORTS {
+        reports.push_str(&format!("  {:<13} {}\n", report.name, report.doc));
+    }
+    let mut formats = String::new();
+    for format in FORMATS {
+        formats.push_str(&format!("  {:<13} {}\n", format.name, format.doc));
+    }
+    QueryArgs::augment_args(Command::new(name))
+        .about("Ask a dataset in SQL, or for a ready-made report")
+        .after_help(format!(
+            "Tables: sample, process, exit, job, node, descriptor, gpu; docs/segment.md and \
+             METRICS.md have their columns. Live segments are read too.\n\n\
+             Reports:\n{reports}\nFormats:\n{formats}\n\
+             Exit status: 0 answered, 1 it could not be, 2 usage, 130 interrupted.\n\n\
+             Examples:\n  \
+             plimsoll query /var/lib/plimsoll --report top-cpu --from 7d\n  \
+             plimsoll query /var/lib/plimsoll --report tree --job 4711\n  \
+             plimsoll query /var/lib/plimsoll 'SELECT max(rss) FROM sample' --format csv\n  \
+             plimsoll query /var/lib/plimsoll --report efficiency --print-sql duckdb | duckdb"
+        ))
+}

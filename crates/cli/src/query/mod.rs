@@ -1,0 +1,4 @@
+//! `plimsoll query`: asking, and saying how far it is.
+
+pub(crate) mod answer;
+mod progress;

@@ -1,0 +1,26 @@
+//! Are the resources used well: what each job used of what it had.
+
+use super::Report;
+use crate::output::Kind;
+
+/// The report.
+pub(super) const REPORT: Report = Report {
+    name: "efficiency",
+    doc: "what each job used of the CPUs and the memory that it had",
+    needs_job: false,
+    kinds: &[
+        ("elapsed", Kind::Time),
+        ("cpu_time", Kind::Time),
+        ("cpu_efficiency", Kind::Share),
+        ("rss_peak", Kind::Bytes),
+        ("memory_had", Kind::Bytes),
+        ("memory_efficiency", Kind::Share),
+        ("time_limit", Kind::Time),
+    ],
+    notes: &[
+        "rss_peak is the largest sum of resident sets of the job's processes on one host in one \
+         reading (sampled): pages that several share count in each. elapsed is from the first to \
+         the last that was seen of it.",
+    ],
+    sql: include_str!("efficiency.sql"),
+};

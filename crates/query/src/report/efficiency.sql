@@ -1,0 +1,32 @@
+WITH {{life}}, {{jobs}}, members AS (
+  SELECT host, boot_id, pid, start_ns, identifier FROM chosen
+  WHERE identifier IN (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))
+), instants AS (
+  SELECT m.identifier, s.host, s.at_ns, sum(s.rss) AS rss
+  FROM sample AS s JOIN members AS m ON m.host = s.host AND m.boot_id = s.boot_id
+    AND m.pid = s.pid AND m.start_ns = s.start_ns
+  WHERE {{window}} GROUP BY m.identifier, s.host, s.at_ns
+), peaks AS (
+  SELECT identifier, max(rss) AS rss_peak FROM instants GROUP BY identifier
+), works AS (
+  SELECT c.identifier, max(c.person) AS person, CAST(count(*) AS BIGINT) AS processes,
+    CAST(count(DISTINCT c.host) AS BIGINT) AS hosts, CAST(sum(c.cpu_time) AS BIGINT) AS cpu_time,
+    max(c.from_ns + c.wall_time) - min(c.from_ns) AS elapsed, max(c.rss_peak) AS rss_largest
+  FROM chosen AS c GROUP BY c.identifier
+)
+SELECT j.scheduler, j.identifier, coalesce(j.job_user, w.person) AS {{name user}}, j.account,
+  j.job_name AS name, j.state, w.hosts, w.processes, w.elapsed, j.time_limit,
+  coalesce(j.cpus_allocated, j.cpus_requested) AS cpus, w.cpu_time,
+  CAST(w.cpu_time AS DOUBLE)
+    / nullif(CAST(w.elapsed AS DOUBLE) * coalesce(j.cpus_allocated, j.cpus_requested), 0)
+    AS cpu_efficiency,
+  CAST(coalesce(p.rss_peak, w.rss_largest) AS BIGINT) AS rss_peak,
+  coalesce(j.memory_allocated, j.memory_requested, j.memory_limit) AS memory_had,
+  CAST(coalesce(p.rss_peak, w.rss_largest) AS DOUBLE)
+    / nullif(CAST(coalesce(j.memory_allocated, j.memory_requested, j.memory_limit) AS DOUBLE), 0)
+    AS memory_efficiency
+FROM jobs AS j JOIN works AS w ON w.identifier = j.identifier
+  LEFT JOIN peaks AS p ON p.identifier = j.identifier
+WHERE j.scheduler NOT IN ('systemd', 'login')
+ORDER BY coalesce(w.cpu_time, -1) DESC, j.scheduler, j.identifier
+LIMIT {{rows 100}}

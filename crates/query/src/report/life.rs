@@ -1,0 +1,58 @@
+//! One row for each process that was seen between two instants: who it was and what it used in
+//! between (`life.sql`), and one for each job (`jobs.sql`). Most reports begin with them.
+//!
+//! Counters of a process only grow, so what it used between two instants is the largest value less
+//! the smallest one, and all of it if it began in between; of one that ended its `exit` has the
+//! last.
+
+use super::program;
+
+/// Counters of `sample` and `exit`.
+const COUNTERS: [&str; 10] = [
+    "cpu_time",
+    "cpu_user",
+    "cpu_system",
+    "cpu_wait",
+    "io_wait",
+    "bytes_read",
+    "bytes_written",
+    "disk_read",
+    "disk_written",
+    "faults_major",
+];
+
+/// What a word of the templates stands for.
+pub(super) fn word(name: &str) -> Option<String> {
+    let each = |line: fn(&str) -> String| COUNTERS.map(line).concat();
+    Some(match name {
+        "life" => include_str!("life.sql").trim_end().to_owned(),
+        "jobs" => include_str!("jobs.sql").trim_end().to_owned(),
+        "base" => program::base(),
+        "program" => program::program(),
+        "seen_counters" => {
+            each(|name| format!("    min({name}) AS {name}_first, max({name}) AS {name}_last,\n"))
+        }
+        "ended_counters" => each(|name| format!("    {} AS {name}_end,\n", at_end(name))),
+        "met_counters" => {
+            each(|name| format!("    s.{name}_first, s.{name}_last, e.{name}_end,\n"))
+        }
+        // What was used before the first reading is nobody's business here.
+        "used_counters" => each(|name| {
+            format!(
+                "    coalesce({name}_end, {name}_last)\n      - CASE WHEN start_ns < begin_ns THEN \
+                 {name}_first ELSE 0 END AS {name},\n"
+            )
+        }),
+        "names_of_counters" => COUNTERS.map(|name| format!("u.{name}")).join(", "),
+        _ => return None,
+    })
+}
+
+/// The name of a counter in `exit`.
+fn at_end(counter: &str) -> &str {
+    match counter {
+        // Through taskstats only a bound is known.
+        "cpu_time" => "coalesce(cpu_time, cpu_time_min)",
+        other => other,
+    }
+}

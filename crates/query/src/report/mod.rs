@@ -1,0 +1,78 @@
+//! Ready-made reports: one file each, one row in [`REPORTS`].
+
+mod completeness;
+mod dialect;
+mod efficiency;
+mod errors;
+mod filesystems;
+mod interactive;
+mod life;
+mod params;
+mod program;
+mod top_cpu;
+mod top_wall;
+mod tree;
+
+use crate::output::Kind;
+pub use dialect::Dialect;
+pub use params::{Category, Params};
+
+/// One report.
+#[derive(Debug)]
+pub struct Report {
+    /// Its name.
+    pub name: &'static str,
+    /// What it tells.
+    pub doc: &'static str,
+    /// It is of one job, which has to be named.
+    pub needs_job: bool,
+    /// What the numbers of its columns are.
+    pub kinds: &'static [(&'static str, Kind)],
+    /// What has to be known to read it right, a sentence each.
+    pub notes: &'static [&'static str],
+    /// Its text, in the words of [`fill`] and of [`Dialect`].
+    sql: &'static str,
+}
+
+impl Report {
+    /// Its text for an engine.
+    pub fn sql(&self, params: &Params, dialect: Dialect) -> String {
+        dialect.spell(&fill(self.sql, params))
+    }
+}
+
+/// The text with the words in double braces that are ours in the place of what they stand for; the
+/// others are left to [`Dialect::spell`].
+fn fill(template: &str, params: &Params) -> String {
+    let mut out = String::with_capacity(template.len() * 4);
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        out.push_str(before);
+        let (word, behind) = behind.split_once("}}").unwrap_or((behind, ""));
+        let (name, of) = word.split_once(' ').unwrap_or((word, ""));
+        match params.word(name, of).or_else(|| life::word(name)) {
+            Some(text) => out.push_str(&fill(&text, params)),
+            None => out.extend(["{{", word, "}}"]),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Every report, in the order of the help.
+pub const REPORTS: &[&Report] = &[
+    &top_cpu::REPORT,
+    &top_wall::REPORT,
+    &filesystems::REPORT,
+    &interactive::REPORT,
+    &efficiency::REPORT,
+    &tree::REPORT,
+    &completeness::REPORT,
+    &errors::REPORT,
+];
+
+/// The report of this name.
+pub fn by_name(name: &str) -> Option<&'static Report> {
+    REPORTS.iter().find(|report| report.name == name).copied()
+}

@@ -1,0 +1,191 @@
+//! Ready-made reports, against numbers that are known.
+
+use crate::dataset::{HOUR, lines, make};
+use query::{Category, Dialect, Params, by_name};
+use record::unit::Nanos;
+use std::path::Path;
+
+fn report(dataset: &Path, name: &str, params: &Params) -> Vec<String> {
+    let sql = by_name(name).unwrap().sql(params, Dialect::DataFusion);
+    let lines = lines(dataset, &sql).into_iter();
+    // Of fractions six digits.
+    let short = |cell: &str| match cell.split_once('.') {
+        Some((whole, part)) if part.len() > 6 && part.bytes().all(|b| b.is_ascii_digit()) => {
+            format!("{whole}.{}", &part[..6])
+        }
+        _ => cell.to_owned(),
+    };
+    let rows = lines.map(|line| line.split(',').map(short).collect::<Vec<_>>().join(","));
+    rows.collect()
+}
+
+fn made() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    folder
+}
+
+fn all(name: &str) -> Vec<String> {
+    report(made().path(), name, &Params::default())
+}
+
+#[test]
+fn cpu_time_is_what_was_used_while_somebody_watched() {
+    // The old one had used 100 s before; the short one was met by no reading.
+    assert_eq!(
+        all("top-cpu"),
+        [
+            "train.py,other,1,1,59500000000,0.993670,,119000000000,0.5,104857600",
+            "sh -c,other,1,1,300000000,0.005010,,400000000,0.75,3145728",
+            "cp,other,1,1,79000000,0.001319,,79000000000,0.001,10485760"
+        ]
+    );
+}
+
+#[test]
+fn a_part_of_the_time_is_told_of_that_part() {
+    let folder = made();
+    let half = |from, to| {
+        let params = Params {
+            from,
+            to,
+            ..Params::default()
+        };
+        let rows = report(folder.path(), "top-cpu", &params);
+        let used = |row: &String| row.split(',').nth(4).unwrap().to_owned();
+        rows.iter().map(used).collect::<Vec<_>>()
+    };
+    let hour = Some(Nanos(HOUR));
+    assert_eq!(half(hour, None), ["29500000000", "59000000"]);
+    assert_eq!(half(None, hour), ["29500000000", "300000000", "19000000"]);
+    let after = Some(Nanos(HOUR + 3_600_000_000_000));
+    assert!(half(after, None).is_empty());
+    // It ended 29.6 s before the hour and was told of a second later.
+    let at = |seconds: u64| Some(Nanos(HOUR - seconds * 100_000_000));
+    assert!(half(at(300), at(295)).contains(&"300000000".to_owned()));
+    assert!(!half(at(295), at(280)).contains(&"300000000".to_owned()));
+}
+
+#[test]
+fn users_jobs_hosts_and_categories_choose() {
+    let folder = made();
+    let of = |params: Params| {
+        let rows = report(folder.path(), "top-cpu", &params);
+        let front = |row: &String| row.split(',').take(3).collect::<Vec<_>>().join(",");
+        rows.iter().map(front).collect::<Vec<_>>()
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let user = |user| Params {
+        user: text(user),
+        ..Params::default()
+    };
+    assert_eq!(of(user("tom")), ["cp,other,1"]);
+    assert!(of(user("o'brien \\ }} {{")).is_empty());
+    for job in ["7", "3_1"] {
+        let params = Params {
+            job: text(job),
+            ..Params::default()
+        };
+        assert_eq!(of(params), ["train.py,other,1", "sh -c,other,1"], "{job}");
+    }
+    let host = |host| Params {
+        host: text(host),
+        ..Params::default()
+    };
+    assert_eq!(of(host("n1")).len(), 3);
+    assert!(of(host("n2")).is_empty());
+    let category = |name: &str, programs: &[&str]| Category {
+        name: name.to_owned(),
+        programs: programs.iter().map(|text| (*text).to_owned()).collect(),
+    };
+    let params = Params {
+        categories: vec![
+            category("shells", &["sh *"]),
+            category("learning", &["*.py"]),
+        ],
+        limit: Some(2),
+        ..Params::default()
+    };
+    assert_eq!(of(params), ["train.py,learning,1", "sh -c,shells,1"]);
+}
+
+#[test]
+fn blocked_time_is_sampled() {
+    assert_eq!(
+        all("top-wall"),
+        [
+            "cp,other,1,79000000000,79000000,,,10000000000,68921000000",
+            "train.py,other,1,119000000000,59500000000,,,0,59500000000",
+            "sh -c,other,1,400000000,300000000,,,0,100000000"
+        ]
+    );
+}
+
+#[test]
+fn files_tell_the_mounts_of_a_job() {
+    let row = |mount: &str, written: i64, free: &str| {
+        format!(
+            "{mount},upper_bound,eva,physics,7,1,1,{written},{},,{free}",
+            119u64 << 20
+        )
+    };
+    let free = (1u64 << 39) - 119;
+    assert_eq!(
+        all("filesystems"),
+        [row("/", 0, &free.to_string()), row("/scratch", 1, "")]
+    );
+}
+
+#[test]
+fn batch_and_other_work_stand_side_by_side() {
+    let read = 124u64 << 20;
+    assert_eq!(
+        all("interactive"),
+        [
+            format!("batch,2,2,1,59800000000,0.998680,119400000000,59700000000,{read},,104857600"),
+            "other,1,1,0,79000000,0.001319,79000000000,79000000000,,,10485760".to_owned()
+        ]
+    );
+}
+
+#[test]
+fn a_job_is_told_against_what_it_had() {
+    assert_eq!(
+        all("efficiency"),
+        ["slurm,7,eva,physics,,,1,2,119000000000,,2,59800000000,0.251260,104857600,419430400,0.25"]
+    );
+}
+
+#[test]
+fn a_child_stands_below_its_parent() {
+    let params = Params {
+        job: Some("7".to_owned()),
+        ..Params::default()
+    };
+    assert_eq!(
+        report(made().path(), "tree", &params),
+        [
+            "n1,batch,0,100,train.py,0,119000000000,59500000000,104857600,124780544,,,,\
+             python3 -u /home/eva/train.py --fast",
+            "n1,,1,200,  sh -c,965000000000,400000000,300000000,3145728,5242880,,1,,\
+             sh -c echo 'a b'"
+        ]
+    );
+}
+
+#[test]
+fn what_is_held_is_told_against_what_the_kernel_counted() {
+    assert_eq!(
+        all("completeness"),
+        [
+            "n1,01234567-89ab,119000000000,120,1000000000,0,1000000000,71400000000,59879000000,\
+             0.838641,59879000000,0.838641,3,1,0,0"
+        ]
+    );
+}
+
+#[test]
+fn an_error_names_the_jobs_that_were_there() {
+    let row = "2026-11-20T13:00:30Z,n1,kernel_log_events,oom,1,slurm,7,eva,physics,";
+    assert_eq!(all("errors"), [row]);
+}
