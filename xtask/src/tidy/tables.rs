@@ -78,7 +78,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/query/src/output",
         table: "FORMATS",
-        parts: &["cell"],
+        parts: &["cell", "watched"],
     },
     Folder {
         path: "crates/store/src/export",

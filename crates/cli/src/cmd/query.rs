@@ -6,7 +6,7 @@ use crate::query::answer::{self, Question};
 use crate::view::{stderr, stdout};
 use anyhow::{Context, Result, anyhow};
 use clap::{ArgMatches, Command, FromArgMatches};
-use query::{Dialect, FORMATS, Look, Options};
+use query::{Dialect, FORMATS, Look, Options, REPORTS};
 use std::io::{IsTerminal, Read};
 use std::num::NonZeroUsize;
 
@@ -45,6 +45,13 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             report.name
         ));
     }
+    let of_report = args.part.first();
+    let of_report = of_report.or(args.print_sql.map(|_| "print-sql"));
+    if let (None, Some(name)) = (args.report, of_report) {
+        return refuse(anyhow!(
+            "--{name} goes with --report NAME; a question in SQL has its WHERE"
+        ));
+    }
     if let (Some(report), Some(dialect)) = (args.report, args.print_sql) {
         return print_sql(&args, &report.sql(&params, dialect), dialect);
     }
@@ -52,7 +59,13 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         (Some(report), _) => report.sql(&params, Dialect::DataFusion),
         (None, Some(sql)) if sql == "-" => from_stdin()?,
         (None, Some(sql)) => sql.clone(),
-        (None, None) => return refuse(anyhow!("a question, or --report NAME")),
+        (None, None) => {
+            let names: Vec<_> = REPORTS.iter().map(|report| report.name).collect();
+            return refuse(anyhow!(
+                "a question in SQL is missing, or --report {}",
+                names.join("|")
+            ));
+        }
     };
     let to_screen = args.output.is_none() && std::io::stdout().is_terminal();
     let Some(format) = args.format.or(FORMATS.first().copied()) else {

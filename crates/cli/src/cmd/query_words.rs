@@ -17,7 +17,7 @@ pub(super) struct QueryArgs {
     /// The folder of the dataset
     pub(super) dataset: PathBuf,
     /// The question; `-` reads it from stdin
-    #[arg(required_unless_present = "report", conflicts_with = "report")]
+    #[arg(conflicts_with = "report")]
     pub(super) sql: Option<String>,
     /// A ready-made report
     #[arg(long, value_name = "NAME", value_parser = report)]
@@ -40,7 +40,7 @@ pub(super) struct QueryArgs {
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<NonZeroUsize>,
     /// Print the report's text for datafusion, duckdb or spark, and do not ask it
-    #[arg(long, value_name = "ENGINE", value_parser = dialect, requires = "report")]
+    #[arg(long, value_name = "ENGINE", value_parser = dialect)]
     pub(super) print_sql: Option<Dialect>,
     /// Say nothing on stderr but errors
     #[arg(long, short)]
@@ -51,29 +51,46 @@ pub(super) struct QueryArgs {
 #[derive(Debug, Args)]
 pub(super) struct PartArgs {
     /// From this instant on: 2026-11-20, 2026-11-20 13:05 (UTC), or how long ago: 2h, 7d
-    #[arg(long, value_name = "TIME", value_parser = when::instant, requires = "report")]
+    #[arg(long, value_name = "TIME", value_parser = when::instant)]
     from: Option<Nanos>,
     /// Up to this instant
-    #[arg(long, value_name = "TIME", value_parser = when::instant, requires = "report")]
+    #[arg(long, value_name = "TIME", value_parser = when::instant)]
     to: Option<Nanos>,
     /// Processes of this user alone, by name, or by number where there is no name
-    #[arg(long, value_name = "NAME", requires = "report")]
+    #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// Processes of this job alone; an element of an array is 7_2
-    #[arg(long, value_name = "ID", requires = "report")]
+    #[arg(long, value_name = "ID")]
     job: Option<String>,
     /// This host alone
-    #[arg(long, value_name = "NAME", requires = "report")]
+    #[arg(long, value_name = "NAME")]
     host: Option<String>,
     /// So many rows at most
-    #[arg(long, value_name = "N", requires = "report")]
+    #[arg(long, value_name = "N")]
     limit: Option<u64>,
     /// Programs that are counted together: a TOML file with `name = ["gcc*", "cc1*"]` lines
-    #[arg(long, value_name = "FILE", requires = "report")]
+    #[arg(long, value_name = "FILE")]
     categories: Option<PathBuf>,
 }
 
 impl PartArgs {
+    /// What a question in SQL does not heed.
+    pub(super) fn first(&self) -> Option<&'static str> {
+        let given = [
+            ("from", self.from.is_some()),
+            ("to", self.to.is_some()),
+            ("user", self.user.is_some()),
+            ("job", self.job.is_some()),
+            ("host", self.host.is_some()),
+            ("limit", self.limit.is_some()),
+            ("categories", self.categories.is_some()),
+        ];
+        given
+            .iter()
+            .find(|(_, is_given)| *is_given)
+            .map(|(name, _)| *name)
+    }
+
     pub(super) fn params(&self) -> Result<Params> {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && from >= to

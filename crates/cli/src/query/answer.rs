@@ -46,7 +46,7 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
             Box::new(BufWriter::new(file))
         }
     };
-    let mut writing = (question.format.open)(out, question.look);
+    let mut writing = question.format.begin(out, question.look);
     let mut line = Line::new(question.quiet);
     let mut stopped = None;
     let answered = engine.ask(question.text, writing.as_mut(), &mut |so_far| {

@@ -34,6 +34,9 @@ impl Writing for Json {
 
     fn end(&mut self) -> Result<(), Error> {
         self.0.finish().map_err(wrong)?;
-        self.0.get_mut().flush().map_err(Error::Write)
+        let out = self.0.get_mut();
+        out.write_all(b"\n")
+            .and_then(|()| out.flush())
+            .map_err(Error::Write)
     }
 }

@@ -7,6 +7,7 @@ mod json;
 mod jsonl;
 mod parquet;
 mod table;
+mod watched;
 
 use crate::error::Error;
 pub use cell::Kind;
@@ -57,8 +58,8 @@ pub struct Format {
     pub doc: &'static str,
     /// It is nothing for a screen.
     pub is_binary: bool,
-    /// Begins to write it.
-    pub open: fn(Out, Look) -> Box<dyn Writing>,
+    /// Begins to write it ([`Format::begin`]).
+    open: fn(Out, Look) -> Box<dyn Writing>,
 }
 
 /// Every format, in the order of the help.

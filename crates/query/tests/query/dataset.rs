@@ -186,7 +186,7 @@ pub(crate) fn ask(dataset: &Path, question: &str, format: &str) -> Result<Vec<u8
     let kept = Kept::default();
     let out: Out = Box::new(kept.clone());
     let format = FORMATS.iter().find(|known| known.name == format).unwrap();
-    let mut writing = (format.open)(out, Look::default());
+    let mut writing = format.begin(out, Look::default());
     engine(dataset).ask(question, writing.as_mut(), &mut |_| Heed::Go)?;
     drop(writing);
     let bytes = kept.0.lock().unwrap().clone();

@@ -32,7 +32,7 @@ fn text_formats_have_every_value() {
         r#","exec_ns":970000001000,"time":"2026-11-20T12:59:31Z"}"#
     );
     assert_eq!(of("jsonl"), format!("{object}\n"));
-    assert_eq!(of("json"), format!("[{object}]"));
+    assert_eq!(of("json"), format!("[{object}]\n"));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn an_answer_without_rows_is_whole_in_each_format() {
     let of = |format| ask(folder.path(), question, format).unwrap();
     assert_eq!(of("csv"), b"pid\n");
     assert_eq!(of("table"), b"pid\n---\n");
-    assert_eq!(of("json"), b"[]");
+    assert_eq!(of("json"), b"[]\n");
     assert_eq!(of("jsonl"), b"");
     assert!(of("parquet").starts_with(b"PAR1"));
     assert!(!of("arrow").is_empty());

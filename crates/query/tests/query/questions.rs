@@ -131,7 +131,7 @@ fn half_a_frame_is_no_damage_and_damage_is_counted() {
         let engine = engine(folder.path());
         let kept = tempfile::NamedTempFile::new().unwrap();
         let out = Box::new(kept.reopen().unwrap());
-        let mut writing = (FORMATS[1].open)(out, Look::default());
+        let mut writing = FORMATS[1].begin(out, Look::default());
         engine
             .ask(count, writing.as_mut(), &mut |_| Heed::Go)
             .unwrap();
@@ -153,7 +153,7 @@ fn half_a_frame_is_no_damage_and_damage_is_counted() {
     fs::write(&segment, &damaged).unwrap();
     let engine_of = engine(folder.path());
     let kept = tempfile::NamedTempFile::new().unwrap();
-    let mut writing = (FORMATS[1].open)(Box::new(kept.reopen().unwrap()), Look::default());
+    let mut writing = FORMATS[1].begin(Box::new(kept.reopen().unwrap()), Look::default());
     engine_of
         .ask("SELECT count(*) FROM node", writing.as_mut(), &mut |_| {
             Heed::Go
@@ -162,7 +162,7 @@ fn half_a_frame_is_no_damage_and_damage_is_counted() {
     assert!(engine_of.met().damaged > 0);
     fs::write(&segment, b"no segment at all").unwrap();
     let engine_of = engine(folder.path());
-    let mut writing = (FORMATS[1].open)(Box::new(kept.reopen().unwrap()), Look::default());
+    let mut writing = FORMATS[1].begin(Box::new(kept.reopen().unwrap()), Look::default());
     engine_of
         .ask(count, writing.as_mut(), &mut |_| Heed::Go)
         .unwrap();
@@ -173,7 +173,7 @@ fn half_a_frame_is_no_damage_and_damage_is_counted() {
 fn who_asks_may_stop() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
-    let mut writing = (FORMATS[1].open)(Box::new(std::io::sink()), Look::default());
+    let mut writing = FORMATS[1].begin(Box::new(std::io::sink()), Look::default());
     let endless = "SELECT count(*) FROM sample a, sample b, sample c, sample d";
     let mut asked = 0;
     let answered = engine(folder.path()).ask(endless, writing.as_mut(), &mut |_| {
