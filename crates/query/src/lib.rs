@@ -7,6 +7,7 @@
 pub mod elsewhere;
 mod engine;
 mod error;
+pub mod job;
 mod live;
 mod met;
 mod output;

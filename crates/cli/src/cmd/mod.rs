@@ -11,6 +11,8 @@ mod explain;
 pub mod formats;
 #[cfg(feature = "dataset")]
 mod import;
+#[cfg(feature = "query")]
+pub mod job;
 pub mod limits;
 pub mod man;
 pub mod metrics;
@@ -67,6 +69,8 @@ pub const VERBS: &[&Verb] = &[
     &compact::VERB,
     #[cfg(feature = "query")]
     &query::VERB,
+    #[cfg(feature = "query")]
+    &job::VERB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

@@ -4,11 +4,10 @@ use super::query_words::{self, QueryArgs};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::query::answer::{self, Question};
 use crate::view::{stderr, stdout};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{ArgMatches, Command, FromArgMatches};
-use query::{Dialect, FORMATS, Look, Options, REPORTS};
+use query::{Dialect, FORMATS, Look, REPORTS};
 use std::io::{IsTerminal, Read};
-use std::num::NonZeroUsize;
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -36,21 +35,8 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         Ok(params) => params,
         Err(error) => return refuse(error),
     };
-    if let Some(report) = args
-        .report
-        .filter(|report| report.needs_job && params.job.is_none())
-    {
-        return refuse(anyhow!(
-            "the report {} is of one job: --job ID",
-            report.name
-        ));
-    }
-    let of_report = args.part.first();
-    let of_report = of_report.or(args.print_sql.map(|_| "print-sql"));
-    if let (None, Some(name)) = (args.report, of_report) {
-        return refuse(anyhow!(
-            "--{name} goes with --report NAME; a question in SQL has its WHERE"
-        ));
+    if let Err(error) = goes_together(&args) {
+        return refuse(error);
     }
     if let (Some(report), Some(dialect)) = (args.report, args.print_sql) {
         return print_sql(&args, &report.sql(&params, dialect), dialect);
@@ -91,13 +77,26 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         },
         output: args.output.as_deref(),
         quiet: args.quiet,
-        options: Options {
-            memory: args.memory,
-            spill: args.temporary.clone().unwrap_or_else(std::env::temp_dir),
-            threads: args.threads.unwrap_or_else(cpus),
-        },
+        options: args.engine.options(),
     };
     answer::give(question)
+}
+
+/// Options that are given for nothing, or are missing.
+fn goes_together(args: &QueryArgs) -> Result<()> {
+    if let Some(report) = args.report.filter(|report| report.needs_job)
+        && args.part.is_of_no_job()
+    {
+        bail!("the report {} is of one job: --job ID", report.name);
+    }
+    let of_report = args.part.first();
+    let of_report = of_report.or(args.print_sql.map(|_| "print-sql"));
+    match (args.report, of_report) {
+        (None, Some(name)) => {
+            bail!("--{name} goes with --report NAME; a question in SQL has its WHERE")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The text for an engine, with what it needs in front; a table of ours has live rows too.
@@ -118,8 +117,4 @@ fn from_stdin() -> Result<String> {
     let mut stdin = std::io::stdin().lock().take(QUESTION_BYTES_MAX);
     stdin.read_to_string(&mut text).context("stdin")?;
     Ok(text)
-}
-
-fn cpus() -> NonZeroUsize {
-    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

@@ -3,7 +3,7 @@
 use super::when;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Command};
-use query::{Category, Dialect, FORMATS, Format, Params, REPORTS, Report};
+use query::{Category, Dialect, FORMATS, Format, Options, Params, REPORTS, Report};
 use record::quantity;
 use record::unit::{Bytes, Nanos, Unit};
 use std::num::NonZeroUsize;
@@ -30,21 +30,39 @@ pub(super) struct QueryArgs {
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) part: PartArgs,
-    /// Memory for sorting and grouping; what does not fit goes to files for a while
-    #[arg(long, value_name = "SIZE", default_value = MEMORY, value_parser = size)]
-    pub(super) memory: Bytes,
-    /// The folder of these files [default: $TMPDIR, else /tmp]
-    #[arg(long, value_name = "DIR")]
-    pub(super) temporary: Option<PathBuf>,
-    /// CPUs to use [default: all that are there]
-    #[arg(long, value_name = "N")]
-    pub(super) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(super) engine: EngineArgs,
     /// Print the report's text for datafusion, duckdb or spark, and do not ask it
     #[arg(long, value_name = "ENGINE", value_parser = dialect)]
     pub(super) print_sql: Option<Dialect>,
     /// Say nothing on stderr but errors
     #[arg(long, short)]
     pub(super) quiet: bool,
+}
+
+/// What the engine may use.
+#[derive(Debug, Args)]
+pub(super) struct EngineArgs {
+    /// Memory for sorting and grouping; what does not fit goes to files for a while
+    #[arg(long, value_name = "SIZE", default_value = MEMORY, value_parser = size)]
+    memory: Bytes,
+    /// The folder of these files [default: $TMPDIR, else /tmp]
+    #[arg(long, value_name = "DIR")]
+    temporary: Option<PathBuf>,
+    /// CPUs to use [default: all that are there]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl EngineArgs {
+    pub(super) fn options(&self) -> Options {
+        let cpus = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Options {
+            memory: self.memory,
+            spill: self.temporary.clone().unwrap_or_else(std::env::temp_dir),
+            threads: self.threads.unwrap_or_else(cpus),
+        }
+    }
 }
 
 /// Of which part of the dataset a report is.
@@ -74,6 +92,11 @@ pub(super) struct PartArgs {
 }
 
 impl PartArgs {
+    /// Whether no job is named.
+    pub(super) fn is_of_no_job(&self) -> bool {
+        self.job.is_none()
+    }
+
     /// What a question in SQL does not heed.
     pub(super) fn first(&self) -> Option<&'static str> {
         let given = [

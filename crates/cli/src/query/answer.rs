@@ -4,8 +4,9 @@ use super::progress::Line;
 use crate::cmd::{STATUS_FAILURE, Status};
 use crate::view::stderr;
 use anyhow::{Context, Result};
-use query::{Engine, Error, Format, Heed, Look, Options, Out, Report};
+use query::{Engine, Error, Format, Heed, Look, Options, Out, Progress, Report};
 use record::quantity::show_bytes;
+use record::unit::Bytes;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind};
 use std::path::Path;
@@ -30,10 +31,7 @@ pub(crate) struct Question<'a> {
 
 /// Asks, and writes the answer.
 pub(crate) fn give(question: Question<'_>) -> Result<Status> {
-    // Before there are other threads, which inherit it.
-    let mask = signal::bit(SIGINT) | signal::bit(SIGTERM);
-    signal::set_mask(mask);
-    let signals = Signals::open(mask).context("signals")?;
+    let interrupt = Interrupt::open()?;
     let memory = question.options.memory;
     let engine = match Engine::open(question.dataset, question.options) {
         Ok(engine) => engine,
@@ -47,40 +45,108 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
         }
     };
     let mut writing = question.format.begin(out, question.look);
-    let mut line = Line::new(question.quiet);
-    let mut stopped = None;
+    let mut heeding = Heeding::new(interrupt, question.quiet);
     let answered = engine.ask(question.text, writing.as_mut(), &mut |so_far| {
-        line.show(so_far);
-        stopped = signals.next().map(|arrived| arrived.signal);
-        match stopped {
-            Some(_) => Heed::Stop,
-            None => Heed::Go,
-        }
+        heeding.heed(so_far)
     });
-    line.clear();
     let text = match question.report {
         // Nobody wrote the text of a report but us.
         Some(_) => "",
         None => question.text,
     };
-    match answered {
-        Ok(rows) => {
+    match heeding.end(answered, memory, text) {
+        Heard::Answer(rows) => {
             after(&engine, rows, question.report, question.quiet);
             Ok(0)
         }
-        Err(Error::Write(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
-        Err(Error::Interrupted) => Ok(stopped.map_or(STATUS_INTERRUPTED, |signal| {
-            Status::try_from(128 + signal).unwrap_or(STATUS_INTERRUPTED)
-        })),
-        Err(error @ Error::Memory { .. }) => {
-            let status = refuse(&error, text);
-            stderr::line(&format!(
-                "  --memory SIZE allows more than {}; a shorter time, or fewer groups, need less",
-                show_bytes(memory.0)
-            ));
-            Ok(status)
+        Heard::Status(status) => Ok(status),
+    }
+}
+
+/// An answer, or the status to end with: what is wrong was said.
+pub(crate) enum Heard<T> {
+    Answer(T),
+    Status(Status),
+}
+
+/// Asks a dataset several questions of ours.
+pub(crate) fn with<T>(
+    dataset: &Path,
+    options: Options,
+    ask: impl FnOnce(&Engine, &mut dyn FnMut(Progress) -> Heed) -> Result<T, Error>,
+) -> Result<Heard<T>> {
+    let interrupt = Interrupt::open()?;
+    let memory = options.memory;
+    let engine = match Engine::open(dataset, options) {
+        Ok(engine) => engine,
+        Err(error) => return Ok(Heard::Status(refuse(&error, ""))),
+    };
+    let mut heeding = Heeding::new(interrupt, false);
+    let answered = ask(&engine, &mut |so_far| heeding.heed(so_far));
+    let heard = heeding.end(answered, memory, "");
+    if matches!(heard, Heard::Answer(_)) {
+        after(&engine, 1, None, false);
+    }
+    Ok(heard)
+}
+
+/// SIGINT and SIGTERM, as something to look at.
+struct Interrupt(Signals);
+
+impl Interrupt {
+    /// Before there are other threads, which inherit it.
+    fn open() -> Result<Self> {
+        let mask = signal::bit(SIGINT) | signal::bit(SIGTERM);
+        signal::set_mask(mask);
+        Ok(Self(Signals::open(mask).context("signals")?))
+    }
+}
+
+/// What is done while a question is answered.
+struct Heeding {
+    interrupt: Interrupt,
+    line: Line,
+    stopped: Option<i32>,
+}
+
+impl Heeding {
+    fn new(interrupt: Interrupt, quiet: bool) -> Self {
+        Self {
+            interrupt,
+            line: Line::new(quiet),
+            stopped: None,
         }
-        Err(error) => Ok(refuse(&error, text)),
+    }
+
+    fn heed(&mut self, so_far: Progress) -> Heed {
+        self.line.show(so_far);
+        let arrived = self.interrupt.0.next();
+        self.stopped = self.stopped.or(arrived.map(|arrived| arrived.signal));
+        match self.stopped {
+            Some(_) => Heed::Stop,
+            None => Heed::Go,
+        }
+    }
+
+    /// What came of it; what is wrong is said. `text` is the question, if somebody wrote it.
+    fn end<T>(mut self, answered: Result<T, Error>, memory: Bytes, text: &str) -> Heard<T> {
+        self.line.clear();
+        let stopped = self.stopped.and_then(|it| Status::try_from(128 + it).ok());
+        Heard::Status(match answered {
+            Ok(answer) => return Heard::Answer(answer),
+            // Who was reading has enough.
+            Err(Error::Write(error)) if error.kind() == ErrorKind::BrokenPipe => 0,
+            Err(Error::Interrupted) => stopped.unwrap_or(STATUS_INTERRUPTED),
+            Err(error @ Error::Memory { .. }) => {
+                let status = refuse(&error, text);
+                stderr::line(&format!(
+                    "  --memory SIZE allows more than {}; a shorter time or fewer groups need less",
+                    show_bytes(memory.0)
+                ));
+                status
+            }
+            Err(error) => refuse(&error, text),
+        })
     }
 }
 

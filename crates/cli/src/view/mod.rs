@@ -9,6 +9,8 @@ pub mod doctor;
 mod files;
 pub mod gpu;
 pub mod headline;
+#[cfg(feature = "query")]
+pub(crate) mod job;
 pub mod limits;
 mod named;
 mod network;

@@ -34,7 +34,7 @@ impl Dialect {
     }
 
     /// A whole report: words in double braces become the engine's.
-    pub(super) fn spell(self, template: &str) -> String {
+    pub(crate) fn spell(self, template: &str) -> String {
         let mut out = String::with_capacity(template.len() * 2);
         let mut rest = template;
         while let Some((before, behind)) = rest.split_once("{{") {

@@ -43,7 +43,7 @@ impl Report {
 
 /// The text with the words in double braces that are ours in the place of what they stand for; the
 /// others are left to [`Dialect::spell`].
-fn fill(template: &str, params: &Params) -> String {
+pub(crate) fn fill(template: &str, params: &Params) -> String {
     let mut out = String::with_capacity(template.len() * 4);
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {

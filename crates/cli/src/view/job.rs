@@ -1,0 +1,223 @@
+//! One job on one screen.
+
+use query::job::{Facts, Host, Job, Process, notes};
+use record::quantity::{show_bytes, show_time};
+use record::timestamp::rfc3339;
+
+/// Letters of a command.
+const COMMAND: usize = 60;
+
+/// The screen.
+pub(crate) fn screen(name: &str, job: &Job) -> String {
+    let none = Facts::default();
+    let facts = job.facts.as_ref().unwrap_or(&none);
+    let mut lines = vec![first(name, facts, &job.hosts)];
+    lines.extend(who(facts));
+    lines.push(String::new());
+    lines.extend(against(facts, &job.hosts));
+    lines.push(String::new());
+    lines.extend(hosts(&job.hosts));
+    if !job.gpus.is_empty() {
+        lines.push(String::new());
+        for gpu in &job.gpus {
+            let percent = |part: Option<f64>| {
+                part.map_or("-".to_owned(), |part| format!("{:.0} %", part * 100.0))
+            };
+            lines.push(format!(
+                "gpu {} {}: memory peak {}, busy {} of the time, at most {}",
+                gpu.host,
+                gpu.device,
+                bytes(gpu.memory_peak),
+                percent(gpu.busy_mean),
+                percent(gpu.busy_peak)
+            ));
+        }
+    }
+    if !job.longest.is_empty() {
+        lines.push(String::new());
+        lines.push("longest processes".to_owned());
+        lines.extend(job.longest.iter().map(process));
+    }
+    let notes = notes(job);
+    if !notes.is_empty() {
+        lines.push(String::new());
+        lines.extend(notes.iter().map(|note| format!("note: {note}")));
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// `job 7 (slurm): COMPLETED, watched for 2m00s`.
+fn first(name: &str, facts: &Facts, hosts: &[Host]) -> String {
+    let scheduler = match facts.scheduler.as_str() {
+        "" => String::new(),
+        scheduler => format!(" ({scheduler})"),
+    };
+    let state = match (
+        &facts.state,
+        hosts.iter().any(|host| host.ended < host.processes),
+    ) {
+        (Some(state), _) => state.clone(),
+        (None, true) => "some of it was there at the last reading".to_owned(),
+        (None, false) => "over".to_owned(),
+    };
+    let elapsed = hosts.iter().map(|host| host.elapsed).max().unwrap_or(0);
+    format!(
+        "job {name}{scheduler}: {state}, watched for {}",
+        time(Some(elapsed))
+    )
+}
+
+fn who(facts: &Facts) -> Option<String> {
+    let named = [
+        ("user", &facts.job_user),
+        ("account", &facts.account),
+        ("partition", &facts.queue),
+        ("name", &facts.job_name),
+        ("array", &facts.array_job),
+        ("task", &facts.array_task),
+    ];
+    let told = named.iter().filter_map(|(what, value)| {
+        let value = value.as_ref().filter(|value| !value.is_empty())?;
+        Some(format!("{what} {}", shown(value)))
+    });
+    let told: Vec<_> = told.collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// What was used of what was there.
+fn against(facts: &Facts, hosts: &[Host]) -> Vec<String> {
+    let sum = |of: fn(&Host) -> Option<i64>| {
+        let known: Vec<_> = hosts.iter().filter_map(of).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<i64>())
+    };
+    let elapsed = hosts.iter().map(|host| host.elapsed).max().unwrap_or(0);
+    let cpu = sum(|host| host.cpu_time);
+    let mut lines = Vec::new();
+    let cores = cpu
+        .filter(|_| elapsed > 0)
+        .map(|cpu| cpu as f64 / elapsed as f64);
+    lines.push(match (cores, facts.cpus()) {
+        (Some(cores), Some(cpus)) => format!(
+            "CPU     {} used, {cores:.2} of {cpus} CPUs ({:.0} %)",
+            time(cpu),
+            100.0 * cores / cpus.max(1) as f64
+        ),
+        (Some(cores), None) => format!("CPU     {} used, {cores:.2} CPUs", time(cpu)),
+        (None, _) => "CPU     not known".to_owned(),
+    });
+    let memory = sum(|host| host.memory_peak).filter(|memory| *memory > 0);
+    lines.push(match (memory, facts.memory().filter(|had| *had > 0)) {
+        (Some(used), Some(had)) => format!(
+            "memory  {} of {} ({:.0} %; anonymous and shared memory, sampled)",
+            bytes(Some(used)),
+            bytes(Some(had)),
+            100.0 * used as f64 / had as f64
+        ),
+        (Some(used), None) => format!(
+            "memory  {} (anonymous and shared memory, sampled)",
+            bytes(Some(used))
+        ),
+        (None, _) => "memory  not known".to_owned(),
+    });
+    if let Some(limit) = facts.time_limit {
+        lines.push(format!(
+            "time    {} of {}",
+            time(Some(elapsed)),
+            time(Some(limit))
+        ));
+    }
+    let io = [sum(|host| host.bytes_read), sum(|host| host.bytes_written)];
+    let disk = [sum(|host| host.disk_read), sum(|host| host.disk_written)];
+    lines.push(format!(
+        "I/O     {} read, {} written by calls; {} and {} of disks",
+        bytes(io[0]),
+        bytes(io[1]),
+        bytes(disk[0]),
+        bytes(disk[1])
+    ));
+    lines
+}
+
+fn hosts(hosts: &[Host]) -> Vec<String> {
+    let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0);
+    let name = name.max("host".len());
+    let mut lines = vec![format!(
+        "{:<name$}  {:<20}  {:>8}  {:>5}  {:>9}  {:>5}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "host",
+        "began (UTC)",
+        "watched",
+        "procs",
+        "CPU",
+        "cores",
+        "rss",
+        "memory",
+        "largest",
+        "swap"
+    )];
+    for host in hosts {
+        let began = host.began_ns.and_then(|at| u64::try_from(at).ok());
+        let began = began.map_or("-".to_owned(), |at| rfc3339(at).chars().take(19).collect());
+        let cores = host
+            .cores_peak
+            .map_or("-".to_owned(), |cores| format!("{cores:.1}"));
+        lines.push(format!(
+            "{:<name$}  {:<20}  {:>8}  {:>5}  {:>9}  {cores:>5}  {:>9}  {:>9}  {:>9}  {:>9}",
+            shown(&host.host),
+            began.replace('T', " "),
+            time(Some(host.elapsed)),
+            host.processes,
+            time(host.cpu_time),
+            bytes(host.rss_peak),
+            bytes(host.memory_peak),
+            bytes(host.rss_peak_process),
+            bytes(host.swap_peak),
+        ));
+    }
+    lines.push(
+        "cores, rss, memory and swap are the largest of one reading, of all processes together: \
+         rss counts shared pages in each,"
+            .to_owned(),
+    );
+    lines.push(
+        "memory leaves out those of files; largest is the resident set of one process".to_owned(),
+    );
+    lines
+}
+
+fn process(one: &Process) -> String {
+    let end = match (one.exit_code, one.signal) {
+        (_, Some(signal)) => format!("signal {signal}"),
+        (Some(code), None) => format!("exit {code}"),
+        (None, None) => "-".to_owned(),
+    };
+    let command = one.command.as_deref().unwrap_or(&one.program);
+    format!(
+        "  {:>8} {:>8} CPU {:>9}  {:<9} {:>7} {}",
+        time(Some(one.wall_time)),
+        time(one.cpu_time),
+        bytes(one.rss_peak),
+        end,
+        one.pid,
+        shown(command).chars().take(COMMAND).collect::<String>()
+    )
+}
+
+fn time(ns: Option<i64>) -> String {
+    let known = ns.and_then(|ns| u64::try_from(ns).ok());
+    known.map_or("-".to_owned(), show_time)
+}
+
+fn bytes(count: Option<i64>) -> String {
+    let known = count.and_then(|count| u64::try_from(count).ok());
+    known.map_or("-".to_owned(), show_bytes)
+}
+
+/// What somebody chose must not steer a terminal.
+fn shown(text: &str) -> String {
+    let letters = text.chars();
+    letters
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
+}

@@ -1,0 +1,2 @@
+WITH {{jobs}}
+SELECT * FROM jobs WHERE {{job_is identifier}} ORDER BY scheduler, identifier

@@ -1,0 +1,58 @@
+WITH {{life}}, members AS (
+  SELECT host, boot_id, pid, start_ns FROM chosen
+), stepped AS (
+  SELECT s.host, s.boot_id, s.pid, s.start_ns, s.at_ns, s.cpu_time, s.rss, s.rss_anon, s.rss_shmem,
+    s.swap, s.threads,
+    lag(s.cpu_time) OVER (PARTITION BY s.host, s.boot_id, s.pid, s.start_ns ORDER BY s.at_ns)
+      AS cpu_before
+  FROM sample AS s JOIN members AS m ON m.host = s.host AND m.boot_id = s.boot_id
+    AND m.pid = s.pid AND m.start_ns = s.start_ns
+  WHERE {{hosts}} AND {{window}}
+), instants AS (
+  SELECT t.host, t.boot_id, t.at_ns, sum(t.rss) AS rss, sum(t.rss_anon + t.rss_shmem) AS memory,
+    sum(t.swap) AS swap, count(*) AS processes, sum(t.threads) AS threads,
+    sum(t.cpu_time - coalesce(t.cpu_before,
+      CASE WHEN t.start_ns < b.begin_ns THEN t.cpu_time ELSE 0 END)) AS cpu
+  FROM stepped AS t JOIN begun AS b ON b.host = t.host AND b.boot_id = t.boot_id
+  GROUP BY t.host, t.boot_id, t.at_ns
+), readings AS (
+  SELECT host, boot_id, at_ns FROM sample WHERE {{hosts}} AND {{window}}
+  GROUP BY host, boot_id, at_ns
+), steps AS (
+  SELECT host, boot_id, at_ns,
+    at_ns - lag(at_ns) OVER (PARTITION BY host, boot_id ORDER BY at_ns) AS step
+  FROM readings
+), peaks AS (
+  SELECT i.host, i.boot_id, CAST(max(i.rss) AS BIGINT) AS rss_peak,
+    CAST(max(i.memory) AS BIGINT) AS memory_peak, CAST(max(i.swap) AS BIGINT) AS swap_peak,
+    CAST(max(i.processes) AS BIGINT) AS processes_peak,
+    CAST(max(i.threads) AS BIGINT) AS threads_peak,
+    max(CAST(i.cpu AS DOUBLE) / nullif(CAST(s.step AS DOUBLE), 0)) AS cores_peak,
+    CAST(max(s.step) AS BIGINT) AS period_ns
+  FROM instants AS i LEFT JOIN steps AS s ON s.host = i.host AND s.boot_id = i.boot_id
+    AND s.at_ns = i.at_ns
+  GROUP BY i.host, i.boot_id
+), sums AS (
+  SELECT host, boot_id, CAST(count(*) AS BIGINT) AS processes,
+    CAST(sum(CASE WHEN end_ns IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS ended,
+    CAST(sum(cpu_time) AS BIGINT) AS cpu_time, CAST(sum(cpu_wait) AS BIGINT) AS cpu_wait,
+    CAST(sum(blocked_time) AS BIGINT) AS blocked_time,
+    CAST(sum(bytes_read) AS BIGINT) AS bytes_read,
+    CAST(sum(bytes_written) AS BIGINT) AS bytes_written,
+    CAST(sum(disk_read) AS BIGINT) AS disk_read,
+    CAST(sum(disk_written) AS BIGINT) AS disk_written,
+    CAST(sum(faults_major) AS BIGINT) AS faults_major,
+    max(rss_peak) AS rss_peak_process, min(from_ns) AS from_ns,
+    max(from_ns + wall_time) - min(from_ns) AS elapsed
+  FROM chosen GROUP BY host, boot_id
+), clocks AS (
+  SELECT host, boot_id, max({{micros time}} * 1000 - at_ns) AS offset_ns
+  FROM sample WHERE {{hosts}} AND {{window}} GROUP BY host, boot_id
+)
+SELECT s.host, s.boot_id, s.processes, s.ended, c.offset_ns + s.from_ns AS began_ns, s.elapsed,
+  s.cpu_time, s.cpu_wait, s.blocked_time, s.bytes_read, s.bytes_written, s.disk_read,
+  s.disk_written, s.faults_major, s.rss_peak_process, p.rss_peak, p.memory_peak, p.swap_peak,
+  p.processes_peak, p.threads_peak, p.cores_peak, p.period_ns
+FROM sums AS s LEFT JOIN peaks AS p ON p.host = s.host AND p.boot_id = s.boot_id
+  LEFT JOIN clocks AS c ON c.host = s.host AND c.boot_id = s.boot_id
+ORDER BY s.host, began_ns

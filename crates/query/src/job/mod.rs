@@ -1,0 +1,237 @@
+//! What one job did: who it was, what it had, what it used of that on each host.
+
+mod notes;
+
+use crate::engine::{Engine, Heed, Progress};
+use crate::error::Error;
+use crate::output::Writing;
+use crate::report::{Dialect, Params, fill};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::json::LineDelimitedWriter;
+pub use notes::notes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What was told of it, by its hosts while it ran and by the scheduler's accounting.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// Who gave it its name.
+    pub scheduler: String,
+    /// Its name.
+    pub identifier: String,
+    /// The array that it is an element of.
+    pub array_job: Option<String>,
+    /// Its index in the array.
+    pub array_task: Option<String>,
+    /// Whose it is.
+    pub job_user: Option<String>,
+    /// Who is charged.
+    pub account: Option<String>,
+    /// The partition or queue.
+    pub queue: Option<String>,
+    /// What its user calls it.
+    pub job_name: Option<String>,
+    /// Machines that it has.
+    pub nodes: Option<i64>,
+    /// CPUs that it asked for.
+    pub cpus_requested: Option<i64>,
+    /// CPUs that it may use.
+    pub cpus_allocated: Option<i64>,
+    /// Memory that it asked for, bytes.
+    pub memory_requested: Option<i64>,
+    /// Memory that it was given, bytes.
+    pub memory_allocated: Option<i64>,
+    /// Memory that it may use on a machine, bytes.
+    pub memory_limit: Option<i64>,
+    /// GPUs that it was given.
+    pub gpus_allocated: Option<i64>,
+    /// How long it may run, nanoseconds.
+    pub time_limit: Option<i64>,
+    /// As the scheduler calls it.
+    pub state: Option<String>,
+    /// Of its script.
+    pub exit_status: Option<i64>,
+    /// Nanoseconds since 1970.
+    pub started: Option<i64>,
+    /// Nanoseconds since 1970.
+    pub ended: Option<i64>,
+}
+
+impl Facts {
+    /// CPUs that it had, all machines together.
+    pub fn cpus(&self) -> Option<i64> {
+        self.cpus_allocated.or(self.cpus_requested)
+    }
+
+    /// Memory that it had, bytes.
+    pub fn memory(&self) -> Option<i64> {
+        let given = self.memory_allocated.or(self.memory_requested);
+        given.or(self.memory_limit)
+    }
+}
+
+/// What it used on one host, from one boot to the next. Times are nanoseconds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name.
+    pub host: String,
+    /// Tells its boots apart.
+    pub boot_id: String,
+    /// Processes that were seen or ended.
+    pub processes: i64,
+    /// Of these the ones whose end was told.
+    pub ended: i64,
+    /// When the first of them was seen, or began; since 1970.
+    pub began_ns: Option<i64>,
+    /// From then to the last that was seen.
+    pub elapsed: i64,
+    /// CPU time.
+    pub cpu_time: Option<i64>,
+    /// Ready to run, and waiting for a CPU.
+    pub cpu_wait: Option<i64>,
+    /// Waiting for a device or a server (sampled).
+    pub blocked_time: Option<i64>,
+    /// Bytes through read-like calls.
+    pub bytes_read: Option<i64>,
+    /// Bytes through write-like calls.
+    pub bytes_written: Option<i64>,
+    /// Bytes fetched from storage.
+    pub disk_read: Option<i64>,
+    /// Bytes sent to storage.
+    pub disk_written: Option<i64>,
+    /// Page faults with disk I/O.
+    pub faults_major: Option<i64>,
+    /// The largest resident set of one process.
+    pub rss_peak_process: Option<i64>,
+    /// The largest sum of resident sets in one reading: shared pages count in each (sampled).
+    pub rss_peak: Option<i64>,
+    /// The same of anonymous and shared memory alone, without files: no less than what had to be
+    /// provided (sampled).
+    pub memory_peak: Option<i64>,
+    /// The largest sum of swapped-out pages in one reading (sampled).
+    pub swap_peak: Option<i64>,
+    /// Processes in one reading (sampled).
+    pub processes_peak: Option<i64>,
+    /// Threads in one reading (sampled).
+    pub threads_peak: Option<i64>,
+    /// CPUs busy between two readings, by processes that lived to the second (sampled).
+    pub cores_peak: Option<f64>,
+    /// The longest time between two readings.
+    pub period_ns: Option<i64>,
+}
+
+/// One of its processes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Process {
+    /// Where.
+    pub host: String,
+    /// Its pid there.
+    pub pid: i64,
+    /// When it began, since boot.
+    pub start_ns: i64,
+    /// What it is known by.
+    pub program: String,
+    /// How long it lived while somebody watched.
+    pub wall_time: i64,
+    /// What it used then.
+    pub cpu_time: Option<i64>,
+    /// Its largest resident set.
+    pub rss_peak: Option<i64>,
+    /// How it ended.
+    pub exit_code: Option<i64>,
+    /// The signal that ended it.
+    pub signal: Option<i64>,
+    /// Its arguments with blanks between them.
+    pub command: Option<String>,
+}
+
+/// One device that it used.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Where.
+    pub host: String,
+    /// Which.
+    pub device: String,
+    /// The most memory of one process in one reading (sampled).
+    pub memory_peak: Option<i64>,
+    /// Parts of one.
+    pub busy_mean: Option<f64>,
+    /// Parts of one.
+    pub busy_peak: Option<f64>,
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Job {
+    /// Who it was and what it had; nothing if only processes name it.
+    pub facts: Option<Facts>,
+    /// What it used, by host.
+    pub hosts: Vec<Host>,
+    /// The processes that lived longest.
+    pub longest: Vec<Process>,
+    /// The devices that it used.
+    pub gpus: Vec<Gpu>,
+}
+
+impl Job {
+    /// All that a dataset has of a job; nothing if it has none of that name.
+    ///
+    /// # Errors
+    /// The dataset cannot be read, or `heed` wants no more.
+    pub fn of(
+        engine: &Engine,
+        params: &Params,
+        heed: &mut dyn FnMut(Progress) -> Heed,
+    ) -> Result<Option<Self>, Error> {
+        let facts: Vec<Facts> = rows(engine, include_str!("facts.sql"), params, heed)?;
+        let hosts: Vec<Host> = rows(engine, include_str!("hosts.sql"), params, heed)?;
+        if facts.is_empty() && hosts.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            facts: facts.into_iter().next(),
+            longest: rows(engine, include_str!("longest.sql"), params, heed)?,
+            gpus: rows(engine, include_str!("gpus.sql"), params, heed)?,
+            hosts,
+        }))
+    }
+}
+
+/// The rows of an answer.
+fn rows<T: DeserializeOwned>(
+    engine: &Engine,
+    template: &str,
+    params: &Params,
+    heed: &mut dyn FnMut(Progress) -> Heed,
+) -> Result<Vec<T>, Error> {
+    let question = Dialect::DataFusion.spell(&fill(template, params));
+    let mut kept = Kept(Vec::new());
+    engine.ask(&question, &mut kept, heed)?;
+    let lines = kept.0.split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.is_empty());
+    let read: Result<_, serde_json::Error> = lines.map(serde_json::from_slice).collect();
+    read.map_err(|error| Error::Failed(error.to_string()))
+}
+
+/// Keeps an answer as lines of JSON.
+struct Kept(Vec<u8>);
+
+impl Writing for Kept {
+    fn begin(&mut self, _: &SchemaRef) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        let mut writer = LineDelimitedWriter::new(&mut self.0);
+        let written = match writer.write(batch) {
+            Ok(()) => writer.finish(),
+            Err(error) => Err(error),
+        };
+        written.map_err(|error| Error::Failed(error.to_string()))
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! What is to be said of a job, in plain words.
+
+use super::{Facts, Host, Job};
+use record::quantity::{show_bytes, show_time};
+
+/// Below this part of what it had a job is told what would have done.
+const LITTLE: f64 = 0.5;
+/// Above this part it is told that there was hardly any room.
+const NEARLY_ALL: f64 = 0.95;
+/// What is advised beyond what was used.
+const ROOM: f64 = 1.25;
+/// Less is never advised.
+const MEMORY_MIN: u64 = 256 << 20;
+/// A job is not told about the CPUs of its first moments.
+const LONG_ENOUGH_NS: i64 = 10_000_000_000;
+
+/// Sentences, the most important first.
+pub fn notes(job: &Job) -> Vec<String> {
+    let mut notes = Vec::new();
+    let none = Facts::default();
+    let facts = job.facts.as_ref().unwrap_or(&none);
+    notes.extend(facts.state.as_deref().and_then(of_state));
+    notes.extend(of_cpus(facts, &job.hosts));
+    notes.extend(of_memory(facts, &job.hosts));
+    notes.extend(of_time(facts, &job.hosts));
+    notes.extend(of_gpus(facts, job));
+    notes.extend(of_waiting(&job.hosts));
+    notes
+}
+
+fn of_state(state: &str) -> Option<String> {
+    let state = state.split(' ').next().unwrap_or_default();
+    let words = match state {
+        "OUT_OF_MEMORY" => "ended for want of memory",
+        "TIMEOUT" => "ended by the scheduler: its time was over",
+        "NODE_FAIL" => "ended because a machine failed",
+        "PREEMPTED" => "ended to make room for another job",
+        "CANCELLED" => "ended because somebody cancelled it",
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+fn of_cpus(facts: &Facts, hosts: &[Host]) -> Option<String> {
+    let cpus = facts.cpus().filter(|cpus| *cpus > 1)?;
+    let elapsed = hosts.iter().map(|host| host.elapsed).max()?;
+    if elapsed < LONG_ENOUGH_NS {
+        return None;
+    }
+    let peaks = hosts.iter().map(|host| host.cores_peak);
+    let peak = peaks.sum::<Option<f64>>()?;
+    // What lived between two readings is in no peak: it counts as one more.
+    let used = (peak + 0.05).ceil() as i64;
+    let idle = cpus - used.max(1);
+    (idle > 0).then(|| {
+        format!(
+            "{idle} of {cpus} CPUs idle throughout: at most {peak:.1} were busy at once (sampled)"
+        )
+    })
+}
+
+fn of_memory(facts: &Facts, hosts: &[Host]) -> Option<String> {
+    let had = facts.memory().filter(|had| *had > 0)?;
+    // What it had is for all its machines, but for a limit.
+    let is_limit = facts.memory_allocated.or(facts.memory_requested).is_none();
+    let peaks = hosts.iter().map(|host| host.memory_peak.unwrap_or(0));
+    let used = if is_limit { peaks.max()? } else { peaks.sum() };
+    if used <= 0 {
+        return None;
+    }
+    let part = used as f64 / had as f64;
+    let shown = |part: f64| format!("memory peak {:.0} % of the request", part * 100.0);
+    let enough = round_up(((used as f64 * ROOM) as u64).max(MEMORY_MIN));
+    if part >= NEARLY_ALL {
+        Some(format!("{}: hardly any room", shown(part)))
+    } else if part < LITTLE && (enough as i64) < had {
+        Some(format!("{}: {} would do", shown(part), show_bytes(enough)))
+    } else {
+        None
+    }
+}
+
+/// To a whole GiB, or a quarter of one below 4.
+fn round_up(bytes: u64) -> u64 {
+    let step = if bytes < 4 << 30 { 256 << 20 } else { 1 << 30 };
+    bytes.div_ceil(step) * step
+}
+
+fn of_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
+    let limit = facts.time_limit.filter(|limit| *limit > 0)?;
+    let seen = hosts.iter().map(|host| host.elapsed).max();
+    let told = facts.started.zip(facts.ended).map(|(from, to)| to - from);
+    let took = told.or(seen)?;
+    let part = took as f64 / limit as f64;
+    let [took, limit] = [took, limit].map(|time| show_time(u64::try_from(time).unwrap_or(0)));
+    if part >= NEARLY_ALL {
+        Some(format!(
+            "took {took} of the {limit} that it may run: hardly any room"
+        ))
+    } else if part < LITTLE / 5.0 && facts.ended.is_some() {
+        Some(format!("took {took} of the {limit} that it asked for"))
+    } else {
+        None
+    }
+}
+
+fn of_gpus(facts: &Facts, job: &Job) -> Option<String> {
+    let gpus = facts.gpus_allocated.filter(|gpus| *gpus > 0)?;
+    let used = job.gpus.len() as i64;
+    let idle = gpus - used;
+    (idle > 0).then(|| format!("{idle} of {gpus} GPUs met no process of it in any reading"))
+}
+
+fn of_waiting(hosts: &[Host]) -> Option<String> {
+    let sum = |of: fn(&Host) -> Option<i64>| hosts.iter().filter_map(of).sum::<i64>();
+    let (cpu, blocked) = (sum(|host| host.cpu_time), sum(|host| host.blocked_time));
+    (blocked > cpu && blocked > LONG_ENOUGH_NS).then(|| {
+        let blocked = show_time(u64::try_from(blocked).unwrap_or(0));
+        format!("waited for devices or servers for {blocked}, longer than it ran (sampled)")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: i64 = 1 << 30;
+    const SECOND: i64 = 1_000_000_000;
+
+    fn job() -> Job {
+        let facts = Facts {
+            cpus_allocated: Some(8),
+            memory_requested: Some(16 * GIB),
+            time_limit: Some(3600 * SECOND),
+            ..Facts::default()
+        };
+        let host = Host {
+            elapsed: 1800 * SECOND,
+            cpu_time: Some(9000 * SECOND),
+            blocked_time: Some(SECOND),
+            memory_peak: Some(15 * GIB / 10),
+            cores_peak: Some(4.7),
+            ..Host::default()
+        };
+        Job {
+            facts: Some(facts),
+            hosts: vec![host],
+            ..Job::default()
+        }
+    }
+
+    #[test]
+    fn what_was_too_much_is_said_with_what_would_do() {
+        let busy = "3 of 8 CPUs idle throughout: at most 4.7 were busy at once (sampled)";
+        let memory = "memory peak 9 % of the request: 2 GiB would do";
+        assert_eq!(notes(&job()), [busy, memory]);
+        let mut full = job();
+        full.hosts[0].cores_peak = Some(7.99);
+        full.hosts[0].memory_peak = Some(159 * GIB / 10);
+        full.hosts[0].elapsed = 3590 * SECOND;
+        let notes_of = notes(&full);
+        assert_eq!(
+            notes_of[0],
+            "memory peak 99 % of the request: hardly any room"
+        );
+        assert!(
+            notes_of[1].starts_with("took 59m50s of the 1h"),
+            "{notes_of:?}"
+        );
+        assert_eq!(notes_of.len(), 2);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_judged() {
+        let mut job = job();
+        job.facts = None;
+        assert!(notes(&job).is_empty());
+        job.facts = Some(Facts {
+            state: Some("CANCELLED by 0".to_owned()),
+            gpus_allocated: Some(2),
+            ..Facts::default()
+        });
+        job.hosts[0].blocked_time = Some(9001 * SECOND);
+        let told = notes(&job);
+        assert_eq!(told[0], "ended because somebody cancelled it");
+        assert_eq!(told[1], "2 of 2 GPUs met no process of it in any reading");
+        assert!(
+            told[2].starts_with("waited for devices or servers for 2h30m"),
+            "{told:?}"
+        );
+    }
+}
