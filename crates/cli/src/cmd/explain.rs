@@ -1,6 +1,7 @@
 //! `plimsoll agent explain`: which job a process belongs to, and what says so.
 
 use super::Status;
+use super::named_file::{self, Wait};
 use crate::view::style::{Style, environment_allows_color};
 use crate::view::{context, stderr, stdout};
 use anyhow::{Context, Result, anyhow};
@@ -10,14 +11,13 @@ use record::job::JobRecord;
 use serde::Serialize;
 use source::context::{chain, job, job_group, read, sacct, unfamiliar};
 use source::root::Root;
-use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Its name.
 pub(super) const NAME: &str = "explain";
 
-/// An output of `sacct` is read up to here.
+/// A longer output of `sacct` is refused.
 const SACCT_BYTES_MAX: u64 = 1 << 30;
 
 #[derive(Debug, Args)]
@@ -122,17 +122,12 @@ fn add_accounting(job: &mut JobRecord, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The text of a file, or of stdin.
+/// The text of a file, of a pipe that somebody writes to, or of stdin.
 pub(super) fn content(file: &Path) -> Result<String> {
-    let mut bytes = Vec::new();
-    match file == Path::new("-") {
-        true => std::io::stdin()
-            .lock()
-            .take(SACCT_BYTES_MAX)
-            .read_to_end(&mut bytes)?,
-        false => std::fs::File::open(file)?
-            .take(SACCT_BYTES_MAX)
-            .read_to_end(&mut bytes)?,
+    let bytes = match file == Path::new("-") {
+        true => named_file::bytes_in(std::io::stdin().lock(), SACCT_BYTES_MAX)?,
+        // How long it asks the scheduler's database is nobody's fault.
+        false => named_file::bytes_of_pipe_or_file(file, SACCT_BYTES_MAX, Wait::ForWriter)?,
     };
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

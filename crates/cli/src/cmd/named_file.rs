@@ -1,4 +1,5 @@
-//! Files that an option names, to be read before anything else happens: of settings, of limits.
+//! Files that an option names, to be read before anything else happens: of settings, of limits, of
+//! a scheduler's accounting.
 
 use anyhow::{Result, bail};
 use rustix::fs::{Mode, OFlags};
@@ -11,19 +12,25 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use sys::descriptor::{self, Waiting};
 
-/// A longer file is refused: there are a few dozen keys.
+/// A longer file of keys is refused: there are a few dozen.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 const NOT_REGULAR: &str = "not a regular file";
 
-/// Who writes to a pipe has this long for all of it.
+/// How long a pipe is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What is waited for at a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// 10 s for all that comes, to its end.
+    ForAll,
+    /// 10 s for somebody who opens it to write; who has may take any time.
+    ForWriter,
+}
+
 /// Opens a regular file, without ever waiting for anybody.
-///
-/// # Errors
-/// If it cannot be opened, or is anything else.
-pub(super) fn open(path: &Path) -> Result<File> {
+fn open(path: &Path) -> Result<File> {
     let file = open_any(path)?;
     if !file.metadata()?.is_file() {
         bail!(NOT_REGULAR);
@@ -48,7 +55,7 @@ fn open_any(path: &Path) -> Result<File> {
 /// # Errors
 /// If it cannot be read, is anything else, or is longer.
 pub(super) fn text_of(path: &Path) -> Result<String> {
-    text_in(open(path)?)
+    Ok(String::from_utf8(bytes_in(open(path)?, FILE_BYTES_MAX)?)?)
 }
 
 /// The same, or what comes through a pipe in time: `<(...)` of a shell, `/dev/stdin`.
@@ -56,33 +63,64 @@ pub(super) fn text_of(path: &Path) -> Result<String> {
 /// # Errors
 /// As [`text_of`], and if nobody has written to the pipe and closed it by then.
 pub(super) fn text_of_pipe_or_file(path: &Path) -> Result<String> {
+    let bytes = bytes_of_pipe_or_file(path, FILE_BYTES_MAX, Wait::ForAll)?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// What a regular file has or what comes through a pipe, at most so many bytes.
+///
+/// # Errors
+/// If it cannot be read, is anything else, or is longer; if what is waited for does not come.
+pub(super) fn bytes_of_pipe_or_file(path: &Path, bytes_max: u64, wait: Wait) -> Result<Vec<u8>> {
     let file = open_any(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_fifo() {
-        return text_in(Pipe {
-            file,
-            until: Instant::now() + PATIENCE,
-        });
+        return bytes_in(Pipe::new(file, wait, PATIENCE), bytes_max);
     }
     if !kind.is_file() {
         bail!("{NOT_REGULAR}, and no pipe");
     }
-    text_in(file)
+    bytes_in(file, bytes_max)
 }
 
-fn text_in(input: impl Read) -> Result<String> {
-    let mut text = String::new();
-    input.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        bail!("larger than 1 MiB");
+/// All that comes, at most so many bytes.
+///
+/// # Errors
+/// If it cannot be read, or is longer.
+pub(super) fn bytes_in(input: impl Read, bytes_max: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        bail!("larger than {} MiB", bytes_max >> 20);
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// A pipe that does not block, and until when it is waited for.
 struct Pipe {
     file: File,
+    wait: Wait,
+    patience: Duration,
     until: Instant,
+}
+
+impl Pipe {
+    fn new(file: File, wait: Wait, patience: Duration) -> Self {
+        Self {
+            file,
+            wait,
+            patience,
+            until: Instant::now() + patience,
+        }
+    }
+
+    fn late(&self) -> std::io::Error {
+        let why = match self.wait {
+            Wait::ForAll => "nobody wrote to the pipe and closed it within 10 s",
+            Wait::ForWriter => "nobody opened the pipe to write within 10 s",
+        };
+        std::io::Error::new(ErrorKind::TimedOut, why)
+    }
 }
 
 impl Read for Pipe {
@@ -96,12 +134,18 @@ impl Read for Pipe {
             let left = self.until.saturating_duration_since(Instant::now());
             let ready = descriptor::poll(&fds, Some(left.as_nanos() as u64))
                 .map_err(std::io::Error::other)?;
-            if !ready.contains(&true) {
-                let why = "nobody wrote to the pipe and closed it within 10 s";
-                return Err(std::io::Error::new(ErrorKind::TimedOut, why));
+            let is_late = !ready.contains(&true);
+            if is_late && self.wait == Wait::ForAll {
+                return Err(self.late());
             }
             match self.file.read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    // Somebody has it open.
+                    if is_late {
+                        self.until = Instant::now() + self.patience;
+                    }
+                }
+                Ok(0) if is_late => return Err(self.late()),
                 other => return other,
             }
         }
@@ -150,6 +194,35 @@ mod tests {
         assert_eq!(got.unwrap(), text);
         let error = text_of_pipe_or_file(Path::new("/dev/null")).unwrap_err();
         assert_eq!(error.to_string(), "not a regular file, and no pipe");
+    }
+
+    #[test]
+    fn a_pipe_is_waited_for_in_two_ways() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let at_once = |wait| Pipe::new(open_any(&fifo).unwrap(), wait, Duration::ZERO);
+        let why = |wait| {
+            let error = bytes_in(at_once(wait), 1).unwrap_err();
+            error.to_string()
+        };
+        assert!(why(Wait::ForAll).starts_with("nobody wrote to the pipe"));
+        assert!(why(Wait::ForWriter).starts_with("nobody opened the pipe"));
+        let mut pipe = at_once(Wait::ForWriter);
+        let mut writer = File::options().write(true).open(&fifo).unwrap();
+        assert!(why(Wait::ForAll).starts_with("nobody wrote to the pipe"));
+        let thread = std::thread::spawn(move || {
+            let mut text = String::new();
+            pipe.read_to_string(&mut text).map(|_| text)
+        });
+        // Whoever reads finds it open and empty for a while.
+        for _ in 0..100 {
+            std::thread::yield_now();
+        }
+        std::io::Write::write_all(&mut writer, b"late").unwrap();
+        drop(writer);
+        assert_eq!(thread.join().unwrap().unwrap(), "late");
     }
 
     #[test]

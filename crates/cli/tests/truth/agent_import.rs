@@ -1,7 +1,7 @@
 //! `plimsoll agent import`: what a recorded `sacct` told of jobs is in the dataset, each row once.
 
 use crate::harness::dataset::{Row, compact, rows};
-use crate::harness::process::is_root;
+use crate::harness::process::{is_root, wait_until};
 use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::{skip, words};
 use std::fs;
@@ -94,6 +94,71 @@ fn what_is_no_job_is_named_and_the_rest_is_taken() {
     import(folder.path(), "", 0);
     compact(folder.path());
     assert_eq!(rows(folder.path(), "job").len(), 1);
+}
+
+/// Nobody waits for whoever may write to a FIFO; who writes to it may be slow, and write much.
+#[test]
+fn an_accounting_comes_from_files_and_pipes() {
+    let run = Run::bare(Vec::new());
+    let (fifo, dataset) = (run.path("fifo"), run.path("d"));
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let agent = plimsoll();
+    let import = |from| {
+        words![
+            agent,
+            "agent",
+            "import",
+            "--dataset",
+            dataset,
+            "--sacct",
+            from
+        ]
+    };
+    // Of a process in no job the scheduler is not asked.
+    let job = Run::bare(words!["/usr/bin/env", "SLURM_JOB_ID=7", "sleep", "1000"]).start();
+    wait_until("it has executed sleep", || {
+        let name = fs::read(format!("/proc/{}/comm", job.pid()));
+        name.is_ok_and(|name| name == b"sleep\n")
+    });
+    let pid = job.pid().to_string();
+    let explain = words![agent, "agent", "explain", pid, "--sacct", fifo];
+    let both = [import(&fifo), explain].map(|words| Run::bare(words).start());
+    for running in both {
+        let done = running.finish();
+        done.expect_status(1);
+        let why = "nobody opened the pipe to write within 10 s";
+        assert!(done.stderr.contains(why), "{}", done.context());
+    }
+    // Some MiB of steps, of which none has a row.
+    let step = "7.0|1795384942|COMPLETED|s\n";
+    let mut text = "JobIDRaw|End|State|JobName\n7|1795384942|COMPLETED|a\n".to_owned();
+    text.extend(std::iter::repeat_n(step, 100_000));
+    let file = run.path("jobs");
+    fs::write(&file, &text).unwrap();
+    let piped = |how: &str| {
+        let script = format!("{how} \"$0\" agent import --dataset \"$1\" --sacct \"$4\"");
+        let from = if how.contains('|') {
+            "-".into()
+        } else {
+            fifo.clone()
+        };
+        let words = words!["/bin/sh", "-c", script, agent, dataset, file, fifo, from];
+        Run::bare(words).finish()
+    };
+    for (how, rows) in [("cat \"$2\" |", 1), ("cat \"$2\" >\"$3\" &", 0)] {
+        let done = piped(how);
+        done.expect_status(0);
+        let told = format!("{rows} rows written");
+        assert!(done.stderr.contains(&told), "{}", done.context());
+        assert!(
+            done.stderr.contains("100000 lines of steps"),
+            "{}",
+            done.context()
+        );
+    }
+    let done = Run::bare(import(&file)).finish();
+    assert!(done.stderr.contains("1 were there"), "{}", done.context());
 }
 
 #[test]

@@ -3,10 +3,11 @@
 
 use super::getopt::{Line, Opt, Takes};
 use super::{Tool, run_options};
+use crate::cmd::Status;
 use crate::cmd::formats::{Capture, CapturedFile, Destination};
 use crate::cmd::named::{self, NamedPath};
+use crate::cmd::named_file::{self, Wait};
 use crate::cmd::run::{RunOptions, STATUS_OWN_FAILURE};
-use crate::cmd::{Status, named_file};
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -36,6 +37,8 @@ const STATUS: Status = 127;
 const STATUS_TIME: &str = "14";
 /// Bytes of the task's output that the record takes without `-B`.
 const DATA_BYTES: u64 = 262_144;
+/// A longer list of files is refused.
+const LIST_BYTES_MAX: u64 = 64 << 20;
 
 const INTERPOSED: &str = "use plimsoll run --level io, which sees every file";
 
@@ -159,9 +162,7 @@ fn named_files(line: &Line, letter: &str) -> Result<Vec<NamedPath>> {
             None => words.push(word.as_bytes().to_vec()),
             Some(list) => {
                 let list = Path::new(OsStr::from_bytes(list));
-                let mut text = Vec::new();
-                named_file::open(list)
-                    .and_then(|mut file| Ok(file.read_to_end(&mut text)?))
+                let text = named_file::bytes_of_pipe_or_file(list, LIST_BYTES_MAX, Wait::ForAll)
                     .with_context(|| format!("-{letter} @{}", list.display()))?;
                 words.extend(text.split(|byte| *byte == b'\n').filter_map(entry));
             }
@@ -356,6 +357,7 @@ mod tests {
     use super::*;
     use crate::cmd::compat::getopt::parse;
     use record::unit::Nanos;
+    use std::os::fd::AsRawFd;
 
     fn read(words: &[&str]) -> Result<RunOptions> {
         let words = words.iter().map(OsString::from).collect();
@@ -440,7 +442,14 @@ mod tests {
             pairs,
             [("f.a", "d/a=b"), ("x", "x"), ("n", "p"), (" q r", " q r")]
         );
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"n=p\n").unwrap();
+        drop(writer);
+        let fd = reader.as_fd().as_raw_fd();
+        let got = files(&["-s", &format!("@/proc/self/fd/{fd}"), "true"]).unwrap();
+        assert_eq!((got.len(), &*got[0].name), (1, "n"));
         assert!(files(&["-s", "@/no/such/list", "true"]).is_err());
+        assert!(files(&["-s", "@/dev/null", "true"]).is_err());
         assert!(files(&["-s", "a=", "true"]).is_err());
     }
 
