@@ -52,6 +52,15 @@ pub enum Haste {
     Leisure,
 }
 
+/// What was done of a question.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step<A> {
+    /// All of it.
+    Answer(A),
+    /// A piece: it comes again before the others of its haste, as soon as they may.
+    More,
+}
+
 /// What became of a question.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told<J, A> {
@@ -67,7 +76,7 @@ pub enum Told<J, A> {
 pub struct Aside<J, A>(Arc<Shared<J, A>>);
 
 /// Answers one question; it says to the turn whose memory it reads.
-type Work<J, A> = dyn Fn(&J, &Turn<'_>) -> A + Send + Sync;
+type Work<J, A> = dyn Fn(&J, &Turn<'_>) -> Step<A> + Send + Sync;
 
 struct Shared<J, A> {
     settings: Settings,
@@ -149,7 +158,7 @@ where
     /// Out of descriptors.
     pub fn new(
         settings: Settings,
-        work: impl Fn(&J, &Turn<'_>) -> A + Send + Sync + 'static,
+        work: impl Fn(&J, &Turn<'_>) -> Step<A> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         let answered = Wake::new().map_err(|source| Error::Kernel {
             mechanism: "a thread that reads",
@@ -382,10 +391,14 @@ fn serve<J: Clone, A>(shared: &Shared<J, A>, number: u64) {
         }
         drop(state);
         let before = clock::now(Clock::Thread);
-        let answer = (shared.work)(&job, &Turn(&Place(shared, number)));
+        let step = (shared.work)(&job, &Turn(&Place(shared, number)));
         let spent = clock::now(Clock::Thread).saturating_sub(before);
         let mut state = shared.lock();
-        state.told.push(Told::Answer(answer));
+        match (step, haste) {
+            (Step::Answer(answer), _) => state.told.push(Told::Answer(answer)),
+            (Step::More, Haste::Now) => state.now.push_front(job),
+            (Step::More, Haste::Leisure) => state.leisure.push_front(job),
+        }
         if haste == Haste::Leisure {
             state.allowance.spend(Nanos(spent));
         }
@@ -394,6 +407,8 @@ fn serve<J: Clone, A>(shared: &Shared<J, A>, number: u64) {
             shared.answered.raise();
         }
         if !stays {
+            // What it was not done with is for the other.
+            shared.changed.notify_all();
             return;
         }
     }

@@ -13,7 +13,7 @@ use record::metric::{Kind, Metric, Scope};
 use record::sample::ProcessSample;
 use record::unit::{Nanos, Unit};
 use record::value::Absent;
-use source::aside::{Aside, Settings, Told, Turn};
+use source::aside::{Aside, Settings, Step, Told, Turn};
 use source::context::kin::Kin;
 use source::query::descriptors::{self, Listing};
 use source::query::proc_pid_smaps_rollup::{self, SmapsRollup};
@@ -123,7 +123,9 @@ impl Detail {
         };
         let (root, names) = (root.clone(), wishes.variables.clone());
         let kin = Kin::default();
-        let work = move |job: &Job, turn: &Turn<'_>| answer(&root, *job, (&names, &kin), turn);
+        let work = move |job: &Job, turn: &Turn<'_>| {
+            Step::Answer(answer(&root, *job, (&names, &kin), turn))
+        };
         Ok(Self {
             asker: Aside::new(settings, work)?,
             descriptors: Descriptors::new(wishes.descriptors),

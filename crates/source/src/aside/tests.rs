@@ -23,14 +23,14 @@ impl Bench {
         };
         let work = move |job: &u32, turn: &Turn<'_>| {
             if !turn.may_read(*job % 10) {
-                return 1000 + *job;
+                return Step::Answer(1000 + *job);
             }
             if held.contains(job) {
                 // One after the other, as they come.
                 let word = word.lock().unwrap();
                 word.recv().unwrap();
             }
-            *job
+            Step::Answer(*job)
         };
         Self {
             aside: Aside::new(settings, work).unwrap(),
@@ -72,6 +72,43 @@ fn questions_are_answered_and_urgent_ones_first() {
     assert_eq!(order, [1, 3, 2].map(Told::Answer));
     assert_eq!(bench.aside.silent(), (0, 0));
     assert_eq!(bench.aside.due(), None);
+}
+
+#[test]
+fn a_question_in_pieces_comes_behind_urgent_ones_alone() {
+    let (release, word): (_, Receiver<()>) = channel();
+    let pieces = Mutex::new((word, 3));
+    let settings = Settings {
+        patience: EVER,
+        stuck_max: 1,
+        queue_max: 4,
+        leisure_share: 1_000_000,
+    };
+    let work = move |job: &u32, _: &Turn<'_>| {
+        if *job != 1 {
+            return Step::Answer(*job);
+        }
+        let mut pieces = pieces.lock().unwrap();
+        pieces.0.recv().unwrap();
+        pieces.1 -= 1;
+        match pieces.1 {
+            0 => Step::Answer(1),
+            _ => Step::More,
+        }
+    };
+    let aside = Aside::new(settings, work).unwrap();
+    let bench = Bench { aside, release };
+    bench.aside.ask(1, Haste::Leisure).unwrap();
+    // The first piece is begun, so that these wait together.
+    while !bench.aside.0.lock().leisure.is_empty() {
+        thread::yield_now();
+    }
+    bench.aside.ask(2, Haste::Leisure).unwrap();
+    bench.aside.ask(3, Haste::Now).unwrap();
+    for _ in 0..3 {
+        bench.release.send(()).unwrap();
+    }
+    assert_eq!(bench.told(3), [3, 1, 2].map(Told::Answer));
 }
 
 #[test]
