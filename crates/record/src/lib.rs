@@ -6,6 +6,7 @@
 pub mod call;
 pub mod codec;
 pub mod context;
+pub mod endpoints;
 pub mod event;
 pub mod file;
 pub mod gpu;

@@ -12,6 +12,9 @@ pub mod proc_pid_io;
 pub mod proc_pid_limits;
 pub mod proc_pid_loginuid;
 pub mod proc_pid_mountinfo;
+pub mod proc_pid_net_tcp;
+pub mod proc_pid_net_udp;
+pub mod proc_pid_net_unix;
 pub mod proc_pid_schedstat;
 pub mod proc_pid_sessionid;
 pub mod proc_pid_smaps_rollup;
@@ -31,6 +34,7 @@ pub mod host;
 pub mod paging;
 pub mod pss;
 pub mod sampler;
+pub mod sockets;
 pub mod source;
 #[cfg(feature = "bpf")]
 pub mod walk;
@@ -49,6 +53,9 @@ pub const SOURCES: &[Source] = &[
     proc_pid_io::SOURCE,
     proc_pid_fd::SOURCE,
     proc_pid_fdinfo::SOURCE,
+    proc_pid_net_tcp::SOURCE,
+    proc_pid_net_udp::SOURCE,
+    proc_pid_net_unix::SOURCE,
     proc_pid_schedstat::SOURCE,
     proc_pid_smaps_rollup::SOURCE,
     proc_pid_limits::SOURCE,
