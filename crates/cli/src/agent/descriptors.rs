@@ -35,10 +35,15 @@ pub(super) struct Descriptors {
     /// What is told is told again: the segment is another.
     chapter: u64,
     pass: u64,
+    /// How many there were.
+    looks: u64,
     /// Of the look under way, and of the one before.
-    left_out: [u64; 2],
+    left_out: [LeftOut; 2],
     cells: Cells,
 }
+
+/// Descriptors, and ends of sockets.
+type LeftOut = [u64; 2];
 
 struct Known {
     /// The numbers, in their order, with what was told of them.
@@ -57,19 +62,28 @@ impl Descriptors {
             count: 0,
             chapter: 0,
             pass: 0,
-            left_out: [0; 2],
+            looks: 0,
+            left_out: [[0; 2]; 2],
             cells: Cells::new(&descriptor::TABLE),
         }
     }
 
-    /// What is beyond the bounds, at the last look.
-    pub(super) fn left_out(&self) -> u64 {
+    /// What is beyond the bounds, at the last look: descriptors, and ends of sockets.
+    pub(super) fn left_out(&self) -> LeftOut {
         let [now, before] = self.left_out;
-        if self.asked.is_empty() || now > before {
-            now
-        } else {
-            before
+        if self.is_over() {
+            return now;
         }
+        let ([descriptors, sockets], [descriptors_before, sockets_before]) = (now, before);
+        [
+            descriptors.max(descriptors_before),
+            sockets.max(sockets_before),
+        ]
+    }
+
+    /// Whether everybody who was asked has answered.
+    pub(super) fn is_over(&self) -> bool {
+        self.asked.is_empty()
     }
 
     /// A reading at `at` met these: whoever had something open and is not among them has ended.
@@ -99,11 +113,12 @@ impl Descriptors {
             return;
         }
         self.due = at.plus(period);
-        self.left_out = [0, self.left_out()];
+        self.left_out = [[0; 2], self.left_out()];
+        self.looks += 1;
         let may_have = |one: &&ProcessSample| one.id.pid != KTHREADD && one.ppid != KTHREADD;
         for sample in samples.filter(may_have) {
             if asker
-                .ask(Job::Descriptors(sample.id), Haste::Leisure)
+                .ask(Job::Descriptors(sample.id, self.looks), Haste::Leisure)
                 .is_ok()
             {
                 self.asked.insert(sample.id);
@@ -142,7 +157,9 @@ impl Descriptors {
         let beyond = listing.all.len().saturating_sub(room);
         listing.all.truncate(room);
         let beyond = listing.left_out + beyond as u64;
-        self.left_out[0] += beyond;
+        let [[descriptors, sockets], _] = &mut self.left_out;
+        *descriptors += beyond;
+        *sockets += listing.sockets_left_out;
         let now: Vec<_> = listing.all.iter().map(|one| (one.fd, hash(one))).collect();
         // What lies behind the last one is not known to be closed, if more is open than is kept.
         let last = now.last().map_or(0, |(fd, _)| *fd);
@@ -214,9 +231,14 @@ mod tests {
             path: b"pipe:[1]".to_vec(),
             mode: None,
             position: None,
+            socket: None,
         };
         let all = fds.map(one).collect();
-        Ok(Listing { all, left_out })
+        Ok(Listing {
+            all,
+            left_out,
+            sockets_left_out: left_out,
+        })
     }
 
     #[test]
@@ -226,7 +248,8 @@ mod tests {
         let most = ALL_MAX as u32;
         descriptors.answered(id(1), listing(0..most - 2, 3));
         descriptors.answered(id(2), listing(0..7, 0));
-        assert_eq!((descriptors.count, descriptors.left_out()), (ALL_MAX, 8));
+        assert_eq!(descriptors.count, ALL_MAX);
+        assert_eq!(descriptors.left_out(), [8, 3]);
         // Of one that has ended nothing is kept.
         descriptors.answered(id(1), listing(0..4, 0));
         assert_eq!(descriptors.count, 6);

@@ -5,6 +5,7 @@ use super::Segments;
 use super::descriptors::Descriptors;
 use super::identity::Identities;
 use super::jobs::Facts;
+use super::opened::Opened;
 use super::weights::Weights;
 use super::who::{Who, id_of};
 use anyhow::Result;
@@ -15,10 +16,11 @@ use record::unit::{Nanos, Unit};
 use record::value::Absent;
 use source::aside::{Aside, Settings, Step, Told, Turn};
 use source::context::kin::Kin;
-use source::query::descriptors::{self, Listing};
+use source::query::descriptors::Listing;
 use source::query::proc_pid_smaps_rollup::{self, SmapsRollup};
 use source::root::Root;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use store::Error;
 use store::segment::Instant;
 use sys::clock;
@@ -34,8 +36,6 @@ const QUEUE_MAX: usize = super::PROCESSES_MAX;
 /// What is not urgent may take so much of one CPU, millionths, and of a budget that part.
 const LEISURE_SHARE: u64 = 1000;
 const LEISURE_PART: u64 = 4;
-/// Of one process so many descriptors are told: to look at them takes some 5 ms.
-const DESCRIPTORS_MAX: usize = 512;
 
 /// What an agent tells of that.
 pub(crate) const METRICS: &[Metric] = &[
@@ -53,6 +53,12 @@ pub(crate) const METRICS: &[Metric] = &[
         "agent_descriptors_left_out",
         Kind::Gauge,
         "open descriptors that are beyond what is kept of one process or of all, at the last look",
+    ),
+    own(
+        "agent_sockets_left_out",
+        Kind::Gauge,
+        "open sockets whose ends were not told at the last look, as the tables of sockets are \
+         longer than what is kept",
     ),
 ];
 
@@ -76,8 +82,8 @@ pub(super) enum Job {
     Who(ProcessId),
     /// What it tells of its job.
     Facts(ProcessId),
-    /// What it has open.
-    Descriptors(ProcessId),
+    /// What it has open, at the look of that number.
+    Descriptors(ProcessId, u64),
     /// What its memory weighs.
     Weight(ProcessId),
 }
@@ -108,6 +114,7 @@ pub(crate) struct Wishes {
 pub(super) struct Detail {
     asker: Asker,
     descriptors: Descriptors,
+    opened: Arc<Opened>,
     weights: Weights,
 }
 
@@ -123,12 +130,21 @@ impl Detail {
         };
         let (root, names) = (root.clone(), wishes.variables.clone());
         let kin = Kin::default();
-        let work = move |job: &Job, turn: &Turn<'_>| {
-            Step::Answer(answer(&root, *job, (&names, &kin), turn))
+        let opened = Arc::new(Opened::default());
+        let looks = Arc::clone(&opened);
+        let work = move |job: &Job, turn: &Turn<'_>| match *job {
+            Job::Descriptors(id, look) => match looks.read(&root, id, look) {
+                Step::Answer(open) => Step::Answer(Answer::Descriptors(id, open)),
+                Step::More => Step::More,
+            },
+            Job::Who(id) => Step::Answer(who(&root, id, (&names, &kin), turn)),
+            Job::Facts(id) => Step::Answer(facts(&root, id, turn)),
+            Job::Weight(id) => Step::Answer(weight(&root, id, turn)),
         };
         Ok(Self {
             asker: Aside::new(settings, work)?,
             descriptors: Descriptors::new(wishes.descriptors),
+            opened,
             weights: Weights::new(wishes.weighs),
         })
     }
@@ -183,7 +199,7 @@ impl Detail {
                 Told::Silent(Job::Who(id)) => identities.unanswered(id, true),
                 Told::Unasked(Job::Who(id)) => identities.unanswered(id, false),
                 Told::Silent(job) | Told::Unasked(job) => match job {
-                    Job::Descriptors(id) => self.descriptors.unanswered(id),
+                    Job::Descriptors(id, _) => self.descriptors.unanswered(id),
                     Job::Weight(id) => self.weights.unanswered(id, when.at),
                     Job::Facts(id) => {
                         let facts = Facts::absent(Absent::NoAnswer);
@@ -198,6 +214,9 @@ impl Detail {
             if self.descriptors.is_full() {
                 result = result.and(self.descriptors.flush(when, writer));
             }
+        }
+        if self.descriptors.is_over() {
+            self.opened.forget();
         }
         let rest = identities.flush(when, writer);
         result.and(rest).and(self.descriptors.flush(when, writer))
@@ -234,7 +253,8 @@ impl Detail {
     /// What there is to tell of it itself, by the names of [`METRICS`].
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, i64)> {
         let (stuck, unanswered) = self.asker.silent();
-        let values = [stuck, unanswered, self.descriptors.left_out()];
+        let [descriptors, sockets] = self.descriptors.left_out();
+        let values = [stuck, unanswered, descriptors, sockets];
         let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let names = METRICS.iter().map(|metric| metric.name);
         names.zip(values.map(whole))
@@ -248,37 +268,36 @@ impl AsFd for Detail {
     }
 }
 
-/// Reads what is asked; in the thread that may wait.
-fn answer(root: &Root, job: Job, (names, kin): (&[String], &Kin), turn: &Turn<'_>) -> Answer {
-    match job {
-        Job::Who(id) => {
-            let who = Who::read(root, id, names, (kin, &|pid| turn.may_read(pid)));
-            Answer::Who(id, Box::new(who))
-        }
-        Job::Facts(id) => {
-            let memory = |pid: u32, file: &str| match turn.may_read(pid) {
-                true => root.read_process(Some(pid), file),
-                false => Err(Absent::NoAnswer),
-            };
-            Answer::Facts(id, Box::new(Facts::read(root, id, &memory)))
-        }
-        Job::Descriptors(id) => {
-            let open = descriptors::read(root, id.pid, DESCRIPTORS_MAX);
-            Answer::Descriptors(id, if_still(root, id, open))
-        }
-        Job::Weight(id) => {
-            let weight = match turn.may_read(id.pid) {
-                true => root.read_process(Some(id.pid), "smaps_rollup"),
-                false => Err(Absent::NoAnswer),
-            };
-            let weight = weight.map(|text| proc_pid_smaps_rollup::parse(&text));
-            Answer::Weight(id, if_still(root, id, weight))
-        }
-    }
+// In the thread that may wait.
+
+fn who(root: &Root, id: ProcessId, (names, kin): (&[String], &Kin), turn: &Turn<'_>) -> Answer {
+    let who = Who::read(root, id, names, (kin, &|pid| turn.may_read(pid)));
+    Answer::Who(id, Box::new(who))
+}
+
+fn facts(root: &Root, id: ProcessId, turn: &Turn<'_>) -> Answer {
+    let memory = |pid: u32, file: &str| match turn.may_read(pid) {
+        true => root.read_process(Some(pid), file),
+        false => Err(Absent::NoAnswer),
+    };
+    Answer::Facts(id, Box::new(Facts::read(root, id, &memory)))
+}
+
+fn weight(root: &Root, id: ProcessId, turn: &Turn<'_>) -> Answer {
+    let weight = match turn.may_read(id.pid) {
+        true => root.read_process(Some(id.pid), "smaps_rollup"),
+        false => Err(Absent::NoAnswer),
+    };
+    let weight = weight.map(|text| proc_pid_smaps_rollup::parse(&text));
+    Answer::Weight(id, if_still(root, id, weight))
 }
 
 /// What was read, if it is of that process.
-fn if_still<T>(root: &Root, id: ProcessId, read: Result<T, Absent>) -> Result<T, Absent> {
+pub(super) fn if_still<T>(
+    root: &Root,
+    id: ProcessId,
+    read: Result<T, Absent>,
+) -> Result<T, Absent> {
     match id_of(root, id.pid) == Some(id) {
         true => read,
         false => Err(Absent::Gone),

@@ -27,6 +27,7 @@ pub(crate) mod live;
 pub(crate) mod metrics;
 pub(crate) mod names;
 mod node;
+mod opened;
 pub(crate) mod own;
 pub(crate) mod pace;
 mod pause;

@@ -17,6 +17,7 @@ use std::process::Stdio;
 
 mod denied;
 mod detail;
+mod endpoints;
 mod ends;
 
 each_reader!(

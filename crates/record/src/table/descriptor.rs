@@ -3,6 +3,7 @@
 use super::sample::KEY as PROCESS;
 use super::{Column, Form, Table, int, text};
 use crate::codec::cells::{Cell, put_row};
+use crate::endpoints::Endpoints;
 use crate::identity::ProcessId;
 
 /// The table.
@@ -54,6 +55,18 @@ const COLUMNS: &[Column] = &[
         "/proc/PID/fdinfo/FD pos",
         "of a file: where the next read or write is",
     ),
+    text(
+        "socket",
+        "/proc/PID/net/{tcp,tcp6,udp,udp6,unix}",
+        "of a socket: its own end and the other one, `tcp:ADDRESS:PORT:ADDRESS:PORT`, \
+         `tcp6:[ADDRESS]:PORT:[ADDRESS]:PORT`, likewise `udp` and `udp6`; `unix:NAME`, with `@` \
+         for what is in no file system",
+    ),
+    text(
+        "socket_state",
+        "/proc/PID/net/{tcp,tcp6,udp,udp6,unix} st",
+        "of a socket: established, listen, unconnected and others, as the kernel calls them",
+    ),
 ];
 
 /// What is open.
@@ -95,6 +108,8 @@ pub struct Descriptor {
     pub mode: Option<Mode>,
     /// Of a file: where the next read or write is, bytes.
     pub position: Option<u64>,
+    /// Of a socket: its ends, where they are known.
+    pub socket: Option<Endpoints>,
 }
 
 impl Kind {
@@ -126,6 +141,8 @@ impl Mode {
 pub fn put_open(out: &mut Vec<u8>, id: ProcessId, one: &Descriptor) {
     let mode = one.mode.map(Mode::name);
     let position = one.position.and_then(|at| i64::try_from(at).ok());
+    let ends = one.socket.as_ref().map(Endpoints::text);
+    let state = one.socket.as_ref().and_then(Endpoints::state);
     let [pid, start, fd] = key(id, one.fd);
     let cells = [
         Some(pid),
@@ -136,6 +153,8 @@ pub fn put_open(out: &mut Vec<u8>, id: ProcessId, one: &Descriptor) {
         Some(Cell::Text(&one.path)),
         mode.map(|mode| Cell::Text(mode.as_bytes())),
         position.map(Cell::Int),
+        ends.as_deref().map(Cell::Text),
+        state.map(|state| Cell::Text(state.name().as_bytes())),
     ];
     let known = |(place, cell): (usize, Option<_>)| Some((u8::try_from(place).ok()?, cell?));
     put_row(out, cells.into_iter().enumerate().filter_map(known));
@@ -157,6 +176,7 @@ fn key(id: ProcessId, fd: u32) -> [Cell<'static>; KEY.len()] {
 mod tests {
     use super::*;
     use crate::codec::cells::take_row;
+    use crate::endpoints::SocketState;
     use crate::unit::Nanos;
 
     #[test]
@@ -171,9 +191,22 @@ mod tests {
                 writes: true,
             }),
             position: Some(11),
+            socket: None,
+        };
+        let socket = Descriptor {
+            kind: Kind::Socket,
+            path: b"socket:[5]".to_vec(),
+            mode: None,
+            position: None,
+            socket: Some(Endpoints::Unix {
+                name: (*b"@n\xff").into(),
+                state: Some(SocketState::Listen),
+            }),
+            ..one.clone()
         };
         let mut rows = Vec::new();
         put_open(&mut rows, id, &one);
+        put_open(&mut rows, id, &socket);
         put_closed(&mut rows, id, 4);
         let mut from = rows.as_slice();
         let all: Vec<_> = TABLE.key.iter().chain(TABLE.columns).collect();
@@ -193,6 +226,12 @@ mod tests {
             ("position", Cell::Int(11)),
         ];
         assert_eq!(take(), open);
+        let told = [
+            ("path", Cell::Text(b"socket:[5]")),
+            ("socket", Cell::Text(b"unix:@n\xff")),
+            ("socket_state", Cell::Text(b"listen")),
+        ];
+        assert_eq!(take()[5..], told);
         assert_eq!(take()[2..], [("fd", Cell::Int(4)), ("open", Cell::Int(0))]);
         assert!(from.is_empty());
     }

@@ -22,6 +22,8 @@ pub struct Listing {
     pub all: Vec<Descriptor>,
     /// How many more there are.
     pub left_out: u64,
+    /// Sockets whose ends are not told, since the tables have more than is kept.
+    pub sockets_left_out: u64,
 }
 
 /// What `pid` has open, no more than `count_max` of it.
@@ -55,6 +57,7 @@ fn describe(root: &Root, pid: u32, entry: &DirEntry) -> Option<Descriptor> {
             path,
             mode: info.mode,
             position: info.position,
+            socket: None,
         });
     }
     // Of the link, not of what it leads to.
@@ -68,6 +71,7 @@ fn describe(root: &Root, pid: u32, entry: &DirEntry) -> Option<Descriptor> {
             writes: mode & WRITES != 0,
         }),
         position: None,
+        socket: None,
     })
 }
 

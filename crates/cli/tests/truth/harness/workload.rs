@@ -28,6 +28,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "daemon",
     "direct",
     "drop",
+    "endpoints",
     "escaped",
     "execchain",
     "facts",
