@@ -57,7 +57,8 @@ fn look_at(mechanism: Mechanism, who: &[&Running]) -> Running {
     let kinds: Vec<_> = who.iter().map(|one| format!("pid:{}", one.pid())).collect();
     let kinds: Vec<_> = kinds.iter().map(String::as_str).collect();
     let mut options = quick(mechanism, &kinds);
-    options.extend(["--descriptors", "1s"].map(str::to_owned));
+    // At leisure is a quarter of the budget.
+    options.extend(["--descriptors", "1s", "--budget", "100%"].map(str::to_owned));
     agent(&texts(&options)).start()
 }
 
