@@ -85,7 +85,7 @@ fn expect(agent: Running, who: &[(&Running, &Told)]) -> Vec<Vec<Row>> {
             let row = rows.iter().find(|row| row.number("fd") == *fd).unwrap();
             let seen = row.text("socket").zip(row.text("socket_state"));
             assert_eq!(&seen, ends, "{fd}: {row:?}");
-            assert_eq!(row.text("kind").as_deref(), Some("socket"));
+            assert_eq!(row.text("type").as_deref(), Some("socket"));
             assert!(row.text("path").unwrap().starts_with("socket:["), "{row:?}");
         }
         rows
