@@ -15,6 +15,8 @@ pub struct Counters {
     pub cpu_user: Option<Nanos>,
     /// System part of the CPU time as the kernel splits it.
     pub cpu_system: Option<Nanos>,
+    /// Part of the user time that ran the processors of a virtual machine, by ticks.
+    pub cpu_guest: Option<Nanos>,
     /// Time runnable but waiting for a CPU (`run_delay`).
     pub cpu_wait: Option<Nanos>,
     /// Time waiting for block I/O (delay accounting).
@@ -66,6 +68,8 @@ pub struct Memory {
     pub hugetlb: Option<Bytes>,
     /// Size of the address space.
     pub virtual_size: Option<Bytes>,
+    /// The part of it that is private and writable, stacks included (`data` of `statm`).
+    pub data: Option<Bytes>,
     /// Highest resident set so far (`VmHWM`).
     pub rss_peak: Option<Bytes>,
     /// Largest address space so far (`VmPeak`).

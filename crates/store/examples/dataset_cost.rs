@@ -52,7 +52,7 @@ fn main() {
         let mut columns = table::sample::TABLE.columns.iter();
         columns.position(|column| column.name == name).unwrap()
     };
-    let moving = MOVING.map(column);
+    let (moving, absent) = (MOVING.map(column), column("swap_pss"));
     let mut rows = vec![[0i64; COLUMN_COUNT]; processes as usize];
     let mut state = 1u64;
     let mut random = || {
@@ -90,7 +90,7 @@ fn main() {
         for (key, values) in keys.iter().zip(&rows) {
             let row = Row {
                 key,
-                present: (1 << COLUMN_COUNT) - 1 - (1 << (COLUMN_COUNT - 1)),
+                present: (1 << COLUMN_COUNT) - 1 - (1 << absent),
                 values,
             };
             sheet.row(&mut writer, row);

@@ -279,6 +279,7 @@ fn wait_totals(totals: &Totals) -> WaitTotals {
             cpu: Some(Nanos(usage.user_ns + usage.system_ns)),
             cpu_user: Some(Nanos(usage.user_ns)),
             cpu_system: Some(Nanos(usage.system_ns)),
+            cpu_guest: None,
             cpu_wait: None,
             io_wait: None,
             faults_minor: Some(usage.faults_minor_total),

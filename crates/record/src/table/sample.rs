@@ -69,7 +69,7 @@ const IO: &str = "/proc/PID/task/TID/io, threads that ended included";
 const IO_ALL: &str = "/proc/PID/io";
 const STATUS: &str = "/proc/PID/status";
 
-const FIELDS: [Field; 44] = [
+const FIELDS: [Field; 46] = [
     whole(
         int("ppid", "", "/proc/PID/stat ppid", "its parent now"),
         |s| Some(s.ppid.into()),
@@ -374,6 +374,25 @@ const FIELDS: [Field; 44] = [
         ),
         |m| bytes(m.swap_pss),
     ),
+    // Of one that ended nobody tells it: it is none of `OWN`.
+    whole(
+        int(
+            "cpu_guest",
+            "ns",
+            "/proc/PID/stat guest_time",
+            "part of the user time that ran processors of a virtual machine, by ticks",
+        ),
+        |s| ns(s.own.cpu_guest),
+    ),
+    memory(
+        int(
+            "data_size",
+            "bytes",
+            "/proc/PID/statm data; /proc/PID/status VmData, VmStk",
+            "the private and writable part of the address space, stacks included",
+        ),
+        |m| bytes(m.data),
+    ),
 ];
 
 #[allow(
@@ -493,6 +512,7 @@ mod tests {
             threads: Some(2),
             own: Counters {
                 cpu: Some(Nanos(5)),
+                cpu_guest: Some(Nanos(3)),
                 reads: Some(u64::MAX),
                 ..Counters::default()
             },
@@ -500,7 +520,10 @@ mod tests {
                 reads: Some(9),
                 ..Counters::default()
             },
-            memory: Memory::default(),
+            memory: Memory {
+                data: Some(Bytes(8)),
+                ..Memory::default()
+            },
             io_uring: false,
             sigchld_ignored: false,
             memory_of: None,
@@ -523,6 +546,7 @@ mod tests {
         assert_eq!(of("tree_reads"), Some(9));
         assert_eq!(of("reads"), None, "unlimited");
         assert_eq!(of("rss"), None);
+        assert_eq!((of("cpu_guest"), of("data_size")), (Some(3), Some(8)));
     }
 
     #[test]

@@ -160,6 +160,7 @@ pub(crate) fn sample(pid: u32, start: u64, own: Used, with: Used) -> ProcessSamp
             swap_pss: None,
             hugetlb: Some(Bytes(0)),
             virtual_size: Some(Bytes(own.rss * 2)),
+            data: Some(Bytes(own.anon)),
             rss_peak: Some(Bytes(own.rss)),
             virtual_peak: Some(Bytes(own.rss * 2)),
         },

@@ -49,6 +49,7 @@ fn combine(
         cpu: time(a.cpu, b.cpu),
         cpu_user: time(a.cpu_user, b.cpu_user),
         cpu_system: time(a.cpu_system, b.cpu_system),
+        cpu_guest: time(a.cpu_guest, b.cpu_guest),
         cpu_wait: time(a.cpu_wait, b.cpu_wait),
         io_wait: time(a.io_wait, b.io_wait),
         faults_minor: f(a.faults_minor, b.faults_minor),

@@ -57,6 +57,13 @@ pub const METRICS: &[Metric] = &[
         "/proc/PID/stat delayacct_blkio_ticks",
         "time the main thread waited for block I/O, where delay accounting is on",
     ),
+    of_process(
+        "cpu_guest",
+        Kind::Counter,
+        Unit::Nanoseconds,
+        "/proc/PID/stat guest_time",
+        "part of the user time that ran processors of a virtual machine, in steps of 10 ms",
+    ),
 ];
 
 /// Its row of the table of sources.
@@ -106,6 +113,8 @@ pub struct Stat<'a> {
     pub virtual_size: Bytes,
     /// Block I/O wait of the main thread; 0 also where delay accounting is off.
     pub io_wait_main: Option<Nanos>,
+    /// Part of the user time that ran processors of a virtual machine, all threads.
+    pub guest: Option<Nanos>,
 }
 
 impl Stat<'_> {
@@ -162,6 +171,7 @@ pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
     let start = ticks(number(from_start.next()?)?);
     let virtual_size = Bytes(number(from_start.next()?)?);
     let io_wait_main = from_start.nth(18).and_then(number).map(ticks);
+    let guest = from_start.next().and_then(number).map(ticks);
     Some(Stat {
         pid: u32::try_from(pid).ok()?,
         comm,
@@ -181,6 +191,7 @@ pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
         start,
         virtual_size,
         io_wait_main,
+        guest,
     })
 }
 

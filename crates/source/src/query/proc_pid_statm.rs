@@ -22,6 +22,13 @@ pub const METRICS: &[Metric] = &[
         "/proc/PID/statm size",
         "size of the address space",
     ),
+    of_process(
+        "data_size",
+        Kind::Gauge,
+        Unit::Bytes,
+        "/proc/PID/statm data",
+        "private and writable part of the address space, stacks included",
+    ),
 ];
 
 /// Its row of the table of sources.
@@ -41,15 +48,20 @@ pub struct Statm {
     pub rss: Bytes,
     /// The part of it that is file or shared memory.
     pub file_and_shmem: Bytes,
+    /// The private and writable part of the address space, stacks included.
+    pub data: Option<Bytes>,
 }
 
 /// Parses the line with pages of `page_bytes`; `None` if it is not one.
 pub fn parse(text: &[u8], page_bytes: u64) -> Option<Statm> {
     let mut words = words(text);
-    let mut next = || number(words.next()?)?.checked_mul(page_bytes).map(Bytes);
+    let pages = |word: &[u8]| number(word)?.checked_mul(page_bytes).map(Bytes);
+    let mut next = || pages(words.next()?);
     Some(Statm {
         virtual_size: next()?,
         rss: next()?,
         file_and_shmem: next()?,
+        // Behind the program's text and `lib`, which is 0.
+        data: words.nth(2).and_then(pages),
     })
 }

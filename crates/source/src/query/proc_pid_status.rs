@@ -10,7 +10,7 @@ use super::source::{Source, of_process};
 use crate::root::Root;
 use record::metric::{Kind, Metric};
 use record::sample::Memory;
-use record::unit::Unit;
+use record::unit::{Bytes, Unit};
 use record::value::Absent;
 
 /// The number of SIGCHLD, which is 17 but on alpha, mips, parisc and sparc.
@@ -136,10 +136,12 @@ impl Status {
 /// Parses the file.
 pub fn parse(text: &[u8]) -> Status {
     let mut status = Status::default();
-    let mut hwm = None;
+    let (mut hwm, mut data, mut stack) = (None, None, None);
     for (key, value) in pairs(text) {
         match key {
             b"VmHWM" => hwm = kib(value),
+            b"VmData" => data = kib(value),
+            b"VmStk" => stack = kib(value),
             b"Tgid" => status.tgid = id(value),
             b"NSpid" => status.is_init = is_init(value),
             b"PPid" => status.ppid = id(value),
@@ -157,6 +159,8 @@ pub fn parse(text: &[u8]) -> Status {
         }
     }
     status.memory.rss_peak = hwm.max(status.memory.rss);
+    let parts: Option<(Bytes, Bytes)> = data.zip(stack);
+    status.memory.data = parts.map(|(data, stack)| data.plus(stack));
     status
 }
 
@@ -229,7 +233,6 @@ pub fn read(root: &Root, pid: Option<u32>) -> Result<Status, Absent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::unit::Bytes;
 
     #[test]
     fn the_peak_is_never_below_the_present() {

@@ -92,6 +92,7 @@ struct signal_struct {
 	int nr_threads;
 	__u64 utime;
 	__u64 stime;
+	__u64 gtime;
 	unsigned long long sum_sched_runtime;
 	unsigned long min_flt;
 	unsigned long maj_flt;
@@ -139,6 +140,8 @@ struct mm_struct {
 	unsigned long hiwater_rss;
 	unsigned long hiwater_vm;
 	unsigned long total_vm;
+	unsigned long data_vm;
+	unsigned long stack_vm;
 	unsigned long arg_start;
 	unsigned long arg_end;
 	struct percpu_counter rss_stat[4];
@@ -209,6 +212,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	__u64 utime;
 	__u64 stime;
+	__u64 gtime;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	__u64 start_boottime;

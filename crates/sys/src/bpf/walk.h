@@ -45,6 +45,7 @@ struct walked {
 	__u64 cpu_ns;
 	__u64 cpu_user_ns;
 	__u64 cpu_system_ns;
+	__u64 cpu_guest_ns;
 	__u64 run_delay_ns; /* ended threads out */
 	__u64 minflt;
 	__u64 majflt;
@@ -63,9 +64,10 @@ struct walked {
 	__u64 swap_pages;
 	__u64 hugetlb_pages; /* of the usual size */
 	__u64 total_vm_pages;
+	__u64 data_pages; /* of it; stacks included */
 	__u64 hiwater_rss_pages;
 	__u64 hiwater_vm_pages;
-	__u64 mm; /* the address space that the eight above are of */
+	__u64 mm; /* the address space that the nine above are of */
 	char comm[COMM_BYTES];
 };
 

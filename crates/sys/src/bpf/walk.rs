@@ -76,6 +76,8 @@ pub struct Walked {
     pub cpu_user_ns: u64,
     /// System part by ticks, nanoseconds.
     pub cpu_system_ns: u64,
+    /// Part of the user time that ran processors of a virtual machine, by ticks, nanoseconds.
+    pub cpu_guest_ns: u64,
     /// Time runnable but waiting for a CPU, nanoseconds; of ended threads it is not kept.
     pub run_delay_ns: u64,
     /// Page faults without disk I/O.
@@ -112,6 +114,8 @@ pub struct Walked {
     pub hugetlb_pages: u64,
     /// Size of the address space, pages.
     pub total_vm_pages: u64,
+    /// Its private and writable part, stacks included, pages.
+    pub data_pages: u64,
     /// Highest resident set, pages.
     pub hiwater_rss_pages: u64,
     /// Largest address space, pages.
@@ -138,7 +142,7 @@ impl Walked {
     pub const TORN: u32 = 32;
 }
 
-const RECORD_BYTES: usize = 344;
+const RECORD_BYTES: usize = 360;
 const _: () = assert!(size_of::<Walked>() == RECORD_BYTES);
 
 /// The walk, ready for passes.

@@ -53,6 +53,7 @@ static __always_inline void add_ended(struct walked *record, struct task_struct 
 	record->cpu_ns += signal->sum_sched_runtime;
 	record->cpu_user_ns += signal->utime;
 	record->cpu_system_ns += signal->stime;
+	record->cpu_guest_ns += signal->gtime;
 	record->minflt += signal->min_flt;
 	record->majflt += signal->maj_flt;
 	record->nvcsw += signal->nvcsw;
@@ -172,6 +173,7 @@ static __always_inline void read_memory(struct walked *record, struct task_struc
 		record->hugetlb_pages = positive(mm->hugetlb_usage.counter);
 	rss = record->rss_file_pages + record->rss_anon_pages + record->rss_shmem_pages;
 	record->total_vm_pages = mm->total_vm;
+	record->data_pages = mm->data_vm + mm->stack_vm;
 	record->hiwater_rss_pages = mm->hiwater_rss;
 	record->hiwater_vm_pages = mm->hiwater_vm;
 	/* The kernel raises its high-water marks lazily. */
@@ -200,6 +202,7 @@ static __always_inline void add_thread(struct walked *record, struct task_struct
 	record->cpu_ns += task->se.sum_exec_runtime;
 	record->cpu_user_ns += task->utime;
 	record->cpu_system_ns += task->stime;
+	record->cpu_guest_ns += task->gtime;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		record->run_delay_ns += task->sched_info.run_delay;
 	record->minflt += task->min_flt;

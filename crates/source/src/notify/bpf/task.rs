@@ -383,6 +383,8 @@ pub(super) fn counters(own: &ExitCounters) -> Counters {
         cpu: Some(Nanos(own.cpu_ns)),
         cpu_user: Some(Nanos(own.cpu_user_ns)),
         cpu_system: Some(Nanos(own.cpu_system_ns)),
+        // What is told at the end has no more than this.
+        cpu_guest: None,
         cpu_wait: own.run_delay_ns.map(Nanos),
         io_wait: own.blkio_delay_ns.map(Nanos),
         faults_minor: Some(own.minflt),

@@ -447,6 +447,7 @@ fn as_rest(stat: &proc_pid_stat::Stat<'_>, io_wait: IoWait) -> Rest {
         cpu: Some(stat.user.plus(stat.system)),
         cpu_user: Some(stat.user),
         cpu_system: Some(stat.system),
+        cpu_guest: stat.guest,
         // The field is of the main thread alone.
         io_wait: waited.filter(|_| stat.threads == 1),
         faults_minor: Some(stat.faults_minor),
@@ -477,6 +478,7 @@ fn refreshed(last: Memory, statm: proc_pid_statm::Statm) -> Memory {
         rss_file: shmem.map(|shmem| Bytes(statm.file_and_shmem.0.saturating_sub(shmem.0))),
         rss_shmem: shmem,
         virtual_size: Some(statm.virtual_size),
+        data: statm.data,
         // What it reached since that turn is not known.
         rss_peak: None,
         virtual_peak: None,

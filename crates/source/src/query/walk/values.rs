@@ -20,6 +20,7 @@ pub(super) fn of_thread(one: &Walked, kept: Kept) -> Counters {
         cpu: Some(Nanos(one.cpu_ns)),
         cpu_user: Some(Nanos(one.cpu_user_ns)),
         cpu_system: Some(Nanos(one.cpu_system_ns)),
+        cpu_guest: Some(Nanos(one.cpu_guest_ns)),
         cpu_wait: kept.cpu_wait.then_some(Nanos(one.run_delay_ns)),
         io_wait: kept.io_wait.then_some(Nanos(one.blkio_delay_ns)),
         faults_minor: Some(one.minflt),
@@ -112,6 +113,7 @@ pub(super) fn memory(speaker: &Walked, page_bytes: u64) -> Memory {
         swap_pss: None,
         hugetlb: pages(speaker.hugetlb_pages),
         virtual_size: pages(speaker.total_vm_pages),
+        data: pages(speaker.data_pages),
         rss_peak: pages(speaker.hiwater_rss_pages),
         virtual_peak: pages(speaker.hiwater_vm_pages),
     }

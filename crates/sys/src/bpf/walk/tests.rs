@@ -61,6 +61,8 @@ fn compare_memory(one: &Walked) {
     ] {
         assert_eq!(line(&status, name), kib(pages), "{name}");
     }
+    let data = line(&status, "VmData") + line(&status, "VmStk");
+    assert_eq!(data, kib(one.data_pages), "VmData and VmStk");
     assert_eq!(line(&status, "voluntary_ctxt_switches"), one.nvcsw);
     assert_eq!(line(&status, "nonvoluntary_ctxt_switches"), one.nivcsw);
     assert_eq!(line(&status, "Threads"), u64::from(one.threads));
@@ -109,6 +111,7 @@ fn compare_stat(one: &Walked) {
         (16, one.children_user_ns / 10_000_000),
         (17, one.children_system_ns / 10_000_000),
         (22, one.start_ns / 10_000_000),
+        (43, one.cpu_guest_ns / 10_000_000),
     ] {
         assert_eq!(field(number), value, "field {number} of stat");
     }
