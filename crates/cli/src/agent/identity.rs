@@ -334,7 +334,7 @@ impl Identities {
         self.cells.push(
             |out| who::put(out, face, who, users),
             |bytes| {
-                *row = Some(hash(bytes));
+                *row = Some(who::digest(bytes));
                 *row != before || is_owed
             },
         );

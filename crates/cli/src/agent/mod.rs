@@ -36,6 +36,7 @@ pub(crate) mod reload;
 mod rows;
 pub(crate) mod select;
 mod service;
+mod setup;
 mod tick;
 #[cfg(feature = "dataset")]
 mod upkeep;

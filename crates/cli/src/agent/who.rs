@@ -1,7 +1,8 @@
 //! Who a process is, read from `/proc` and written as a row of `process`.
 
+use super::setup;
 use crate::run::person;
-use record::codec::cells::{Cell, put_row};
+use record::codec::cells::{Cell, put_row, take_row};
 use record::context::Chain;
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
@@ -14,10 +15,12 @@ use source::context::{self, chain};
 use source::everyone::Program as Exec;
 use source::follow::procfs;
 use source::query::proc_pid_cgroup::Membership;
+use source::query::proc_pid_stat::{self, Setup};
 use source::query::proc_pid_status::Status;
 use source::query::{proc_pid_cgroup, proc_pid_cmdline, proc_pid_environ, proc_pid_status};
 use source::root::Root;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStringExt;
 
 /// Of a command line so much is kept.
@@ -134,17 +137,18 @@ impl Program {
     }
 }
 
-/// Whose a process is and what it executes.
+/// Whose a process is, how it is set up and what it executes.
 pub(super) struct Who {
     pub(super) owner: Owner,
+    setup: Setup,
     pub(super) program: Program,
     /// All that says which job it is in was read.
     pub(super) is_whole: bool,
 }
 
 impl Who {
-    /// Reads both, and the variables that are named, if it is that process still. Before the memory
-    /// of a process is read, `may_read` is asked.
+    /// Reads all of it, and the variables that are named, if it is that process still. Before the
+    /// memory of a process is read, `may_read` is asked.
     pub(super) fn read(
         root: &Root,
         id: ProcessId,
@@ -165,6 +169,7 @@ impl Who {
         }
         Self {
             owner,
+            setup: Setup::default(),
             program,
             is_whole,
         }
@@ -179,6 +184,7 @@ impl Who {
         owner.read_job(root, id.pid, &silent, &Kin::default());
         Self {
             owner,
+            setup: Setup::default(),
             program: Program::silent(root, id.pid),
             is_whole: false,
         }
@@ -189,16 +195,18 @@ impl Who {
     pub(super) fn gone() -> Self {
         Self {
             owner: Owner::default(),
+            setup: Setup::default(),
             program: Program::absent(Absent::Gone),
             is_whole: false,
         }
     }
 
-    /// What was read is of somebody who has its pid now, if the process has ended meanwhile.
+    /// With how it is set up. What was read is of somebody who has its pid now, if the process has
+    /// ended meanwhile: the same file tells.
     fn of(self, root: &Root, id: ProcessId) -> Self {
-        match id_of(root, id.pid) == Some(id) {
-            true => self,
-            false => Self::gone(),
+        match proc_pid_stat::read_setup(root, id.pid) {
+            Ok((found, setup)) if found == id => Self { setup, ..self },
+            _ => Self::gone(),
         }
     }
 }
@@ -252,7 +260,12 @@ impl Users {
 
 /// Appends a row: who it is.
 pub(super) fn put(out: &mut Vec<u8>, face: Face<'_>, who: &Who, users: &mut Users) {
-    let Who { owner, program, .. } = who;
+    let Who {
+        owner,
+        setup,
+        program,
+        ..
+    } = who;
     let id = |id: Option<u32>| id.map(|id| Cell::Int(id.into()));
     let text = |text: &'_ Option<Vec<u8>>| text.clone();
     let (exe, cwd, group) = (text(&program.exe), text(&program.cwd), owner.group());
@@ -285,7 +298,20 @@ pub(super) fn put(out: &mut Vec<u8>, face: Face<'_>, who: &Who, users: &mut User
         ("environment_absent", variables_absent),
     ];
     let known = |(name, cell)| Some((place(name)?, cell?));
-    put_row(out, cells.into_iter().filter_map(known));
+    let cells = cells.into_iter().chain(setup::cells(setup, status));
+    put_row(out, cells.filter_map(known));
+}
+
+/// A digest of a row, by which it is known whether it says anything new.
+pub(super) fn digest(row: &[u8]) -> u64 {
+    let passing = setup::PASSING.map(place);
+    let mut hasher = DefaultHasher::new();
+    let cells = take_row(&mut &*row).unwrap_or_default();
+    let lasting = cells
+        .iter()
+        .filter(|(place, _)| !passing.contains(&Some(*place)));
+    lasting.for_each(|cell| cell.hash(&mut hasher));
+    hasher.finish()
 }
 
 /// A list, and why there is none.
@@ -337,7 +363,6 @@ fn place(name: &str) -> Option<u8> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use record::codec::cells::take_row;
     use record::identity::ProcessId;
     use record::unit::Nanos;
 
@@ -412,6 +437,8 @@ pub(super) mod tests {
         assert_eq!(of("identifier"), Some(Cell::Text(b"7")));
         assert_eq!(of("subidentifier"), None);
         assert!(of("uid").is_some() && of("egid").is_some());
+        assert!(of("policy").is_some() && of("cpus_allowed").is_some());
+        assert!(of("nice").is_some() && of("signals_caught").is_some());
         assert_eq!((of("command_cut"), of("command_absent")), (None, None));
         let path = format!("PATH={}", std::env::var("PATH").unwrap());
         assert_eq!(of("environment"), Some(Cell::List(vec![path.as_bytes()])));
@@ -422,6 +449,23 @@ pub(super) mod tests {
                 .count(),
             0
         );
+    }
+
+    #[test]
+    fn a_row_is_new_by_what_does_not_come_and_go_by_itself() {
+        let digest_of = |name: &str, value: i64| {
+            let mut row = Vec::new();
+            let cells = [(place("pid"), 7), (place(name), value)];
+            let cells = cells.map(|(place, value)| (place.unwrap(), Cell::Int(value)));
+            put_row(&mut row, cells.into_iter());
+            digest(&row)
+        };
+        for name in setup::PASSING {
+            assert_eq!(digest_of(name, 1), digest_of(name, 2), "{name}");
+        }
+        for name in ["nice", "tty", "signals_ignored", "rss_limit", "uid"] {
+            assert_ne!(digest_of(name, 1), digest_of(name, 2), "{name}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod denied;
 mod detail;
 mod endpoints;
 mod ends;
+mod setup;
 
 each_reader!(
     what_programs_use,

@@ -11,7 +11,7 @@ const TEXT: u8 = 1;
 const LIST: u8 = 2;
 
 /// One value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Cell<'a> {
     /// A whole number.
     Int(i64),

@@ -50,6 +50,14 @@ pub(crate) fn number(word: &[u8]) -> Option<u64> {
     })
 }
 
+/// A decimal number that may be below 0.
+pub(crate) fn signed(word: &[u8]) -> Option<i64> {
+    match word.strip_prefix(b"-") {
+        Some(digits) => 0i64.checked_sub_unsigned(number(digits)?),
+        None => i64::try_from(number(word)?).ok(),
+    }
+}
+
 /// The first word of `text` as a number.
 pub(crate) fn first_number(text: &[u8]) -> Option<u64> {
     number(words(text).next()?)
@@ -101,6 +109,15 @@ mod tests {
             b"+1",
         ] {
             assert_eq!(number(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_sign_comes_first_and_once() {
+        assert_eq!(signed(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!((signed(b"-20"), signed(b"7")), (Some(-20), Some(7)));
+        for bad in [&b""[..], b"-", b"--1", b"+1", b"9223372036854775808"] {
+            assert_eq!(signed(bad), None, "{bad:?}");
         }
     }
 

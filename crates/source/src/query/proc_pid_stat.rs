@@ -5,13 +5,14 @@
 //! threads, dead ones included, each cut to 10 ms. The resident set in this file is approximate: it
 //! is not read here.
 
-use super::field::{number, ticks, words};
+use super::field::{number, signed, ticks, words};
 use super::source::{Source, of_process};
 use crate::root::Root;
 use record::identity::ProcessId;
 use record::metric::{Kind, Metric};
 use record::unit::{Bytes, Nanos, Unit};
 use record::value::Absent;
+use std::borrow::Cow;
 
 /// What this file yields.
 pub const METRICS: &[Metric] = &[
@@ -71,7 +72,7 @@ pub const SOURCE: Source = Source {
     name: "proc_pid_stat",
     file: "/proc/PID/stat",
     metrics: METRICS,
-    digest: |text| format!("{:#?}", parse(text)),
+    digest: |text| format!("{:#?}\n{:#?}", parse(text), parse_setup(text)),
 };
 
 /// One line of `/proc/PID/stat`.
@@ -195,6 +196,67 @@ pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
     })
 }
 
+/// The names of scheduling policies (`sched(7)`), by their numbers; 4 is kept for one that no
+/// kernel has.
+const POLICIES: [&str; 8] = [
+    "other", "fifo", "rr", "batch", "iso", "idle", "deadline", "ext",
+];
+
+/// How a process is set up, and how its main thread is scheduled; `None` for what the line does not
+/// have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Setup {
+    /// Its controlling terminal, as the kernel numbers devices here: bits 8-15 are the major
+    /// number, the others the minor one. `None` also where it has none.
+    pub tty: Option<i64>,
+    /// The process group in the foreground of that terminal; `None` also where there is none.
+    pub tpgid: Option<i64>,
+    /// As the kernel schedules it: 20 and the nice value, or -1 less the real-time priority.
+    pub priority: Option<i64>,
+    /// Nice value, -20 to 19.
+    pub nice: Option<i64>,
+    /// Soft limit of the resident set; `None` also where that is unlimited.
+    pub rss_limit: Option<Bytes>,
+    /// Real-time priority, 1 to 99; 0 where it has none.
+    pub rt_priority: Option<i64>,
+    /// Scheduling policy: its name, or a number that has none here.
+    pub policy: Option<Cow<'static, str>>,
+}
+
+/// Parses the line for how the process is set up; `None` if it is not one.
+pub fn parse_setup(text: &[u8]) -> Option<Setup> {
+    let close = text.iter().rposition(|byte| *byte == b')')?;
+    let fields: Vec<&[u8]> = words(text.get(close + 1..)?).collect();
+    // As `proc(5)` counts them: the first one behind the name is 3.
+    let field = |place: usize| fields.get(place - 3).copied();
+    let whole = |place| field(place).and_then(signed);
+    let limit = field(25).and_then(number);
+    Some(Setup {
+        tty: whole(7).filter(|tty| *tty != 0),
+        tpgid: whole(8).filter(|group| *group > 0),
+        priority: whole(18),
+        nice: whole(19),
+        rss_limit: limit.filter(|limit| *limit != u64::MAX).map(Bytes),
+        rt_priority: whole(40),
+        policy: field(41).and_then(number).map(policy),
+    })
+}
+
+fn policy(policy: u64) -> Cow<'static, str> {
+    let place = usize::try_from(policy).unwrap_or(usize::MAX);
+    match POLICIES.get(place) {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(policy.to_string()),
+    }
+}
+
+/// Reads how `pid` is set up, and who that is.
+pub fn read_setup(root: &Root, pid: u32) -> Result<(ProcessId, Setup), Absent> {
+    let text = root.read_process(Some(pid), "stat")?;
+    let id = parse(&text).map(|stat| stat.id());
+    id.zip(parse_setup(&text)).ok_or(Absent::NoKernelSupport)
+}
+
 /// A pid, group or session: the kernel writes -1 for one that is being torn down.
 fn group(word: &[u8]) -> u32 {
     number(word)
@@ -254,6 +316,58 @@ mod tests {
             assert_eq!(parse(&whole[..end]), None, "{end}");
         }
         assert!(parse(&whole).is_some());
+    }
+
+    /// A line of Linux 6.18 with these as tty, tpgid, priority, nice, rsslim, rt_priority, policy.
+    fn set_up(of: [&str; 7]) -> Option<Setup> {
+        let [tty, tpgid, priority, nice, limit, real_time, policy] = of;
+        let line = format!(
+            "42 (a) b) S 1 42 40 {tty} {tpgid} 4194304 9 8 7 6 5 4 3 2 {priority} {nice} 1 0 \
+             170776 4096 402 {limit} 1 1 0 0 0 0 512 4096 0 0 0 0 17 3 {real_time} {policy} 0 0 0"
+        );
+        parse_setup(line.as_bytes())
+    }
+
+    #[test]
+    fn how_a_process_is_set_up_is_told() {
+        let setup = set_up(["34819", "42", "27", "7", "67108864", "0", "3"]).unwrap();
+        // 136:3 is /dev/pts/3.
+        assert_eq!((setup.tty, setup.tpgid), (Some(136 << 8 | 3), Some(42)));
+        assert_eq!((setup.priority, setup.nice), (Some(27), Some(7)));
+        assert_eq!(setup.rss_limit, Some(Bytes(64 << 20)));
+        assert_eq!(setup.rt_priority, Some(0));
+        assert_eq!(setup.policy.as_deref(), Some("batch"));
+        let setup = set_up(["0", "-1", "-100", "-20", "18446744073709551615", "99", "1"]).unwrap();
+        assert_eq!(
+            (setup.tty, setup.tpgid, setup.rss_limit),
+            (None, None, None)
+        );
+        assert_eq!((setup.priority, setup.nice), (Some(-100), Some(-20)));
+        assert_eq!(setup.rt_priority, Some(99));
+        assert_eq!(setup.policy.as_deref(), Some("fifo"));
+    }
+
+    #[test]
+    fn a_policy_without_a_name_is_its_number() {
+        let policy = |number| {
+            set_up(["0", "-1", "20", "0", "0", "0", number])
+                .unwrap()
+                .policy
+        };
+        let all = ["0", "1", "2", "3", "5", "6", "7", "8"].map(|number| policy(number).unwrap());
+        let names = [
+            "other", "fifo", "rr", "batch", "idle", "deadline", "ext", "8",
+        ];
+        assert_eq!(all, names);
+        assert_eq!(policy("x"), None);
+    }
+
+    #[test]
+    fn of_a_cut_line_only_what_is_cut_off_is_absent() {
+        let setup = parse_setup(&line(b"cat")).unwrap();
+        assert_eq!((setup.nice, setup.policy), (Some(0), None));
+        assert_eq!(parse_setup(b"42 (cat"), None);
+        assert_eq!(parse_setup(b")"), Some(Setup::default()));
     }
 
     #[test]

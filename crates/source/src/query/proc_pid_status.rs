@@ -113,8 +113,16 @@ pub struct Status {
     pub signals_ignored: Option<u64>,
     /// The signals that wait for any of its threads to take them: bit N-1 for signal N.
     pub signals_pending: Option<u64>,
+    /// The same of those that wait for the thread alone.
+    pub signals_pending_thread: Option<u64>,
+    /// The signals that the thread holds back.
+    pub signals_blocked: Option<u64>,
+    /// The signals that it has handlers for.
+    pub signals_caught: Option<u64>,
     /// CPUs that the thread may use, as the kernel lists them (`0-3,8`).
     pub cpus_allowed: Option<Vec<u8>>,
+    /// Size of the program's own code.
+    pub text_size: Option<Bytes>,
     /// Voluntary context switches of the thread.
     pub switches_voluntary: Option<u64>,
     /// Involuntary context switches of the thread.
@@ -149,7 +157,11 @@ pub fn parse(text: &[u8]) -> Status {
             b"Uid" => (status.uid, status.uid_effective) = two_ids(value),
             b"Gid" => (status.gid, status.gid_effective) = two_ids(value),
             b"Groups" => status.groups = ids(value).collect(),
+            b"VmExe" => status.text_size = kib(value),
+            b"SigPnd" => status.signals_pending_thread = mask(value),
             b"ShdPnd" => status.signals_pending = mask(value),
+            b"SigBlk" => status.signals_blocked = mask(value),
+            b"SigCgt" => status.signals_caught = mask(value),
             b"SigIgn" => status.signals_ignored = mask(value),
             b"Threads" => status.threads = first_number(value),
             b"Cpus_allowed_list" => status.cpus_allowed = Some(value.to_vec()),
@@ -274,6 +286,29 @@ mod tests {
         assert_eq!(status.has_pending(15), Some(true));
         assert_eq!(status.has_pending(14), Some(false));
         assert_eq!(parse(b"").has_pending(15), None);
+    }
+
+    #[test]
+    fn what_a_process_does_with_signals_is_told() {
+        let status = parse(
+            b"SigPnd:\t0000000000000001\nShdPnd:\t0000000000000200\nSigBlk:\t8000000000000000\n\
+              SigIgn:\t0000000000001000\nSigCgt:\tfffffffe7ffbfeff\n",
+        );
+        assert_eq!(status.signals_pending_thread, Some(1));
+        assert_eq!(status.signals_pending, Some(1 << 9));
+        assert_eq!(status.signals_blocked, Some(1 << 63));
+        assert_eq!(status.signals_ignored, Some(1 << 12));
+        assert_eq!(status.signals_caught, Some(0xffff_fffe_7ffb_feff));
+    }
+
+    #[test]
+    fn any_number_of_cpus_is_told() {
+        let status = parse(b"Cpus_allowed:\tff,00000000,0000000f\nCpus_allowed_list:\t0-3,64-71\n");
+        assert_eq!(status.cpus_allowed.as_deref(), Some(&b"0-3,64-71"[..]));
+        let each: Vec<_> = (0..8192).step_by(2).map(|cpu| cpu.to_string()).collect();
+        let text = format!("Cpus_allowed_list:\t{}\n", each.join(","));
+        let list = parse(text.as_bytes()).cpus_allowed.unwrap();
+        assert_eq!(list, each.join(",").as_bytes());
     }
 
     #[test]

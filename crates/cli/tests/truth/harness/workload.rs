@@ -54,6 +54,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "pages",
     "reader",
     "renamed",
+    "setup",
     "share",
     "silent",
     "sockets",

@@ -85,7 +85,14 @@ fn expect_restricted(lines: &Lines) {
     for name in ["exe", "cwd", "environment", "identifier"] {
         assert!(lacks(who, "no_permission", name), "{name}: {who}");
     }
-    for name in ["comm", "uid", "cgroup"] {
+    for name in [
+        "comm",
+        "uid",
+        "cgroup",
+        "nice",
+        "signals_ignored",
+        "cpus_allowed",
+    ] {
         assert!(who.get(name).is_some(), "{name}: {who}");
     }
     assert_eq!(lines.last("reading")["restricted"], true);
