@@ -8,10 +8,30 @@ use record::unit::Nanos;
 use source::query::proc_pid_status;
 use sys::clock::{self, Clock};
 
+/// Within so many readings everybody's details were asked for.
+const READINGS_OF_HIDDEN: u64 = 64;
+
 impl Agent {
-    /// Says after the first reading what the settings will make, and what may not be read of the
-    /// wanted.
-    pub(super) fn foretell(&self, rows: u64, is_wanted: &[bool]) {
+    /// Says after the first reading what the settings will make, and as soon as it is met what may
+    /// not be read of the wanted: details are read of some processes in each reading.
+    pub(super) fn foretell(&mut self, rows: u64, is_wanted: &[bool]) {
+        if self.passes == 1 {
+            self.first_words(rows);
+        }
+        if self.is_hidden_said || self.passes > READINGS_OF_HIDDEN {
+            return;
+        }
+        let is_everyone = self.identities.is_everyone();
+        let Hidden { io, all } = self.reader.hidden(is_wanted, is_everyone);
+        if io > 0 || all > 0 {
+            self.is_hidden_said = true;
+            say(&format!(
+                "this user may not read the I/O of {io} processes, and nothing of {all}"
+            ));
+        }
+    }
+
+    fn first_words(&self, rows: u64) {
         let rows_a_day = u128::from(rows) * u128::from(DAY.0 / self.interval.0.max(1));
         let bytes = |each: u64| {
             let bytes = u64::try_from(rows_a_day * u128::from(each));
@@ -29,13 +49,6 @@ impl Agent {
             say(&format!(
                 "this machine does not tell: {}",
                 absent.join(", ")
-            ));
-        }
-        let is_everyone = self.identities.is_everyone();
-        let Hidden { io, all } = self.reader.hidden(is_wanted, is_everyone);
-        if io > 0 || all > 0 {
-            say(&format!(
-                "this user may not read the I/O of {io} processes, and nothing of {all}"
             ));
         }
     }

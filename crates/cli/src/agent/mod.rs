@@ -168,6 +168,8 @@ struct Agent {
     own: Own,
     rows: u64,
     passes: u64,
+    /// It was said what may not be read.
+    is_hidden_said: bool,
     /// Instants at which nothing was read, as the reading before them took too long.
     late: u64,
     /// What people were warned of, so that each is told once.
@@ -337,6 +339,7 @@ impl Agent {
             root,
             rows: 0,
             passes: 0,
+            is_hidden_said: false,
             late: 0,
             warned: Vec::new(),
         })
@@ -460,9 +463,7 @@ impl Agent {
         let _ = [self.metrics.child(), self.live.child()].map(Child::nudge);
         let synced = writer.sync_if_due(Nanos(clock::boot()));
         let all = [told, sampled, node, heard, answered, jobs, synced];
-        if self.passes == 1 {
-            self.foretell(rows, &is_wanted);
-        }
+        self.foretell(rows, &is_wanted);
         self.passed(rows, when.at, all);
     }
 
