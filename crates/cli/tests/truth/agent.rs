@@ -15,6 +15,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
+#[cfg(feature = "query")]
+mod asked;
 mod denied;
 mod detail;
 mod endpoints;
