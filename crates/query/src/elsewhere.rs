@@ -41,8 +41,19 @@ pub fn tables(dataset: &Path, dialect: Dialect) -> Result<String, Error> {
             )),
         }
     }
+    let file = dialect.spell(FILE);
+    match dialect {
+        Dialect::DataFusion => {}
+        Dialect::DuckDb | Dialect::Spark => out.push_str(&format!(
+            "CREATE OR REPLACE TEMPORARY VIEW file AS {};\n",
+            file.trim_end()
+        )),
+    }
     Ok(out)
 }
+
+/// Files that processes had open: a view of `descriptor`, a row for each process and path.
+pub(crate) const FILE: &str = include_str!("file.sql");
 
 /// A table of which no file is there yet.
 fn empty(table: &Table, dialect: Dialect) -> String {

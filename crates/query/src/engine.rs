@@ -1,8 +1,10 @@
 //! One dataset, opened for questions.
 
+use crate::elsewhere;
 use crate::error::{Asked, Error};
 use crate::met::{Counting, Met};
 use crate::output::Writing;
+use crate::report::Dialect;
 use crate::scan::DatasetTable;
 use datafusion::common::DataFusionError;
 use datafusion::execution::context::SQLOptions;
@@ -168,6 +170,11 @@ impl Engine {
                 .register_table(table.name, Arc::new(provider))
                 .map_err(failed)?;
         }
+        let file = Dialect::DataFusion.spell(elsewhere::FILE);
+        let view = self.runtime.block_on(session.sql(&file)).map_err(failed)?;
+        session
+            .register_table("file", view.into_view())
+            .map_err(failed)?;
         Ok(session)
     }
 
@@ -179,7 +186,8 @@ impl Engine {
         out: &mut dyn Writing,
         heed: &mut dyn FnMut(Progress) -> Heed,
     ) -> Result<u64, (Error, u64)> {
-        let tables: Vec<_> = TABLES.iter().map(|table| table.name.to_owned()).collect();
+        let mut tables: Vec<_> = TABLES.iter().map(|table| table.name.to_owned()).collect();
+        tables.push("file".to_owned());
         let asked = Asked {
             question,
             tables: &tables,

@@ -2,6 +2,7 @@
 
 use super::when;
 use anyhow::{Context, Result, anyhow, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
 use query::{Category, Dialect, FORMATS, Format, Options, Params, REPORTS, Report};
 use record::quantity;
@@ -20,10 +21,10 @@ pub(super) struct QueryArgs {
     #[arg(conflicts_with = "report")]
     pub(super) sql: Option<String>,
     /// A ready-made report
-    #[arg(long, value_name = "NAME", value_parser = report)]
+    #[arg(long, value_name = "NAME", value_parser = reports())]
     pub(super) report: Option<&'static Report>,
     /// How the answer is written [default: table]
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(super) format: Option<&'static Format>,
     /// Write it to this file [default: stdout]
     #[arg(long, short, value_name = "FILE")]
@@ -33,7 +34,7 @@ pub(super) struct QueryArgs {
     #[command(flatten)]
     pub(super) engine: EngineArgs,
     /// Print the report's text for datafusion, duckdb or spark, and do not ask it
-    #[arg(long, value_name = "ENGINE", value_parser = dialect)]
+    #[arg(long, value_name = "ENGINE", value_parser = dialects())]
     pub(super) print_sql: Option<Dialect>,
     /// Say nothing on stderr but errors
     #[arg(long, short)]
@@ -157,30 +158,28 @@ fn categories_in(path: &Path) -> Result<Vec<Category>> {
     all.with_context(of)
 }
 
-fn report(name: &str) -> Result<&'static Report> {
-    named(
-        name,
-        query::by_name(name),
-        REPORTS.iter().map(|report| report.name),
-    )
+fn reports() -> impl TypedValueParser<Value = &'static Report> {
+    let names = REPORTS
+        .iter()
+        .map(|report| PossibleValue::new(report.name).help(report.doc));
+    PossibleValuesParser::new(names).try_map(|name| query::by_name(&name).ok_or("no report"))
 }
 
-fn format(name: &str) -> Result<&'static Format> {
-    let found = FORMATS.iter().find(|format| format.name == name).copied();
-    named(name, found, FORMATS.iter().map(|format| format.name))
+fn formats() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS
+        .iter()
+        .map(|format| PossibleValue::new(format.name).help(format.doc));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let found = FORMATS.iter().find(|format| format.name == name).copied();
+        found.ok_or("no format")
+    })
 }
 
-fn dialect(name: &str) -> Result<Dialect> {
-    let found = Dialect::ALL.into_iter().find(|one| one.name() == name);
-    named(name, found, Dialect::ALL.into_iter().map(Dialect::name))
-}
-
-/// What a word means, or which words there are.
-fn named<T>(word: &str, found: Option<T>, names: impl Iterator<Item = &'static str>) -> Result<T> {
-    let names: Vec<_> = names.collect();
-    let similar = super::similar::similar(word, names.iter().copied());
-    let meant = similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-    found.with_context(|| format!("one of {}{meant}", names.join(", ")))
+fn dialects() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(Dialect::ALL.map(Dialect::name)).try_map(|name| {
+        let found = Dialect::ALL.into_iter().find(|one| one.name() == name);
+        found.ok_or("no engine")
+    })
 }
 
 fn size(text: &str) -> Result<Bytes> {
@@ -196,25 +195,17 @@ fn size(text: &str) -> Result<Bytes> {
 const MEMORY_MIN: u64 = 16 << 20;
 
 pub(super) fn command(name: &'static str) -> Command {
-    let mut reports = String::new();
-    for report in REPORTS {
-        reports.push_str(&format!("  {:<13} {}\n", report.name, report.doc));
-    }
-    let mut formats = String::new();
-    for format in FORMATS {
-        formats.push_str(&format!("  {:<13} {}\n", format.name, format.doc));
-    }
     QueryArgs::augment_args(Command::new(name))
         .about("Ask a dataset in SQL, or for a ready-made report")
-        .after_help(format!(
-            "Tables: sample, process, exit, job, node, descriptor, gpu; docs/segment.md and \
-             METRICS.md have their columns. Live segments are read too.\n\n\
-             Reports:\n{reports}\nFormats:\n{formats}\n\
+        .after_help(
+            "Tables: sample, process, exit, job, node, descriptor, gpu, and file, a row for each \
+             process and path; docs/segment.md and METRICS.md have their columns. Live segments \
+             are read too.\n\n\
              Exit status: 0 answered, 1 it could not be, 2 usage, 130 interrupted.\n\n\
              Examples:\n  \
              plimsoll query /var/lib/plimsoll --report top-cpu --from 7d\n  \
              plimsoll query /var/lib/plimsoll --report tree --job 4711\n  \
              plimsoll query /var/lib/plimsoll 'SELECT max(rss) FROM sample' --format csv\n  \
-             plimsoll query /var/lib/plimsoll --report efficiency --print-sql duckdb | duckdb"
-        ))
+             plimsoll query /var/lib/plimsoll --report efficiency --print-sql duckdb | duckdb",
+        )
 }

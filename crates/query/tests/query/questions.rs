@@ -45,6 +45,15 @@ fn each_row_is_there_once_whether_compacted_or_live() {
     );
     let list = "SELECT command FROM process WHERE pid = 200";
     assert_eq!(of(list), [r#""[""sh"",""-c"",""echo 'a b'""]""#]);
+    let files =
+        "SELECT pid, path, is_read, is_written, first_seen, last_seen FROM file ORDER BY path";
+    assert_eq!(
+        of(files),
+        [
+            "100,/home/eva/in,1,0,2026-11-20T12:59:00Z,2026-11-20T13:00:00Z",
+            "100,/scratch/out,0,1,2026-11-20T12:59:00Z,2026-11-20T13:00:00Z"
+        ]
+    );
     // Only what the condition needs is opened: the other hour's file may be anything.
     let hour = "kind=sample/date=2026-11-20/hour=12";
     for entry in fs::read_dir(folder.path().join(hour)).unwrap() {

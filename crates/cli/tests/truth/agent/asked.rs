@@ -1,5 +1,5 @@
-//! `plimsoll query` and `job`: what an agent is just writing and what is compacted is told alike, with
-//! the values that are known by construction.
+//! `plimsoll query` and `job`: what an agent is just writing and what is compacted is told alike,
+//! with the values that are known by construction.
 
 use super::{quick, texts};
 use crate::harness::dataset::{agent, compact, wait_for_reading};
@@ -69,8 +69,8 @@ fn asked_while_it_is_written(mechanism: Mechanism) {
     let done = agent.finish();
     done.expect_status(0);
     // Until then all of it is live, and afterwards nothing is.
-    let question = "SELECT pid, start_ns, count(*), min(at_ns), max(at_ns), max(cpu_time), max(rss) \
-                    FROM sample GROUP BY pid, start_ns ORDER BY pid, start_ns";
+    let question = "SELECT pid, start_ns, count(*), min(at_ns), max(at_ns), max(cpu_time), \
+                    max(rss) FROM sample GROUP BY pid, start_ns ORDER BY pid, start_ns";
     let before = asked(&done.path("d"), &[question, "--format", "csv"]).stdout;
     compact(&done.path("d"));
     let after = asked(&done.path("d"), &[question, "--format", "csv"]).stdout;
