@@ -19,7 +19,7 @@ const FUNCTIONS: usize = 80;
 /// # Errors
 /// When packages are missing, the build fails, or the task does.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    let program = build(workspace)?;
+    let program = build(workspace, NODE)?;
     let project = tempfile::Builder::new()
         .prefix("plimsoll-demo-")
         .tempdir()?;
@@ -34,14 +34,18 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     step::run(task.current_dir(project.path()))
 }
 
-/// The release build; without the in-kernel programs where their packages are missing and cannot be
-/// had.
+/// What a node needs: all but the engine behind `plimsoll query`, which takes longer to build than
+/// everything else.
+pub(crate) const NODE: &[&str] = &["--no-default-features", "--features", "bpf,dataset,nvml"];
+
+/// The release build with these words for cargo; without the in-kernel programs where their
+/// packages are missing and cannot be had.
 ///
 /// # Errors
 /// When packages that every build needs are missing, or the build fails.
-pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn build(workspace: &Workspace, words: &[&str]) -> Result<PathBuf> {
     match setup::ensure(Purpose::Build) {
-        Ok(()) => workspace.build_release(&[]),
+        Ok(()) => workspace.build_release(words),
         Err(error) if setup::missing(Purpose::Plain).is_empty() => {
             eprintln!("{error:#}\nbuilding without the in-kernel programs");
             workspace.build_release(&["--no-default-features"])

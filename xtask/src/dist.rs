@@ -1,5 +1,6 @@
 //! One static file that runs on any Linux of its architecture.
 
+use crate::demo::NODE;
 use crate::setup::{self, Purpose};
 use crate::step;
 use crate::workspace::Workspace;
@@ -27,6 +28,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         "--target",
         &target,
     ];
+    let words = [&words[..], NODE].concat();
     let mut cargo = workspace.cargo(&words);
     cargo.arg("--message-format=json-render-diagnostics");
     cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");

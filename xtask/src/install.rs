@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// When the build fails or a file cannot be written.
 pub(crate) fn run(workspace: &Workspace, prefix: Option<PathBuf>) -> Result<()> {
     let prefix = prefix.map_or_else(default_prefix, Ok)?;
-    let program = demo::build(workspace)?;
+    let program = demo::build(workspace, &[])?;
     place(&program, &prefix.join("bin"))?;
     docs::share(&program, &prefix)
 }

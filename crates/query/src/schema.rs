@@ -36,9 +36,10 @@ pub(crate) fn time() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, Some(ZONE.into()))
 }
 
-/// The texts of a list.
+/// The texts of a list. Ours are all there; a file that went through another writer may say that
+/// some are not.
 pub(crate) fn element() -> FieldRef {
-    Arc::new(Field::new("element", DataType::Utf8, false))
+    Arc::new(Field::new("element", DataType::Utf8, true))
 }
 
 fn fields_of_files(table: &Table) -> Vec<FieldRef> {

@@ -19,6 +19,7 @@ mod table;
 mod ways;
 mod workload;
 
+use crate::demo::NODE;
 use crate::workspace::Workspace;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
@@ -184,7 +185,7 @@ fn disk(words: &SeedWords) -> Result<Place> {
 fn place(binary: Option<&Path>) -> Result<Place> {
     let binary = match binary {
         Some(binary) => binary.to_owned(),
-        None => Workspace::find()?.build_release(&[])?,
+        None => Workspace::find()?.build_release(NODE)?,
     };
     Place::make(&binary)
 }

@@ -108,6 +108,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "named",
             "settings",
             "named_file",
+            "query_never",
             "query_words",
             "similar",
             "statuses",

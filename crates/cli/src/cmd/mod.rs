@@ -20,6 +20,8 @@ pub mod named;
 mod named_file;
 #[cfg(feature = "query")]
 pub mod query;
+#[cfg(not(feature = "query"))]
+pub mod query_never;
 #[cfg(feature = "query")]
 mod query_words;
 pub mod run;
@@ -71,6 +73,10 @@ pub const VERBS: &[&Verb] = &[
     &query::VERB,
     #[cfg(feature = "query")]
     &job::VERB,
+    #[cfg(not(feature = "query"))]
+    &query_never::QUERY,
+    #[cfg(not(feature = "query"))]
+    &query_never::JOB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

@@ -5,9 +5,10 @@ WITH {{life}}, members AS (
     s.swap, s.threads,
     lag(s.cpu_time) OVER (PARTITION BY s.host, s.boot_id, s.pid, s.start_ns ORDER BY s.at_ns)
       AS cpu_before
-  FROM sample AS s JOIN members AS m ON m.host = s.host AND m.boot_id = s.boot_id
-    AND m.pid = s.pid AND m.start_ns = s.start_ns
-  WHERE {{hosts}} AND {{window}}
+  FROM members AS m JOIN (
+    SELECT host, boot_id, pid, start_ns, at_ns, cpu_time, rss, rss_anon, rss_shmem, swap, threads
+    FROM sample WHERE {{hosts}} AND {{window}}
+  ) AS s ON m.host = s.host AND m.boot_id = s.boot_id AND m.pid = s.pid AND m.start_ns = s.start_ns
 ), instants AS (
   SELECT t.host, t.boot_id, t.at_ns, sum(t.rss) AS rss, sum(t.rss_anon + t.rss_shmem) AS memory,
     sum(t.swap) AS swap, count(*) AS processes, sum(t.threads) AS threads,

@@ -5,7 +5,7 @@ use crate::error::Error;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::json::WriterBuilder;
-use datafusion::arrow::json::writer::{JsonArray, Writer};
+use datafusion::arrow::json::writer::{JsonArray, JsonFormat, Writer};
 use std::io::Write;
 
 /// The format.
@@ -17,26 +17,36 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn open(out: Out, _: Look) -> Box<dyn Writing> {
-    let builder = WriterBuilder::new().with_explicit_nulls(true);
-    Box::new(Json(builder.build::<_, JsonArray>(out)))
+    objects::<JsonArray>(out, b"\n")
 }
 
-struct Json(Writer<Out, JsonArray>);
+/// Objects in a form, with what is behind the last of them.
+pub(super) fn objects<F: JsonFormat + 'static>(out: Out, end: &'static [u8]) -> Box<dyn Writing> {
+    let builder = WriterBuilder::new().with_explicit_nulls(true);
+    Box::new(Objects {
+        writer: builder.build::<_, F>(out),
+        end,
+    })
+}
 
-impl Writing for Json {
+struct Objects<F: JsonFormat> {
+    writer: Writer<Out, F>,
+    end: &'static [u8],
+}
+
+impl<F: JsonFormat> Writing for Objects<F> {
     fn begin(&mut self, _: &SchemaRef) -> Result<(), Error> {
         Ok(())
     }
 
     fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        self.0.write(batch).map_err(wrong)
+        self.writer.write(batch).map_err(wrong)
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        self.0.finish().map_err(wrong)?;
-        let out = self.0.get_mut();
-        out.write_all(b"\n")
-            .and_then(|()| out.flush())
-            .map_err(Error::Write)
+        self.writer.finish().map_err(wrong)?;
+        let out = self.writer.get_mut();
+        let written = out.write_all(self.end).and_then(|()| out.flush());
+        written.map_err(Error::Write)
     }
 }

@@ -1,11 +1,12 @@
 WITH {{life}}, {{jobs}}, members AS (
-  SELECT host, boot_id, pid, start_ns, identifier FROM chosen
-  WHERE identifier IN (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))
+  SELECT host, boot_id, pid, start_ns, identifier FROM who
+  WHERE {{chosen}} AND identifier IN (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))
 ), instants AS (
   SELECT m.identifier, s.host, s.at_ns, sum(s.rss) AS rss
-  FROM sample AS s JOIN members AS m ON m.host = s.host AND m.boot_id = s.boot_id
-    AND m.pid = s.pid AND m.start_ns = s.start_ns
-  WHERE {{window}} GROUP BY m.identifier, s.host, s.at_ns
+  FROM members AS m JOIN (
+    SELECT host, boot_id, pid, start_ns, at_ns, rss FROM sample WHERE {{hosts}} AND {{window}}
+  ) AS s ON m.host = s.host AND m.boot_id = s.boot_id AND m.pid = s.pid AND m.start_ns = s.start_ns
+  GROUP BY m.identifier, s.host, s.at_ns
 ), peaks AS (
   SELECT identifier, max(rss) AS rss_peak FROM instants GROUP BY identifier
 ), works AS (
