@@ -16,17 +16,18 @@ seen AS (
   SELECT host, boot_id, pid, start_ns, min(at_ns) AS first_ns, max(at_ns) AS last_ns,
     count(*) AS readings, sum(CASE WHEN state = 'D' THEN 1 ELSE 0 END) AS readings_blocked,
 {{seen_counters}}    max(rss) AS rss_seen, max(rss_peak) AS rss_peak_seen
-  FROM sample WHERE {{hosts}} AND {{window}} AND {{candidates}}
+  FROM sample WHERE {{hosts}} AND {{window}}
   GROUP BY host, boot_id, pid, start_ns
 ),
 ended AS (
   SELECT host, boot_id, pid, start_ns, end_ns, exit_code, signal, ppid AS end_ppid, uid AS end_uid,
     comm AS end_comm, identifier AS end_identifier, subidentifier AS end_subidentifier,
 {{ended_counters}}    rss_peak AS rss_peak_end
-  FROM {{name exit}} WHERE {{hosts}} AND {{ends}} AND {{candidates}}
+  FROM {{name exit}} WHERE {{hosts}} AND {{ends}}
 ),
 begun AS (
-  {{begun}}
+  SELECT host, boot_id, min(first_ns) AS begin_ns, max(last_ns) AS over_ns
+  FROM seen GROUP BY host, boot_id
 ),
 met AS (
   SELECT coalesce(s.host, e.host) AS host, coalesce(s.boot_id, e.boot_id) AS boot_id,

@@ -41,8 +41,6 @@ impl Params {
             // A process is told with each segment, so not long before it is needed.
             "days" => self.days(1),
             "chosen" => self.chosen(),
-            "candidates" => self.candidates(),
-            "begun" => self.begun(),
             "category" => self.category(),
             "rows" => self
                 .limit
@@ -106,33 +104,6 @@ impl Params {
             true => everything(),
             false => all.join(" AND "),
         }
-    }
-
-    /// Rows of processes that may be meant: those that some row names for the job, by their pids.
-    fn candidates(&self) -> String {
-        let of = |job: &String| {
-            let days = self.days(1);
-            let is = job_is("identifier", job);
-            format!(
-                "pid IN (SELECT pid FROM process WHERE {days} AND {is} UNION SELECT pid FROM \
-                 {{{{name exit}}}} WHERE {days} AND {is})"
-            )
-        };
-        self.job.as_ref().map_or_else(everything, of)
-    }
-
-    /// From when to when each boot was watched, whoever is meant.
-    fn begun(&self) -> String {
-        let (hosts, window) = (self.hosts(), self.window());
-        let of = match self.job {
-            // All of it was read already.
-            None => "min(first_ns) AS begin_ns, max(last_ns) AS over_ns\n  FROM seen".to_owned(),
-            Some(_) => format!(
-                "min(at_ns) AS begin_ns, max(at_ns) AS over_ns\n  FROM sample WHERE {hosts} AND \
-                 {window}"
-            ),
-        };
-        format!("SELECT host, boot_id, {of} GROUP BY host, boot_id")
     }
 
     /// The processes that are meant, of `life`.
