@@ -32,6 +32,9 @@ pub(crate) enum Value {
     List(Vec<&'static str>),
 }
 
+/// A process (pid, start) with its values by column.
+type Sample<'a> = ((i64, i64), Vec<(&'a str, i64)>);
+
 pub(crate) struct Agent {
     writer: Writer<RealDisk>,
     samples: Sheet,
@@ -67,7 +70,7 @@ impl Agent {
     pub(crate) fn reading(
         &mut self,
         second: i64,
-        samples: &[((i64, i64), Vec<(&str, i64)>)],
+        samples: &[Sample<'_>],
         nodes: &[(&str, &str, i64)],
     ) {
         let when = Self::when(second);
