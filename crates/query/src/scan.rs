@@ -108,7 +108,9 @@ impl DatasetTable {
 fn file(part: &PartFile) -> Result<PartitionedFile> {
     let path = StorePath::from_absolute_path(&part.path)
         .map_err(|error| DataFusionError::External(Box::new(error)))?;
-    let file = PartitionedFile::new(path.to_string(), part.bytes.0);
+    let mut file = PartitionedFile::new("", part.bytes.0);
+    // As it is: what is given as a text is encoded once more.
+    file.object_meta.location = path;
     Ok(file.with_partition_values(prune::values(part)))
 }
 

@@ -66,6 +66,15 @@ fn each_row_is_there_once_whether_compacted_or_live() {
 }
 
 #[test]
+fn a_folder_may_be_called_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().join("a b%20c/d'x é?");
+    fs::create_dir_all(&dataset).unwrap();
+    make(&dataset);
+    assert_eq!(lines(&dataset, "SELECT count(*) FROM sample"), ["200"]);
+}
+
+#[test]
 fn a_wrong_question_is_shown_its_place() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
