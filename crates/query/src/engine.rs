@@ -4,6 +4,8 @@ use crate::elsewhere;
 use crate::error::{Asked, Error};
 use crate::met::{Counting, Met};
 use crate::output::Writing;
+pub use crate::progress::Progress;
+use crate::progress::Watching;
 use crate::report::Dialect;
 use crate::scan::DatasetTable;
 use datafusion::common::DataFusionError;
@@ -11,7 +13,7 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use record::table::TABLES;
@@ -41,17 +43,6 @@ pub struct Options {
     pub spill: PathBuf,
     /// How many CPUs.
     pub threads: NonZeroUsize,
-}
-
-/// How far a question is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
-    /// Rows read of the dataset.
-    pub rows: u64,
-    /// Files begun, of all that are needed.
-    pub files: u64,
-    /// All that are needed.
-    pub files_all: u64,
 }
 
 /// Whether to go on.
@@ -209,9 +200,10 @@ impl Engine {
             .map_err(|error| wrong(&error, 0))?;
         out.begin(&stream.schema()).map_err(|error| (error, 0))?;
         let mut rows = 0;
+        let mut watching = Watching::new(&plan);
         loop {
             let next = tokio::time::timeout(HEED_EVERY, stream.next()).await;
-            if heed(progress(&plan)) == Heed::Stop {
+            if heed(watching.so_far()) == Heed::Stop {
                 return Err((Error::Interrupted, rows));
             }
             match next {
@@ -227,37 +219,4 @@ impl Engine {
         out.end().map_err(|error| (error, rows))?;
         Ok(rows)
     }
-}
-
-/// What the leaves of the plan have given so far.
-fn progress(plan: &Arc<dyn ExecutionPlan>) -> Progress {
-    let mut sum = Progress::default();
-    let children = plan.children();
-    if children.is_empty() {
-        let metrics = plan.metrics().unwrap_or_default();
-        let count = |name: &str| {
-            let value = metrics.sum_by_name(name);
-            value.map_or(0, |value| value.as_usize() as u64)
-        };
-        sum.rows = metrics.output_rows().unwrap_or(0) as u64;
-        sum.files = count("files_opened");
-        sum.files_all = files_of(plan);
-    }
-    for child in children {
-        let of = progress(child);
-        sum.rows += of.rows;
-        sum.files += of.files;
-        sum.files_all += of.files_all;
-    }
-    sum
-}
-
-fn files_of(plan: &Arc<dyn ExecutionPlan>) -> u64 {
-    use datafusion::datasource::physical_plan::FileScanConfig;
-    use datafusion::datasource::source::DataSourceExec;
-    let source = plan.downcast_ref::<DataSourceExec>();
-    let config = source.and_then(|source| source.data_source().downcast_ref::<FileScanConfig>());
-    let groups = config.map(|config| config.file_groups.iter());
-    let counts = groups.map(|groups| groups.map(|group| group.len() as u64).sum());
-    counts.unwrap_or(1)
 }

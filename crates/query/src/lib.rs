@@ -12,6 +12,7 @@ mod live;
 mod met;
 mod output;
 mod place;
+mod progress;
 mod prune;
 mod report;
 mod scan;

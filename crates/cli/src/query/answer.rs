@@ -8,7 +8,7 @@ use query::{Engine, Error, Format, Heed, Look, Options, Out, Progress, Report};
 use record::quantity::show_bytes;
 use record::unit::Bytes;
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use sys::signal::{self, Signals};
 
@@ -37,15 +37,17 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
         Ok(engine) => engine,
         Err(error) => return Ok(refuse(&error, "")),
     };
+    let line = Line::new(question.quiet);
     let out: Out = match question.output {
-        None => Box::new(BufWriter::new(std::io::stdout())),
+        None if io::stdout().is_terminal() => Box::new(BufWriter::new(Screen(line.clone()))),
+        None => Box::new(BufWriter::new(io::stdout())),
         Some(path) => {
             let file = File::create(path).with_context(|| path.display().to_string())?;
             Box::new(BufWriter::new(file))
         }
     };
     let mut writing = question.format.begin(out, question.look);
-    let mut heeding = Heeding::new(interrupt, question.quiet);
+    let mut heeding = Heeding::new(interrupt, line);
     let answered = engine.ask(question.text, writing.as_mut(), &mut |so_far| {
         heeding.heed(so_far)
     });
@@ -81,7 +83,7 @@ pub(crate) fn with<T>(
         Ok(engine) => engine,
         Err(error) => return Ok(Heard::Status(refuse(&error, ""))),
     };
-    let mut heeding = Heeding::new(interrupt, false);
+    let mut heeding = Heeding::new(interrupt, Line::new(false));
     let answered = ask(&engine, &mut |so_far| heeding.heed(so_far));
     let heard = heeding.end(answered, memory, "");
     if matches!(heard, Heard::Answer(_)) {
@@ -102,6 +104,20 @@ impl Interrupt {
     }
 }
 
+/// stdout; the line on how far it is has to go first.
+struct Screen(Line);
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.end();
+        io::stdout().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
+}
+
 /// What is done while a question is answered.
 struct Heeding {
     interrupt: Interrupt,
@@ -110,10 +126,10 @@ struct Heeding {
 }
 
 impl Heeding {
-    fn new(interrupt: Interrupt, quiet: bool) -> Self {
+    fn new(interrupt: Interrupt, line: Line) -> Self {
         Self {
             interrupt,
-            line: Line::new(quiet),
+            line,
             stopped: None,
         }
     }
@@ -129,8 +145,8 @@ impl Heeding {
     }
 
     /// What came of it; what is wrong is said. `text` is the question, if somebody wrote it.
-    fn end<T>(mut self, answered: Result<T, Error>, memory: Bytes, text: &str) -> Heard<T> {
-        self.line.clear();
+    fn end<T>(self, answered: Result<T, Error>, memory: Bytes, text: &str) -> Heard<T> {
+        self.line.end();
         let stopped = self.stopped.and_then(|it| Status::try_from(128 + it).ok());
         Heard::Status(match answered {
             Ok(answer) => return Heard::Answer(answer),

@@ -2,6 +2,7 @@
 
 use query::Progress;
 use std::io::{IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A question that is answered sooner needs no line.
@@ -13,7 +14,11 @@ const BAR: u64 = 24;
 /// To the front of the line, and nothing behind.
 const ERASE: &str = "\r\x1b[K";
 
-pub(super) struct Line {
+/// The line; copies are the same one.
+#[derive(Clone)]
+pub(super) struct Line(Arc<Mutex<State>>);
+
+struct State {
     began: Instant,
     shows: bool,
     is_there: bool,
@@ -21,41 +26,50 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(quiet: bool) -> Self {
-        Self {
+        Self(Arc::new(Mutex::new(State {
             began: Instant::now(),
             shows: !quiet && std::io::stderr().is_terminal(),
             is_there: false,
-        }
+        })))
     }
 
-    pub(super) fn show(&mut self, so_far: Progress) {
-        let took = self.began.elapsed();
-        if self.shows && took >= PATIENCE {
-            self.is_there = true;
+    pub(super) fn show(&self, so_far: Progress) {
+        let mut state = self.state();
+        let took = state.began.elapsed();
+        if state.shows && took >= PATIENCE {
+            state.is_there = true;
             write(&format!("{ERASE}{}", text(so_far, took)));
         }
     }
 
-    /// What is written next stands in its place.
-    pub(super) fn clear(&mut self) {
-        if std::mem::take(&mut self.is_there) {
+    /// What is written next stands in its place, and it does not come again.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.shows = false;
+        if std::mem::take(&mut state.is_there) {
             write(ERASE);
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn text(so_far: Progress, took: Duration) -> String {
-    let all = so_far.files_all.max(1);
-    let full = (so_far.files.min(all) * BAR / all) as usize;
+    let rows = so_far.rows as f64 / 1e6;
+    let secs = took.as_secs();
+    let Some(all) = so_far.rows_all.filter(|all| *all > 0) else {
+        return format!("{rows:.1} M rows read, {secs} s");
+    };
+    let read = so_far.rows.min(all);
+    let full = (read * BAR / all) as usize;
     let empty = BAR as usize - full;
     format!(
-        "[{}{}] {} of {} files, {:.1} M rows, {} s",
+        "[{}{}] {rows:.1} of {:.1} M rows read, {secs} s",
         "=".repeat(full),
         " ".repeat(empty),
-        so_far.files,
-        so_far.files_all,
-        so_far.rows as f64 / 1e6,
-        took.as_secs()
+        all as f64 / 1e6,
     )
 }
 
@@ -72,14 +86,13 @@ mod tests {
     #[test]
     fn the_bar_fills() {
         let so_far = Progress {
-            rows: 12_345_678,
-            files: 5,
-            files_all: 10,
+            rows: 5_000_000,
+            rows_all: Some(10_000_000),
         };
         let line = text(so_far, Duration::from_millis(3900));
         let bar = "[============            ]";
-        assert_eq!(line, format!("{bar} 5 of 10 files, 12.3 M rows, 3 s"));
+        assert_eq!(line, format!("{bar} 5.0 of 10.0 M rows read, 3 s"));
         let none = text(Progress::default(), Duration::ZERO);
-        assert!(none.starts_with("[                        ] 0 of 0"));
+        assert_eq!(none, "0.0 M rows read, 0 s");
     }
 }
