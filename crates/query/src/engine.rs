@@ -120,12 +120,12 @@ impl Engine {
         out: &mut dyn Writing,
         heed: &mut dyn FnMut(Progress) -> Heed,
     ) -> Result<u64, Error> {
-        let mut tries = 0;
+        let (mut tries, mut is_begun) = (0, false);
         loop {
             let session = self.session()?;
-            let answered = self
-                .runtime
-                .block_on(self.answer(&session, question, out, heed));
+            let answered =
+                self.runtime
+                    .block_on(self.answer(&session, question, (out, &mut is_begun), heed));
             tries += 1;
             match answered {
                 // Nothing was written: the files are where they are now.
@@ -174,7 +174,7 @@ impl Engine {
         &self,
         session: &SessionContext,
         question: &str,
-        out: &mut dyn Writing,
+        (out, is_begun): (&mut dyn Writing, &mut bool),
         heed: &mut dyn FnMut(Progress) -> Heed,
     ) -> Result<u64, (Error, u64)> {
         let mut tables: Vec<_> = TABLES.iter().map(|table| table.name.to_owned()).collect();
@@ -198,7 +198,10 @@ impl Engine {
             .map_err(|error| wrong(&error, 0))?;
         let mut stream = execute_stream(Arc::clone(&plan), session.task_ctx())
             .map_err(|error| wrong(&error, 0))?;
-        out.begin(&stream.schema()).map_err(|error| (error, 0))?;
+        // A second try has the same columns.
+        if !std::mem::replace(is_begun, true) {
+            out.begin(&stream.schema()).map_err(|error| (error, 0))?;
+        }
         let mut rows = 0;
         let mut watching = Watching::new(&plan);
         loop {

@@ -3,6 +3,7 @@
 use crate::place::Place;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
+use record::quantity::show_bytes;
 use record::unit::Bytes;
 use std::path::PathBuf;
 
@@ -44,7 +45,7 @@ pub enum Error {
         similar: Vec<String>,
     },
     /// More memory was needed than is allowed.
-    #[error("the question needs more memory than the {} that it may use", limit.0)]
+    #[error("the question needs more memory than the {} that it may use", show_bytes(limit.0))]
     Memory {
         /// What is allowed.
         limit: Bytes,

@@ -114,7 +114,10 @@ fn print_sql(args: &QueryArgs, text: &str, dialect: Dialect) -> Result<Status> {
 
 fn from_stdin() -> Result<String> {
     let mut text = String::new();
-    let mut stdin = std::io::stdin().lock().take(QUESTION_BYTES_MAX);
+    let mut stdin = std::io::stdin().lock().take(QUESTION_BYTES_MAX + 1);
     stdin.read_to_string(&mut text).context("stdin")?;
+    if text.len() as u64 > QUESTION_BYTES_MAX {
+        bail!("a question has at most 1 MiB");
+    }
     Ok(text)
 }

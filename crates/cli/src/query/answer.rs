@@ -5,8 +5,6 @@ use crate::cmd::{STATUS_FAILURE, Status};
 use crate::view::stderr;
 use anyhow::{Context, Result};
 use query::{Engine, Error, Format, Heed, Look, Options, Out, Progress, Report};
-use record::quantity::show_bytes;
-use record::unit::Bytes;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -32,10 +30,9 @@ pub(crate) struct Question<'a> {
 /// Asks, and writes the answer.
 pub(crate) fn give(question: Question<'_>) -> Result<Status> {
     let interrupt = Interrupt::open()?;
-    let memory = question.options.memory;
     let engine = match Engine::open(question.dataset, question.options) {
         Ok(engine) => engine,
-        Err(error) => return Ok(refuse(&error, "")),
+        Err(error) => return Ok(refuse(error, "")),
     };
     let line = Line::new(question.quiet);
     let out: Out = match question.output {
@@ -56,7 +53,7 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
         Some(_) => "",
         None => question.text,
     };
-    match heeding.end(answered, memory, text) {
+    match heeding.end(answered, text) {
         Heard::Answer(rows) => {
             after(&engine, rows, question.report, question.quiet);
             Ok(0)
@@ -78,14 +75,13 @@ pub(crate) fn with<T>(
     ask: impl FnOnce(&Engine, &mut dyn FnMut(Progress) -> Heed) -> Result<T, Error>,
 ) -> Result<Heard<T>> {
     let interrupt = Interrupt::open()?;
-    let memory = options.memory;
     let engine = match Engine::open(dataset, options) {
         Ok(engine) => engine,
-        Err(error) => return Ok(Heard::Status(refuse(&error, ""))),
+        Err(error) => return Ok(Heard::Status(refuse(error, ""))),
     };
     let mut heeding = Heeding::new(interrupt, Line::new(false));
     let answered = ask(&engine, &mut |so_far| heeding.heed(so_far));
-    let heard = heeding.end(answered, memory, "");
+    let heard = heeding.end(answered, "");
     if matches!(heard, Heard::Answer(_)) {
         after(&engine, 1, None, false);
     }
@@ -145,7 +141,7 @@ impl Heeding {
     }
 
     /// What came of it; what is wrong is said. `text` is the question, if somebody wrote it.
-    fn end<T>(self, answered: Result<T, Error>, memory: Bytes, text: &str) -> Heard<T> {
+    fn end<T>(self, answered: Result<T, Error>, text: &str) -> Heard<T> {
         self.line.end();
         let stopped = self.stopped.and_then(|it| Status::try_from(128 + it).ok());
         Heard::Status(match answered {
@@ -153,15 +149,7 @@ impl Heeding {
             // Who was reading has enough.
             Err(Error::Write(error)) if error.kind() == ErrorKind::BrokenPipe => 0,
             Err(Error::Interrupted) => stopped.unwrap_or(STATUS_INTERRUPTED),
-            Err(error @ Error::Memory { .. }) => {
-                let status = refuse(&error, text);
-                stderr::line(&format!(
-                    "  --memory SIZE allows more than {}; a shorter time or fewer groups need less",
-                    show_bytes(memory.0)
-                ));
-                status
-            }
-            Err(error) => refuse(&error, text),
+            Err(error) => refuse(error, text),
         })
     }
 }
@@ -193,33 +181,25 @@ fn after(engine: &Engine, rows: u64, report: Option<&Report>, quiet: bool) {
     }
 }
 
-/// Says why there is no answer.
-fn refuse(error: &Error, text: &str) -> Status {
-    crate::run::refuse(&anyhow::Error::msg(chain(error)));
-    if let Error::Question { place, similar, .. } = error {
+/// Says why there is no answer, and where; `text` is the question, if somebody wrote it.
+fn refuse(error: Error, text: &str) -> Status {
+    let mut hints = Vec::new();
+    if let Error::Question { place, similar, .. } = &error {
         if let Some(place) = place.as_ref().filter(|_| !text.is_empty()) {
-            let several = text.lines().count() > 1;
-            let number = if several {
-                format!("  line {}:\n", place.line)
-            } else {
-                String::new()
-            };
-            stderr::line(&format!("{number}{place}"));
+            if text.lines().count() > 1 {
+                hints.push(format!("  line {}:", place.line));
+            }
+            hints.push(place.to_string());
         }
         if !similar.is_empty() {
-            stderr::line(&format!("  there is {}", similar.join(", ")));
+            hints.push(format!("  there is {}", similar.join(", ")));
         }
     }
-    STATUS_FAILURE
-}
-
-/// An error with what caused it.
-fn chain(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(of) = cause {
-        text.push_str(&format!(": {of}"));
-        cause = of.source();
+    if matches!(error, Error::Memory { .. }) {
+        let words = "  --memory SIZE allows more; a shorter time or fewer groups need less";
+        hints.push(words.to_owned());
     }
-    text
+    crate::run::refuse(&error.into());
+    hints.iter().for_each(|hint| stderr::line(hint));
+    STATUS_FAILURE
 }
