@@ -74,7 +74,7 @@ pub(super) fn tell_apart(
     has_memory: impl Fn(u32) -> bool,
 ) {
     for index in 0..samples.len() {
-        let alone = |sample: &mut ProcessSample| meet_parent(watches, sample, &share);
+        let alone = |sample: &mut ProcessSample| meet_parent(watches, sample, &share, &has_memory);
         if samples.get_mut(index).is_some_and(alone) {
             let (pid, siblings) = older_siblings(samples, index);
             let left = meet_siblings(watches, pid, &siblings, &share, &has_memory);
@@ -91,11 +91,13 @@ pub(super) fn tell_apart(
 }
 
 /// A process that is read for the first time is compared with its parent. Whether it is another's
-/// for certain, or that one is not there.
+/// for certain, or that one is not there. Of a parent that has ended since it was read nothing can
+/// be told: the next reading asks the siblings.
 fn meet_parent(
     watches: &mut HashMap<u32, Watch>,
     sample: &mut ProcessSample,
     share: impl Fn(u32, u32) -> Option<bool>,
+    has_memory: impl Fn(u32) -> bool,
 ) -> bool {
     let (pid, parent) = (sample.id.pid, sample.ppid);
     let space = |pid: u32| watches.get(&pid).map(|watch| watch.space);
@@ -118,6 +120,7 @@ fn meet_parent(
     }
     let space = match relation {
         Relation::One | Relation::Alike => Space::Shared(group),
+        Relation::Parted if !has_memory(one.1) => return false,
         Relation::Parted | Relation::Two => Space::Own,
         Relation::Untold => return false,
     };
@@ -330,6 +333,28 @@ mod tests {
         assert_eq!(told_of_the_younger(&[5, 6]), None);
         assert_eq!(told_of_the_younger(&[6]), one, "the older has ended");
         assert_eq!(told_of_the_younger(&[5]), one, "the younger has ended");
+    }
+
+    /// A parent that ends between its reading and the comparison leaves two that share.
+    #[test]
+    fn what_a_parent_left_is_one_in_the_next_reading() {
+        let born = |pid, ppid| ProcessSample {
+            ppid,
+            ..process(pid)
+        };
+        let watch = |pid| (pid, Watch::of(memory(100)));
+        let mut watches = HashMap::from([watch(4), watch(5), watch(6)]);
+        let share = |one, other| Some(one != 4 && other != 4);
+        let mut samples = vec![process(4), born(5, 4), born(6, 4)];
+        tell_apart(&mut watches, &mut samples, share, |pid| pid != 4);
+        let of_parent = Relation::Parted.shared(4);
+        assert_eq!(samples[1].memory_of, of_parent);
+        assert_eq!(samples[2].memory_of, of_parent);
+        watches.remove(&4);
+        let mut samples = vec![process(5), process(6)];
+        tell_apart(&mut watches, &mut samples, share, |_| true);
+        assert_eq!(samples[0].memory_of, None);
+        assert_eq!(samples[1].memory_of, Relation::One.shared(5));
     }
 
     #[test]
