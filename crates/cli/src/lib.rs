@@ -9,6 +9,7 @@ mod live;
 #[cfg(feature = "query")]
 mod query;
 mod run;
+mod top;
 pub mod view;
 
 use std::ffi::OsString;

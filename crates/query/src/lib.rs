@@ -11,6 +11,7 @@ pub mod job;
 mod live;
 mod met;
 mod output;
+pub mod past;
 mod place;
 mod progress;
 mod prune;

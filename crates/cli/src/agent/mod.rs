@@ -12,6 +12,7 @@ pub(crate) mod detail;
 mod events;
 mod farewell;
 pub(crate) mod gpu;
+pub(crate) mod here;
 mod identity;
 mod jobs;
 mod keeper;
@@ -34,6 +35,7 @@ mod pause;
 mod reader;
 pub(crate) mod reload;
 mod rows;
+mod segments;
 pub(crate) mod select;
 mod service;
 mod setup;
@@ -53,9 +55,9 @@ use child::Child;
 use detail::{Detail, Wishes};
 use gpu::Gpus;
 use identity::Identities;
+use keeper::Life;
 #[cfg(feature = "dataset")]
 pub(crate) use keeper::owner;
-use keeper::{Kept, Life};
 use lender::Lender;
 use listener::Listener;
 use live::Live;
@@ -70,6 +72,7 @@ use record::quantity::show_time;
 use record::table;
 use record::unit::Nanos;
 use reload::{File, Running, Settings, Taken};
+use segments::{Place, Segments};
 use service::Service;
 use source::follow::select::{Selection, Wanted};
 use source::query::sys_kernel;
@@ -141,9 +144,6 @@ pub(crate) struct Options {
     /// On which CPUs; all that are allowed if that is not said.
     pub(crate) cpus: Option<Cpus>,
 }
-
-/// The live segments, by way of the keeper.
-type Segments = Writer<Kept>;
 
 /// The agent at work.
 struct Agent {
@@ -304,7 +304,7 @@ impl Agent {
             segment_age_max: segment_age(options),
             ..segment::Options::default()
         };
-        let writer = Writer::new(kept, &whole, origin, settings);
+        let writer = Writer::new(Place::Kept(kept), &whole, origin, settings);
         let mut writer = writer.with_context(|| format!("dataset {}", dataset.display()))?;
         // What happens before the first reading has a segment to go to.
         let is_new = writer.begin(Nanos(clock::boot()));

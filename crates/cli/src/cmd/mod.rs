@@ -30,8 +30,8 @@ mod run_values;
 mod settings;
 mod similar;
 pub mod statuses;
+pub mod top;
 mod watch;
-#[cfg(feature = "query")]
 mod when;
 
 use anyhow::Result;
@@ -77,6 +77,7 @@ pub const VERBS: &[&Verb] = &[
     &query_never::QUERY,
     #[cfg(not(feature = "query"))]
     &query_never::JOB,
+    &top::VERB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

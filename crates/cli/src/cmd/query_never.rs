@@ -1,7 +1,7 @@
 //! `plimsoll query` and `plimsoll job` of a build without the engine behind them: they say so.
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 /// The verb `query`.
@@ -39,7 +39,12 @@ fn command(name: &'static str, about: &'static str) -> Command {
 }
 
 fn call(_: &ArgMatches) -> Result<Status> {
-    bail!(
+    Err(without())
+}
+
+/// Why there is no answer.
+pub(super) fn without() -> Error {
+    anyhow!(
         "this plimsoll was built for a node, without the engine that answers questions: \
          `make install` or `cargo build --release` makes one with it; DuckDB and others read the \
          compacted dataset as it is (docs/segment.md)"

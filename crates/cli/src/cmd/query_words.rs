@@ -57,12 +57,21 @@ pub(super) struct EngineArgs {
 
 impl EngineArgs {
     pub(super) fn options(&self) -> Options {
-        let cpus = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let usual = usual();
         Options {
             memory: self.memory,
-            spill: self.temporary.clone().unwrap_or_else(std::env::temp_dir),
-            threads: self.threads.unwrap_or_else(cpus),
+            spill: self.temporary.clone().unwrap_or(usual.spill),
+            threads: self.threads.unwrap_or(usual.threads),
         }
+    }
+}
+
+/// What the engine may use where nobody says it.
+pub(super) fn usual() -> Options {
+    Options {
+        memory: size(MEMORY).unwrap_or(Bytes(1 << 30)),
+        spill: std::env::temp_dir(),
+        threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     }
 }
 

@@ -3,6 +3,9 @@
 
 pub(crate) mod client;
 mod json;
+pub(crate) mod load;
+pub(crate) mod machine;
 pub(crate) mod people;
+pub(crate) mod tasks;
 pub(crate) mod watch;
 pub(crate) mod wire;

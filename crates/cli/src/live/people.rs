@@ -2,14 +2,16 @@
 //! readings.
 
 use super::client::See;
+use super::machine::Machine;
+use super::tasks::Tasks;
 use super::wire::Mark;
 use record::codec::cells::Cell;
 use record::codec::frame::Header;
 use record::codec::key::put_int;
 use record::codec::series::Row;
-use record::table::{Table, exit, node, process, sample};
+use record::table::{Table, exit, job, node, process, sample};
+use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use store::segment::Take;
 
 /// By what the rows are sorted, the largest first.
@@ -17,10 +19,14 @@ use store::segment::Take;
 pub(crate) enum Sort {
     /// CPU time over time
     Cpu,
+    /// Time ready to run but waiting for a CPU
+    Wait,
     /// CPU time in all
     Time,
     /// Resident memory
     Memory,
+    /// Highest resident memory
+    Peak,
     /// Bytes read a second
     Read,
     /// Bytes written a second
@@ -31,30 +37,115 @@ pub(crate) enum Sort {
     Pid,
 }
 
+/// A counter of which there is a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counter {
+    Cpu,
+    CpuWait,
+    IoWait,
+    Read,
+    Written,
+    DiskRead,
+    DiskWritten,
+    FaultsMajor,
+}
+
+/// The columns of `sample` that count, in the order of [`Counter`].
+pub(crate) const COUNTERS: [&str; COUNTER_COUNT] = [
+    "cpu_time",
+    "cpu_wait",
+    "io_wait",
+    "bytes_read",
+    "bytes_written",
+    "disk_read",
+    "disk_written",
+    "faults_major",
+];
+const COUNTER_COUNT: usize = 8;
+
+/// The columns of `sample` that are what they are now.
+pub(crate) const GAUGES: [&str; 8] = [
+    "ppid",
+    "state",
+    "threads",
+    "rss",
+    "rss_anon",
+    "rss_shmem",
+    "rss_peak",
+    "swap",
+];
+
 /// A living process.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Person {
     pub(crate) pid: i64,
+    pub(crate) start_ns: i64,
+    pub(crate) ppid: Option<i64>,
     pub(crate) uid: Option<i64>,
     pub(crate) user: Option<String>,
     pub(crate) command: String,
+    pub(crate) exe: Option<String>,
+    pub(crate) cwd: Option<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) nice: Option<i64>,
     pub(crate) job: Option<String>,
+    pub(crate) part: Option<String>,
     pub(crate) state: Option<char>,
     pub(crate) threads: Option<i64>,
-    /// CPU time in all, nanoseconds, and a second of time since the reading before, or, in the
-    /// first one, since its start.
-    pub(crate) cpu_ns: Option<i64>,
-    pub(crate) cpu_share: Option<f64>,
     pub(crate) rss_bytes: Option<i64>,
-    /// Bytes a second.
-    pub(crate) read_rate: Option<f64>,
-    pub(crate) written_rate: Option<f64>,
+    /// Anonymous and shared memory.
+    pub(crate) memory_bytes: Option<i64>,
+    pub(crate) peak_bytes: Option<i64>,
+    pub(crate) swap_bytes: Option<i64>,
     /// What only its user may know is not told.
     pub(crate) is_part: bool,
-    io: [Option<i64>; 2],
+    counters: [Option<i64>; COUNTER_COUNT],
+    /// A nanosecond, since the reading before, or, in the first one, since its start.
+    rates: [Option<f64>; COUNTER_COUNT],
     /// When it was told of last.
     at_ns: u64,
 }
+
+impl Person {
+    /// A counter since its start.
+    pub(crate) fn total(&self, counter: Counter) -> Option<i64> {
+        self.counters.get(counter as usize).copied().flatten()
+    }
+
+    /// How much more of it there is in a nanosecond: of a time, a share.
+    pub(crate) fn share(&self, counter: Counter) -> Option<f64> {
+        self.rates.get(counter as usize).copied().flatten()
+    }
+
+    /// How much more of it there is in a second.
+    pub(crate) fn rate(&self, counter: Counter) -> Option<f64> {
+        self.share(counter).map(|it| it * 1e9)
+    }
+
+    /// What it is sorted by, the largest first.
+    pub(crate) fn weight(&self, sort: Sort) -> Option<f64> {
+        let whole = |value: Option<i64>| value.map(|it| it as f64);
+        match sort {
+            Sort::Cpu => self.share(Counter::Cpu),
+            Sort::Wait => self.share(Counter::CpuWait),
+            Sort::Time => whole(self.total(Counter::Cpu)),
+            Sort::Memory => whole(self.rss_bytes),
+            Sort::Peak => whole(self.peak_bytes),
+            Sort::Read => self.share(Counter::Read),
+            Sort::Written => self.share(Counter::Written),
+            Sort::Threads => whole(self.threads),
+            Sort::Pid => None,
+        }
+    }
+
+    /// Whether it is a thread of the kernel's: no program, and no memory of its own.
+    pub(crate) fn is_kernel(&self) -> bool {
+        self.pid == KTHREADD || self.ppid == Some(KTHREADD)
+    }
+}
+
+/// The parent of the kernel's threads.
+const KTHREADD: i64 = 2;
 
 /// A process that ended.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,8 +160,9 @@ pub(crate) struct Ended {
 /// Places of columns.
 #[derive(Debug)]
 struct Places {
-    sample: [Option<usize>; 6],
-    process: [Option<usize>; 5],
+    gauges: [Option<usize>; 8],
+    counters: [Option<usize>; COUNTER_COUNT],
+    process: [Option<usize>; 10],
     exit: [Option<usize>; 4],
 }
 
@@ -78,42 +170,36 @@ struct Places {
 #[derive(Debug)]
 pub(crate) struct People {
     places: Places,
-    known: HashMap<Vec<u8>, Person>,
+    known: FxHashMap<Vec<u8>, Person>,
     pub(crate) ended: Vec<Ended>,
-    /// Values of the machine as a whole.
-    pub(crate) machine: HashMap<String, i64>,
+    /// Values of the machine.
+    pub(crate) machine: Machine,
+    pub(crate) tasks: Tasks,
     pub(crate) mark: Mark,
     pub(crate) time_ns: u64,
     is_part: bool,
 }
 
 impl People {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let values =
             |table: &Table, name: &str| table.columns.iter().position(|it| it.name == name);
         let cells = |table: &Table, name: &str| {
             let mut all = table.key.iter().chain(table.columns);
             all.position(|column| column.name == name)
         };
-        let of_sample = [
-            "state",
-            "threads",
-            "cpu_time",
-            "rss",
-            "bytes_read",
-            "bytes_written",
-        ];
-        let of_process = ["comm", "command", "uid", "user", "identifier"];
         let of_exit = ["comm", "exit_code", "signal", "cpu_time"];
         Self {
             places: Places {
-                sample: of_sample.map(|name| values(&sample::TABLE, name)),
-                process: of_process.map(|name| cells(&process::TABLE, name)),
+                gauges: GAUGES.map(|name| values(&sample::TABLE, name)),
+                counters: COUNTERS.map(|name| values(&sample::TABLE, name)),
+                process: OF_PROCESS.map(|name| cells(&process::TABLE, name)),
                 exit: of_exit.map(|name| cells(&exit::TABLE, name)),
             },
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             ended: Vec::new(),
-            machine: HashMap::new(),
+            machine: Machine::default(),
+            tasks: Tasks::new(),
             mark: Mark::default(),
             time_ns: 0,
             is_part: false,
@@ -121,34 +207,28 @@ impl People {
     }
 
     /// A reading is whole: who is not in it is gone.
-    pub(super) fn end(&mut self, mark: Mark, header: &Header) {
+    pub(crate) fn end(&mut self, mark: Mark, header: &Header) {
         self.mark = mark;
         let time = i128::from(header.at_ns) + i128::from(header.real_offset_ns);
         self.time_ns = u64::try_from(time).unwrap_or(0);
         self.known.retain(|_, person| person.at_ns == header.at_ns);
+        self.machine.end(header.at_ns);
     }
 
     /// What was shown is not shown again.
-    pub(super) fn shown(&mut self) {
+    pub(crate) fn shown(&mut self) {
         self.ended.clear();
+    }
+
+    /// The living.
+    pub(crate) fn living(&self) -> impl Iterator<Item = &Person> {
+        self.known.values()
     }
 
     /// The living, sorted.
     pub(crate) fn sorted(&self, sort: Sort) -> Vec<&Person> {
-        let mut all: Vec<&Person> = self.known.values().collect();
-        let by = |one: &Person| match sort {
-            Sort::Cpu => one.cpu_share,
-            Sort::Time => one.cpu_ns.map(|it| it as f64),
-            Sort::Memory => one.rss_bytes.map(|it| it as f64),
-            Sort::Read => one.read_rate,
-            Sort::Written => one.written_rate,
-            Sort::Threads => one.threads.map(|it| it as f64),
-            Sort::Pid => None,
-        };
-        all.sort_by(|a, b| {
-            let order = by(b).partial_cmp(&by(a)).unwrap_or(Ordering::Equal);
-            order.then(a.pid.cmp(&b.pid))
-        });
+        let mut all: Vec<&Person> = self.living().collect();
+        sort_by(&mut all, sort);
         all
     }
 
@@ -160,8 +240,14 @@ impl People {
             let place = place.filter(|place| row.present >> place & 1 == 1)?;
             row.values.get(place).copied()
         };
-        let [state, threads, cpu, rss, read, written] = self.places.sample.map(value);
-        let person = self.known.entry(row.key.to_vec()).or_default();
+        let now = self.places.counters.map(value);
+        let [ppid, state, threads, rss, anon, shmem, peak, swap] = self.places.gauges.map(value);
+        if !self.known.contains_key(row.key) {
+            self.known.insert(row.key.to_vec(), Person::default());
+        }
+        let Some(person) = self.known.get_mut(row.key) else {
+            return;
+        };
         let is_first = person.at_ns == 0;
         let since = match is_first {
             true => start_ns,
@@ -169,19 +255,20 @@ impl People {
         };
         let at_ns = i64::try_from(header.at_ns).unwrap_or(i64::MAX);
         let passed = at_ns.saturating_sub(since) as f64;
-        let rate = |now: Option<i64>, before: Option<i64>| {
-            let before = if is_first { Some(0) } else { before };
-            let more = now?.checked_sub(before?).filter(|more| *more >= 0)? as f64;
-            (passed > 0.0).then_some(more / passed)
-        };
-        person.cpu_share = rate(cpu, person.cpu_ns);
-        let [read_before, written_before] = person.io;
-        person.read_rate = rate(read, read_before).map(|it| it * 1e9);
-        person.written_rate = rate(written, written_before).map(|it| it * 1e9);
-        person.pid = pid;
+        let more = now.iter().zip(&person.counters).map(|(now, before)| {
+            let before = if is_first { Some(0) } else { *before };
+            let more = (*now)?.checked_sub(before?).filter(|more| *more >= 0)?;
+            (passed > 0.0).then_some(more as f64 / passed)
+        });
+        let mut rates = [None; COUNTER_COUNT];
+        rates.iter_mut().zip(more).for_each(|(to, rate)| *to = rate);
+        (person.rates, person.counters) = (rates, now);
+        (person.pid, person.start_ns, person.ppid) = (pid, start_ns, ppid);
         person.state = state.and_then(|it| char::from_u32(u32::try_from(it).ok()?));
-        (person.threads, person.cpu_ns, person.rss_bytes) = (threads, cpu, rss);
-        (person.io, person.at_ns) = ([read, written], header.at_ns);
+        (person.threads, person.rss_bytes, person.swap_bytes) = (threads, rss, swap);
+        person.memory_bytes = anon.map(|anon| anon.saturating_add(shmem.unwrap_or(0)));
+        person.peak_bytes = peak;
+        person.at_ns = header.at_ns;
         person.is_part = self.is_part;
     }
 
@@ -192,7 +279,7 @@ impl People {
         let mut key = Vec::new();
         put_int(&mut key, pid);
         put_int(&mut key, start);
-        let [comm, command, uid, user, job] = self.places.process;
+        let [comm, command, uid, user, job, part, exe, cwd, group, nice] = self.places.process;
         let person = self.known.entry(key).or_default();
         let words = match found(row, command) {
             Some(Cell::List(words)) => words.join(&b' '),
@@ -205,9 +292,38 @@ impl People {
         };
         // A row that an exec made has no user.
         person.uid = int(row, uid).or(person.uid);
-        person.user = text(row, user).or_else(|| person.user.take());
-        person.job = text(row, job).or_else(|| person.job.take());
+        person.nice = int(row, nice).or(person.nice);
+        for (kept, place) in [
+            (&mut person.user, user),
+            (&mut person.job, job),
+            (&mut person.part, part),
+            (&mut person.exe, exe),
+            (&mut person.cwd, cwd),
+            (&mut person.group, group),
+        ] {
+            *kept = text(row, place).or_else(|| kept.take());
+        }
     }
+}
+
+/// The columns of `process` that are shown.
+pub(crate) const OF_PROCESS: [&str; 10] = [
+    "comm",
+    "command",
+    "uid",
+    "user",
+    "identifier",
+    "subidentifier",
+    "exe",
+    "cwd",
+    "cgroup",
+    "nice",
+];
+
+/// Puts them in order, those of the same weight by their pids.
+pub(crate) fn sort_by(all: &mut [&Person], sort: Sort) {
+    let order = |a: Option<f64>, b: Option<f64>| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
+    all.sort_by(|a, b| order(a.weight(sort), b.weight(sort)).then(a.pid.cmp(&b.pid)));
 }
 
 impl See for People {
@@ -221,17 +337,17 @@ impl Take for People {
         if table.id == sample::TABLE.id {
             self.sample(header, &row);
         } else if table.id == node::TABLE.id
-            // Of the machine as a whole: an empty instance.
-            && let Some(metric) = row.key.strip_suffix(&[0, 0, 0, 0])
-            && let (Ok(metric), Some(value)) = (str::from_utf8(metric), row.values.first())
+            && let Some(value) = row.values.first()
         {
-            self.machine.insert(metric.to_owned(), *value);
+            self.machine.row(row.key, *value, header.at_ns);
         }
     }
 
     fn cells(&mut self, table: &'static Table, _: &Header, row: &[(u8, Cell<'_>)]) {
         if table.id == process::TABLE.id {
             self.identify(row);
+        } else if table.id == job::TABLE.id {
+            self.tasks.row(row);
         } else if table.id == exit::TABLE.id {
             let [comm, code, signal, cpu] = self.places.exit;
             self.ended.push(Ended {
@@ -254,21 +370,24 @@ fn ids(key: &[u8]) -> Option<(i64, i64)> {
     }
 }
 
-fn found<'a, 'b>(row: &'a [(u8, Cell<'b>)], place: Option<usize>) -> Option<&'a Cell<'b>> {
+pub(super) fn found<'a, 'b>(
+    row: &'a [(u8, Cell<'b>)],
+    place: Option<usize>,
+) -> Option<&'a Cell<'b>> {
     let found = row
         .iter()
         .find(|(column, _)| Some(usize::from(*column)) == place);
     found.map(|(_, cell)| cell)
 }
 
-fn int(row: &[(u8, Cell<'_>)], place: Option<usize>) -> Option<i64> {
+pub(super) fn int(row: &[(u8, Cell<'_>)], place: Option<usize>) -> Option<i64> {
     match found(row, place)? {
         Cell::Int(value) => Some(*value),
         _ => None,
     }
 }
 
-fn text(row: &[(u8, Cell<'_>)], place: Option<usize>) -> Option<String> {
+pub(super) fn text(row: &[(u8, Cell<'_>)], place: Option<usize>) -> Option<String> {
     match found(row, place)? {
         Cell::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
         _ => None,
@@ -388,10 +507,11 @@ pub(crate) mod tests {
         let [first, second] = all.as_slice() else {
             panic!("{all:?}");
         };
-        assert_eq!((first.pid, first.cpu_share), (7, Some(0.5)));
-        assert_eq!((first.read_rate, first.written_rate), (Some(2048.0), None));
+        assert_eq!((first.pid, first.share(Counter::Cpu)), (7, Some(0.5)));
+        let rates = [Counter::Read, Counter::Written].map(|it| first.rate(it));
+        assert_eq!(rates, [Some(2048.0), None]);
         assert_eq!(
-            (second.pid, second.cpu_share, second.is_part),
+            (second.pid, second.share(Counter::Cpu), second.is_part),
             (8, Some(0.0), true)
         );
         assert_eq!(second.command, "[kthreadd]");

@@ -2,7 +2,7 @@
 
 use super::amount;
 use super::style::{Role, Style, cut, printable};
-use crate::live::people::{Ended, People, Person, Sort};
+use crate::live::people::{Counter, Ended, People, Person, Sort};
 use record::quantity::{show_bytes, show_time};
 use record::timestamp::rfc3339;
 
@@ -57,7 +57,7 @@ pub(crate) fn screen(
 }
 
 fn machine(host: &str, people: &People, count: usize) -> String {
-    let value = |name: &str| people.machine.get(name).copied();
+    let value = |name: &str| people.machine.value(name, "");
     let bytes = |name: &str| value(name).and_then(|it| u64::try_from(it).ok());
     let time = rfc3339(people.time_ns);
     let time = time.get(..19).unwrap_or(&time);
@@ -84,7 +84,9 @@ fn process(one: &Person, style: Style) -> String {
     let size = |bytes: Option<u64>| or_absent(bytes.map(show_bytes));
     let uid = || one.uid.map(|uid| uid.to_string());
     let user = or_absent(one.user.clone().or_else(uid));
-    let time = one.cpu_ns.and_then(|it| u64::try_from(it).ok());
+    let time = one
+        .total(Counter::Cpu)
+        .and_then(|it| u64::try_from(it).ok());
     let line = format!(
         "{:>7} {:<USER$} {} {:>5} {:>6} {:>9} {:>9} {:>11} {:>11} ",
         one.pid,
@@ -95,11 +97,14 @@ fn process(one: &Person, style: Style) -> String {
             '?'
         }),
         or_absent(one.threads.map(|it| it.to_string())),
-        or_absent(one.cpu_share.map(|it| format!("{:.1}", it * 100.0))),
+        or_absent(
+            one.share(Counter::Cpu)
+                .map(|it| format!("{:.1}", it * 100.0))
+        ),
         or_absent(time.map(show_time)),
         size(one.rss_bytes.and_then(|it| u64::try_from(it).ok())),
-        size(one.read_rate.map(|it| it as u64)),
-        size(one.written_rate.map(|it| it as u64)),
+        size(one.rate(Counter::Read).map(|it| it as u64)),
+        size(one.rate(Counter::Written).map(|it| it as u64)),
     );
     let room = match style.terminal {
         true => style.width.saturating_sub(FRONT),

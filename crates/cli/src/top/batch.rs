@@ -1,0 +1,125 @@
+//! Readings as text, one below the other.
+
+use super::Batch;
+use super::feed::{Feed, Got};
+use super::head::{self, About};
+use super::jobs::{self, Job};
+use super::look::Look;
+use super::{json, list};
+use crate::cmd::{STATUS_FAILURE, Status};
+use crate::live::people::People;
+use crate::view::stderr;
+use anyhow::{Context, Result};
+use record::unit::Nanos;
+use std::io::{ErrorKind, Write};
+use sys::clock;
+use sys::descriptor::{self, Waiting};
+
+/// How a reading is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// As on the screen, commands whole
+    Text,
+    /// A line of JSON, in base units
+    Json,
+}
+
+/// Columns where no terminal says how many: all of the table.
+const WIDTH: usize = 160;
+
+/// Prints readings until it is over.
+pub(super) fn run(mut feed: Box<dyn Feed>, look: &Look, batch: Batch) -> Result<Status> {
+    let mut people = People::new();
+    let mut printed = 0;
+    while batch.count.is_none_or(|count| printed < count) {
+        match feed.next(&mut people)? {
+            Got::Nothing => wait(feed.as_ref())?,
+            Got::End(why) => {
+                if feed.place().is_none() || printed == 0 {
+                    stderr::line(&format!("plimsoll top: {why}"));
+                    return Ok(STATUS_FAILURE);
+                }
+                return Ok(0);
+            }
+            Got::Reading(at_ns) => {
+                let text = match batch.format {
+                    Format::Json => {
+                        json::reading(feed.as_ref(), &people, (look, batch.rows), at_ns)?
+                    }
+                    Format::Text => text(feed.as_ref(), &people, (look, batch.rows), at_ns),
+                };
+                let blank = if printed > 0 && batch.format == Format::Text {
+                    "\n"
+                } else {
+                    ""
+                };
+                printed += 1;
+                if !print(&format!("{blank}{text}"))? {
+                    return Ok(0);
+                }
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// The screen as text: all processes, their commands whole.
+fn text(
+    feed: &dyn Feed,
+    people: &People,
+    (look, rows): (&Look, Option<usize>),
+    at_ns: u64,
+) -> String {
+    let shown = look.order(people.living());
+    let about = About {
+        host: feed.host().to_owned(),
+        by: feed.name(),
+        living: people.living().count(),
+        shown: shown.len(),
+    };
+    let mut lines: Vec<String> = Vec::new();
+    let head = head::lines(people, &about, WIDTH);
+    lines.extend(head.iter().map(ToString::to_string));
+    if people.mark.is_full {
+        lines.push(
+            "rates   of each process are means since it began: this is the first reading"
+                .to_owned(),
+        );
+    }
+    let jobs = Job::all(people, at_ns);
+    if !jobs.is_empty() {
+        lines.push(String::new());
+        lines.push(jobs::title(WIDTH));
+        lines.extend(jobs.iter().map(|job| jobs::line(job, WIDTH)));
+    }
+    lines.push(String::new());
+    lines.push(list::title(look, WIDTH).to_string());
+    let seen = shown.iter().take(rows.unwrap_or(usize::MAX));
+    lines.extend(seen.map(|one| list::line(one, WIDTH).to_string()));
+    let mut text = String::new();
+    for line in lines {
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn wait(feed: &dyn Feed) -> Result<()> {
+    let waiting = [Waiting {
+        fd: feed.wakes(),
+        exceptional: false,
+    }];
+    let now = Nanos(clock::boot());
+    let pause = feed.due().map(|due| due.since(now).0);
+    descriptor::poll(&waiting, pause).context("waiting")?;
+    Ok(())
+}
+
+/// Whether somebody reads it.
+fn print(text: &str) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        result => result.map(|()| true).context("writing to stdout"),
+    }
+}

@@ -1,0 +1,309 @@
+//! The screen, drawn from what is known and what was chosen.
+
+use super::head::{self, About, label};
+use super::jobs::{self, Job};
+use super::keys::KEYS;
+use super::list;
+use super::look::Shown;
+use super::place::Places;
+use super::state::{Over, State};
+use super::{columns, details};
+use crate::live::people::People;
+use crate::view::style::printable;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Widget};
+
+/// A smaller screen shows nothing that is of use.
+pub(super) const WIDTH_MIN: u16 = 30;
+pub(super) const HEIGHT_MIN: u16 = 7;
+
+/// What a screen is drawn from.
+pub(super) struct Scene<'a> {
+    pub(super) people: &'a People,
+    pub(super) about: &'a About,
+    pub(super) shown: &'a [Shown<'a>],
+    pub(super) jobs: &'a [Job],
+    /// What is to be said now, in the last line.
+    pub(super) message: Option<&'a str>,
+    /// Which reading it is, of how many, where it is past.
+    pub(super) place: Option<(usize, usize)>,
+}
+
+fn bar() -> Style {
+    Style::new().add_modifier(Modifier::REVERSED)
+}
+
+/// Draws all of it.
+pub(super) fn draw(scene: &Scene<'_>, state: &mut State, buffer: &mut Buffer) {
+    let area = buffer.area;
+    if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
+        let words = format!(
+            "{} x {} is too small: {WIDTH_MIN} x {HEIGHT_MIN} at least",
+            area.width, area.height
+        );
+        put(buffer, area, 0, &Line::raw(words));
+        return;
+    }
+    let width = usize::from(area.width);
+    let mut head = head::lines(scene.people, scene.about, width);
+    // On a low screen the processes come first.
+    head.truncate(usize::from(area.height / 3).max(1));
+    for (y, line) in head.iter().enumerate() {
+        put(buffer, area, y, line);
+    }
+    let mut places = Places::of(area, head.len(), scene.jobs.len());
+    std::mem::swap(&mut state.places, &mut places);
+    state.settle(scene.shown, scene.jobs.len());
+    job_table(scene, state, head.len(), buffer);
+    process_table(scene, state, buffer);
+    let last = usize::from(area.height) - 1;
+    put(buffer, area, last, &last_line(scene, state));
+    match state.over {
+        Some(Over::Help) => over("keys", &help(), state, buffer),
+        Some(Over::Process) => {
+            if let Some(person) = state.person(scene.people) {
+                let rows = details::rows(person, scene.people);
+                over("process", &rows, state, buffer);
+            }
+        }
+        None => {}
+    }
+}
+
+/// Writes a line, what is beyond the border left out.
+fn put(buffer: &mut Buffer, area: Rect, y: usize, line: &Line<'_>) {
+    if y < usize::from(area.height) {
+        buffer.set_line(area.x, area.y + y as u16, line, area.width);
+    }
+}
+
+/// A line from border to border in one style.
+fn put_bar(buffer: &mut Buffer, y: u16, line: &Line<'_>, style: Style) {
+    let area = Rect {
+        y,
+        height: 1,
+        ..buffer.area
+    };
+    buffer.set_line(area.x, y, line, area.width);
+    buffer.set_style(area, style);
+}
+
+fn job_table(scene: &Scene<'_>, state: &mut State, head: usize, buffer: &mut Buffer) {
+    let rows = state.places.job_rows;
+    let (width, count) = (usize::from(rows.width), usize::from(rows.height));
+    if count == 0 {
+        return;
+    }
+    let at = state.job_at.unwrap_or(0);
+    let first = (at + 1).saturating_sub(count);
+    state.places.first_job = first;
+    let y = buffer.area.y + head as u16;
+    let more = scene.jobs.len() - count;
+    let more = if more > 0 {
+        format!("  ({more} more)")
+    } else {
+        String::new()
+    };
+    put_bar(buffer, y, &Line::raw(jobs::title(width) + &more), bar());
+    for (index, job) in scene.jobs.iter().enumerate().skip(first).take(count) {
+        let y = rows.y + (index - first) as u16;
+        let is_only = state.look.job.as_ref() == Some(&job.load.identifier);
+        let mark = if is_only {
+            Style::new().bold()
+        } else {
+            Style::new()
+        };
+        let line = Line::styled(jobs::line(job, width), mark);
+        match state.job_at == Some(index) {
+            true => put_bar(buffer, y, &line, chosen()),
+            false => put(buffer, rows, (index - first).min(count - 1), &line),
+        }
+    }
+}
+
+/// The chosen row.
+fn chosen() -> Style {
+    Style::new().fg(Color::Black).bg(Color::Cyan)
+}
+
+fn process_table(scene: &Scene<'_>, state: &State, buffer: &mut Buffer) {
+    let (title, rows) = (state.places.title, state.places.rows);
+    let width = usize::from(rows.width);
+    put_bar(buffer, title.y, &list::title(&state.look, width), bar());
+    let seen = scene
+        .shown
+        .iter()
+        .skip(state.first)
+        .take(usize::from(rows.height));
+    for (y, one) in seen.enumerate() {
+        let line = list::line(one, width);
+        let is_it = (one.person.pid, one.person.start_ns);
+        match state.chosen == Some(is_it) {
+            true => put_bar(buffer, rows.y + y as u16, &plain(&line), chosen()),
+            false => put(buffer, rows, y, &line),
+        }
+    }
+}
+
+/// The same without the styles of its parts.
+fn plain(line: &Line<'_>) -> Line<'static> {
+    Line::raw(line.to_string())
+}
+
+/// What can be done, or what is to be said.
+fn last_line(scene: &Scene<'_>, state: &State) -> Line<'static> {
+    if state.is_typing {
+        return Line::from(vec![
+            Span::styled("filter: ", label()),
+            Span::raw(printable(&state.look.text)),
+            Span::raw("_"),
+        ]);
+    }
+    let mut spans = Vec::new();
+    if let Some((at, count)) = scene.place {
+        let playing = if state.is_playing { "playing" } else { "held" };
+        let text = format!("reading {} of {count} ({playing})  ", at + 1);
+        spans.push(Span::styled(text, Style::new().bold()));
+    }
+    if let Some(message) = scene.message {
+        spans.push(Span::styled(
+            printable(message),
+            Style::new().fg(Color::Yellow).bold(),
+        ));
+        return Line::from(spans);
+    }
+    if state.is_held {
+        spans.push(Span::styled("HELD, p goes on  ", Style::new().bold()));
+    }
+    let look = &state.look;
+    let only = [
+        ("text", (!look.text.is_empty()).then_some(&look.text)),
+        ("job", look.job.as_ref()),
+        ("user", look.user.as_ref()),
+    ];
+    for (what, value) in only {
+        if let Some(value) = value {
+            let text = format!("only {what} {} (Esc)  ", printable(value));
+            spans.push(Span::styled(text, Style::new().bold()));
+        }
+    }
+    let keys: &[(&str, &str)] = match scene.place {
+        Some(_) => &[
+            ("h", "help"),
+            ("q", "end"),
+            ("left right", "step"),
+            ("p", "play"),
+            ("t", "tree"),
+            ("/", "filter"),
+        ],
+        None => &[
+            ("h", "help"),
+            ("q", "end"),
+            ("c m r w", "sort"),
+            ("t", "tree"),
+            ("/", "filter"),
+            ("Tab", "jobs"),
+            ("Enter", "details"),
+            ("p", "hold"),
+        ],
+    };
+    for (key, what) in keys {
+        spans.push(Span::styled((*key).to_owned(), label()));
+        spans.push(Span::raw(format!(" {what}  ")));
+    }
+    Line::from(spans)
+}
+
+/// Columns of the names in a box.
+const NAMES: usize = 18;
+
+/// Rows of a box: a name and a text.
+pub(super) type Rows = Vec<(String, String)>;
+
+fn help() -> Rows {
+    let row = |name: &str, doc: &str| (name.to_owned(), doc.to_owned());
+    let keys = KEYS.iter().map(|key| row(key.names, key.doc));
+    let columns = columns::COLUMNS
+        .iter()
+        .map(|column| row(column.title, column.doc));
+    let more = [
+        row("", ""),
+        row("", "Columns; the last ones on a wide screen alone:"),
+    ];
+    let bars = [
+        row("", ""),
+        row(
+            "CPU bar",
+            "| programs, # kernel, s stolen by the hypervisor",
+        ),
+        row(
+            "memory bar",
+            "| used, . page cache and what else can be given up",
+        ),
+        row(
+            "- in a column",
+            "not told: no permission, or no kernel support",
+        ),
+    ];
+    keys.chain(more).chain(columns).chain(bars).collect()
+}
+
+/// The rows on lines of so many columns, texts wrapped between words.
+fn wrapped(rows: &Rows, width: usize) -> Vec<Line<'static>> {
+    let room = width.saturating_sub(NAMES).max(10);
+    let mut lines = Vec::new();
+    for (name, text) in rows {
+        let mut name = name.as_str();
+        if name.len() >= NAMES {
+            lines.push(Line::styled(name.to_owned(), label()));
+            name = "";
+        }
+        for piece in crate::view::rows::wrap(&printable(text), room) {
+            lines.push(Line::from(vec![
+                Span::styled(format!("{name:<NAMES$}"), label()),
+                Span::raw(piece),
+            ]));
+            name = "";
+        }
+    }
+    lines
+}
+
+/// A box over the tables, from the chosen line of its rows on.
+fn over(title: &str, rows: &Rows, state: &mut State, buffer: &mut Buffer) {
+    const WIDTH: u16 = 100;
+    let screen = buffer.area;
+    let top = state.places.title.y.min(2);
+    let room = screen.height.saturating_sub(top + 1);
+    let width = screen.width.min(WIDTH);
+    let lines = wrapped(rows, usize::from(width.saturating_sub(4)));
+    let height = (lines.len() as u16 + 2).min(room);
+    let area = Rect {
+        x: screen.x + (screen.width - width) / 2,
+        y: screen.y + top,
+        width,
+        height,
+    };
+    Clear.render(area, buffer);
+    let shown = usize::from(height.saturating_sub(2));
+    state.over_first = state.over_first.min(lines.len().saturating_sub(shown));
+    let more = if lines.len() > shown {
+        ", up and down scroll"
+    } else {
+        ""
+    };
+    let block = Block::bordered().title(format!(" {title} (Esc closes{more}) "));
+    let inner = block.inner(area);
+    block.render(area, buffer);
+    let inner = Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
+    };
+    for (y, line) in lines.iter().skip(state.over_first).enumerate() {
+        put(buffer, inner, y, line);
+    }
+}

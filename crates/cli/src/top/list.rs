@@ -1,0 +1,83 @@
+//! The table of processes as lines.
+
+use super::columns::{self, ABSENT, COMMAND, Column};
+use super::look::{Look, Shown};
+use crate::view::style::{cut, printable};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+/// A share of a CPU above which a process stands out.
+const BUSY: f64 = 0.5;
+
+/// The names of the columns; that by which they are sorted is marked.
+pub(super) fn title(look: &Look, width: usize) -> Line<'static> {
+    let mut spans = Vec::new();
+    for column in columns::shown(width) {
+        let text = padded(column, column.title);
+        let is_sorted = column.sort == Some(look.sort);
+        let style = match is_sorted {
+            true => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            false => Style::new(),
+        };
+        spans.push(Span::styled(text, style));
+        spans.push(Span::raw(" "));
+    }
+    spans.push(Span::raw(COMMAND));
+    Line::from(spans)
+}
+
+fn padded(column: &Column, text: &str) -> String {
+    let text = cut(&printable(text), column.width);
+    let width = column.width;
+    match column.is_text {
+        true => format!("{text:<width$}"),
+        false => format!("{text:>width$}"),
+    }
+}
+
+/// The line of one process, on so many columns; as much of its command as there is room for.
+pub(super) fn line(shown: &Shown<'_>, width: usize) -> Line<'static> {
+    let one = shown.person;
+    let mut text = String::new();
+    for column in columns::shown(width) {
+        text += &padded(column, &(column.text)(one));
+        text.push(' ');
+    }
+    // Who has come this moment may not be known yet.
+    let command = match one.command.is_empty() {
+        true => ABSENT,
+        false => &one.command,
+    };
+    let style = if one.state == Some('D') {
+        Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD)
+    } else if one
+        .weight(crate::live::people::Sort::Cpu)
+        .is_some_and(|share| share >= BUSY)
+    {
+        Style::new().add_modifier(Modifier::BOLD)
+    } else if one.is_kernel() {
+        Style::new().add_modifier(Modifier::DIM)
+    } else {
+        Style::new()
+    };
+    Line::from(vec![
+        Span::styled(text, style),
+        Span::styled(
+            shown.branch.clone(),
+            Style::new().add_modifier(Modifier::DIM),
+        ),
+        Span::styled(printable(command), style),
+    ])
+}
+
+/// The column at a place of the line of names.
+pub(super) fn column_at(x: usize, width: usize) -> Option<&'static Column> {
+    let mut from = 0;
+    for column in columns::shown(width) {
+        if (from..=from + column.width).contains(&x) {
+            return Some(column);
+        }
+        from += column.width + 1;
+    }
+    None
+}
