@@ -6,6 +6,7 @@ use crate::live::wire::{SERVED, Who, Wish};
 use crate::run::person;
 use crate::top::{self, AgentFeed, Batch, Feed, Format, HereFeed, Look, Options};
 use anyhow::{Context, Result, anyhow};
+use clap::builder::TypedValueParser;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity;
 use record::unit::{Nanos, Unit};
@@ -33,7 +34,7 @@ struct TopArgs {
     #[arg(long, short)]
     batch: bool,
     /// With --batch: so many readings [default: until it is ended]
-    #[arg(long, short = 'n', value_name = "N", requires = "batch", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, short = 'n', value_name = "N", requires = "batch", value_parser = count())]
     count: Option<u64>,
     /// With --batch: so many processes of a reading [default: all]
     #[arg(long, value_name = "N", requires = "batch")]
@@ -96,9 +97,10 @@ fn command() -> Command {
         .after_help(
             "An agent of this machine tells what it reads; without one, this process reads. A user \
              sees of others' processes what /proc shows to everybody. `h` has the keys and the \
-             columns. A dataset is stepped through with the arrow keys, and played with `p`.\n\n\
-             Exit status: 0 ended by a key, or all was printed; 1 nothing can be shown, or the agent \
-             has ended; 2 usage.\n\n\
+             columns. Only an agent tells of processes that end between two readings. A dataset is \
+             stepped through with the arrow keys, and played with `p`.\n\n\
+             Exit status: 0 ended by a key, or all was printed; 1 nothing can be shown, or the \
+             agent has ended; 2 usage.\n\n\
              Examples:\n  \
              plimsoll top\n  \
              plimsoll top --job 4711 --tree\n  \
@@ -186,6 +188,10 @@ fn past(dataset: &Path, args: &TopArgs) -> Result<Box<dyn Feed>> {
 #[cfg(not(feature = "query"))]
 fn past(_: &Path, _: &TopArgs) -> Result<Box<dyn Feed>> {
     Err(super::query_never::without().context("--dataset"))
+}
+
+fn count() -> impl TypedValueParser<Value = u64> {
+    clap::value_parser!(u64).range(1..)
 }
 
 fn interval(text: &str) -> Result<Nanos> {

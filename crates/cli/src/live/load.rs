@@ -1,6 +1,7 @@
 //! What the living processes of each job use together.
 
-use super::people::{Counter, Person};
+use super::people::{Counter, Gone, Person};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// The processes of one job; what none of them tells is not known.
@@ -11,7 +12,9 @@ pub(crate) struct Load {
     pub(crate) user: Option<String>,
     pub(crate) processes: u64,
     pub(crate) threads: Option<f64>,
-    /// CPUs that are busy with it.
+    /// Processes that ended since the reading before, where ends are told.
+    pub(crate) ended: u64,
+    /// CPUs that are busy with it, those who ended included.
     pub(crate) cores: Option<f64>,
     /// Threads that wait for a CPU.
     pub(crate) wait: Option<f64>,
@@ -27,7 +30,10 @@ pub(crate) struct Load {
 }
 
 /// The jobs of these processes, those that use most first.
-pub(crate) fn by_job<'a>(all: impl Iterator<Item = &'a Person>) -> Vec<Load> {
+pub(crate) fn by_job<'a>(
+    all: impl Iterator<Item = &'a Person>,
+    gone: &FxHashMap<String, Gone>,
+) -> Vec<Load> {
     let mut jobs: BTreeMap<&str, Load> = BTreeMap::new();
     for one in all {
         let Some(identifier) = one.job.as_deref().filter(|job| !job.is_empty()) else {
@@ -39,6 +45,12 @@ pub(crate) fn by_job<'a>(all: impl Iterator<Item = &'a Person>) -> Vec<Load> {
             ..Load::default()
         });
         load.add(one);
+    }
+    for (identifier, gone) in gone {
+        if let Some(load) = jobs.get_mut(identifier.as_str()) {
+            load.ended = gone.processes;
+            load.cores = Some(load.cores.unwrap_or(0.0) + gone.share);
+        }
     }
     let mut loads: Vec<Load> = jobs.into_values().collect();
     // They are in the order of their names, which stays where they use the same.
@@ -82,14 +94,19 @@ mod tests {
         let mut all: Vec<Person> = people.living().cloned().collect();
         all.iter_mut()
             .for_each(|one| one.job = Some("7".to_owned()));
-        let loads = by_job(all.iter());
+        let dead = Gone {
+            processes: 3,
+            share: 0.25,
+        };
+        let gone = FxHashMap::from_iter([("7".to_owned(), dead), ("8".to_owned(), dead)]);
+        let loads = by_job(all.iter(), &gone);
         let [load] = loads.as_slice() else {
             panic!("{loads:?}");
         };
-        assert_eq!((load.processes, load.cores), (2, Some(0.5)));
+        assert_eq!((load.processes, load.ended, load.cores), (2, 3, Some(0.75)));
         assert_eq!(load.rss_bytes, Some(1_048_576.0), "one of them tells it");
         assert_eq!((load.written, load.wait), (None, None));
         all.iter_mut().for_each(|one| one.job = None);
-        assert!(by_job(all.iter()).is_empty());
+        assert!(by_job(all.iter(), &gone).is_empty());
     }
 }

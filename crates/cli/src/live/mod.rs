@@ -6,6 +6,7 @@ mod json;
 pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod people;
+mod person;
 pub(crate) mod tasks;
 pub(crate) mod watch;
 pub(crate) mod wire;

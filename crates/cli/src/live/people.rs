@@ -3,6 +3,8 @@
 
 use super::client::See;
 use super::machine::Machine;
+use super::person::COUNTER_COUNT;
+pub(crate) use super::person::{COUNTERS, Counter, GAUGES, Person, Sort, sort_by};
 use super::tasks::Tasks;
 use super::wire::Mark;
 use record::codec::cells::Cell;
@@ -11,141 +13,7 @@ use record::codec::key::put_int;
 use record::codec::series::Row;
 use record::table::{Table, exit, job, node, process, sample};
 use rustc_hash::FxHashMap;
-use std::cmp::Ordering;
 use store::segment::Take;
-
-/// By what the rows are sorted, the largest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Sort {
-    /// CPU time over time
-    Cpu,
-    /// Time ready to run but waiting for a CPU
-    Wait,
-    /// CPU time in all
-    Time,
-    /// Resident memory
-    Memory,
-    /// Highest resident memory
-    Peak,
-    /// Bytes read a second
-    Read,
-    /// Bytes written a second
-    Written,
-    /// Threads
-    Threads,
-    /// Process id, the smallest first
-    Pid,
-}
-
-/// A counter of which there is a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counter {
-    Cpu,
-    CpuWait,
-    IoWait,
-    Read,
-    Written,
-    DiskRead,
-    DiskWritten,
-    FaultsMajor,
-}
-
-/// The columns of `sample` that count, in the order of [`Counter`].
-pub(crate) const COUNTERS: [&str; COUNTER_COUNT] = [
-    "cpu_time",
-    "cpu_wait",
-    "io_wait",
-    "bytes_read",
-    "bytes_written",
-    "disk_read",
-    "disk_written",
-    "faults_major",
-];
-const COUNTER_COUNT: usize = 8;
-
-/// The columns of `sample` that are what they are now.
-pub(crate) const GAUGES: [&str; 8] = [
-    "ppid",
-    "state",
-    "threads",
-    "rss",
-    "rss_anon",
-    "rss_shmem",
-    "rss_peak",
-    "swap",
-];
-
-/// A living process.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Person {
-    pub(crate) pid: i64,
-    pub(crate) start_ns: i64,
-    pub(crate) ppid: Option<i64>,
-    pub(crate) uid: Option<i64>,
-    pub(crate) user: Option<String>,
-    pub(crate) command: String,
-    pub(crate) exe: Option<String>,
-    pub(crate) cwd: Option<String>,
-    pub(crate) group: Option<String>,
-    pub(crate) nice: Option<i64>,
-    pub(crate) job: Option<String>,
-    pub(crate) part: Option<String>,
-    pub(crate) state: Option<char>,
-    pub(crate) threads: Option<i64>,
-    pub(crate) rss_bytes: Option<i64>,
-    /// Anonymous and shared memory.
-    pub(crate) memory_bytes: Option<i64>,
-    pub(crate) peak_bytes: Option<i64>,
-    pub(crate) swap_bytes: Option<i64>,
-    /// What only its user may know is not told.
-    pub(crate) is_part: bool,
-    counters: [Option<i64>; COUNTER_COUNT],
-    /// A nanosecond, since the reading before, or, in the first one, since its start.
-    rates: [Option<f64>; COUNTER_COUNT],
-    /// When it was told of last.
-    at_ns: u64,
-}
-
-impl Person {
-    /// A counter since its start.
-    pub(crate) fn total(&self, counter: Counter) -> Option<i64> {
-        self.counters.get(counter as usize).copied().flatten()
-    }
-
-    /// How much more of it there is in a nanosecond: of a time, a share.
-    pub(crate) fn share(&self, counter: Counter) -> Option<f64> {
-        self.rates.get(counter as usize).copied().flatten()
-    }
-
-    /// How much more of it there is in a second.
-    pub(crate) fn rate(&self, counter: Counter) -> Option<f64> {
-        self.share(counter).map(|it| it * 1e9)
-    }
-
-    /// What it is sorted by, the largest first.
-    pub(crate) fn weight(&self, sort: Sort) -> Option<f64> {
-        let whole = |value: Option<i64>| value.map(|it| it as f64);
-        match sort {
-            Sort::Cpu => self.share(Counter::Cpu),
-            Sort::Wait => self.share(Counter::CpuWait),
-            Sort::Time => whole(self.total(Counter::Cpu)),
-            Sort::Memory => whole(self.rss_bytes),
-            Sort::Peak => whole(self.peak_bytes),
-            Sort::Read => self.share(Counter::Read),
-            Sort::Written => self.share(Counter::Written),
-            Sort::Threads => whole(self.threads),
-            Sort::Pid => None,
-        }
-    }
-
-    /// Whether it is a thread of the kernel's: no program, and no memory of its own.
-    pub(crate) fn is_kernel(&self) -> bool {
-        self.pid == KTHREADD || self.ppid == Some(KTHREADD)
-    }
-}
-
-/// The parent of the kernel's threads.
-const KTHREADD: i64 = 2;
 
 /// A process that ended.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -155,6 +23,16 @@ pub(crate) struct Ended {
     pub(crate) code: Option<i64>,
     pub(crate) signal: Option<i64>,
     pub(crate) cpu_ns: Option<i64>,
+    pub(crate) job: Option<String>,
+    start_ns: i64,
+}
+
+/// The processes of one job that ended between two readings.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Gone {
+    pub(crate) processes: u64,
+    /// CPU time that they had since the reading before, over the time since then.
+    pub(crate) share: f64,
 }
 
 /// Places of columns.
@@ -163,7 +41,7 @@ struct Places {
     gauges: [Option<usize>; 8],
     counters: [Option<usize>; COUNTER_COUNT],
     process: [Option<usize>; 10],
-    exit: [Option<usize>; 4],
+    exit: [Option<usize>; 5],
 }
 
 /// All of them.
@@ -172,6 +50,10 @@ pub(crate) struct People {
     places: Places,
     known: FxHashMap<Vec<u8>, Person>,
     pub(crate) ended: Vec<Ended>,
+    /// How many of them the readings before had, and what the others used, by their jobs.
+    ended_before: usize,
+    gone: FxHashMap<String, Gone>,
+    at_ns: u64,
     /// Values of the machine.
     pub(crate) machine: Machine,
     pub(crate) tasks: Tasks,
@@ -188,16 +70,18 @@ impl People {
             let mut all = table.key.iter().chain(table.columns);
             all.position(|column| column.name == name)
         };
-        let of_exit = ["comm", "exit_code", "signal", "cpu_time"];
         Self {
             places: Places {
                 gauges: GAUGES.map(|name| values(&sample::TABLE, name)),
                 counters: COUNTERS.map(|name| values(&sample::TABLE, name)),
                 process: OF_PROCESS.map(|name| cells(&process::TABLE, name)),
-                exit: of_exit.map(|name| cells(&exit::TABLE, name)),
+                exit: OF_EXIT.map(|name| cells(&exit::TABLE, name)),
             },
             known: FxHashMap::default(),
             ended: Vec::new(),
+            ended_before: 0,
+            gone: FxHashMap::default(),
+            at_ns: 0,
             machine: Machine::default(),
             tasks: Tasks::new(),
             mark: Mark::default(),
@@ -211,13 +95,42 @@ impl People {
         self.mark = mark;
         let time = i128::from(header.at_ns) + i128::from(header.real_offset_ns);
         self.time_ns = u64::try_from(time).unwrap_or(0);
+        self.count_gone(header.at_ns);
         self.known.retain(|_, person| person.at_ns == header.at_ns);
         self.machine.end(header.at_ns);
+    }
+
+    /// Adds up those who ended since the reading before.
+    fn count_gone(&mut self, at_ns: u64) {
+        self.gone.clear();
+        let passed = at_ns.saturating_sub(std::mem::replace(&mut self.at_ns, at_ns));
+        let is_first = passed == at_ns;
+        let ended = self.ended.get(self.ended_before..).unwrap_or_default();
+        self.ended_before = self.ended.len();
+        for one in ended.iter().filter(|_| !is_first && passed > 0) {
+            let Some(job) = one.job.as_ref().filter(|job| !job.is_empty()) else {
+                continue;
+            };
+            let before = self.known.get(&key_of(one.pid, one.start_ns));
+            let before = before.and_then(|one| one.total(Counter::Cpu)).unwrap_or(0);
+            let used = one
+                .cpu_ns
+                .map_or(0, |cpu| cpu.saturating_sub(before).max(0));
+            let gone = self.gone.entry(job.clone()).or_default();
+            gone.processes += 1;
+            gone.share += used as f64 / passed as f64;
+        }
+    }
+
+    /// Those of a job that ended between the last two readings, as far as ends are told.
+    pub(crate) fn gone(&self) -> &FxHashMap<String, Gone> {
+        &self.gone
     }
 
     /// What was shown is not shown again.
     pub(crate) fn shown(&mut self) {
         self.ended.clear();
+        self.ended_before = 0;
     }
 
     /// The living.
@@ -276,9 +189,7 @@ impl People {
         let (Some(pid), Some(start)) = (int(row, Some(0)), int(row, Some(1))) else {
             return;
         };
-        let mut key = Vec::new();
-        put_int(&mut key, pid);
-        put_int(&mut key, start);
+        let key = key_of(pid, start);
         let [comm, command, uid, user, job, part, exe, cwd, group, nice] = self.places.process;
         let person = self.known.entry(key).or_default();
         let words = match found(row, command) {
@@ -320,11 +231,8 @@ pub(crate) const OF_PROCESS: [&str; 10] = [
     "nice",
 ];
 
-/// Puts them in order, those of the same weight by their pids.
-pub(crate) fn sort_by(all: &mut [&Person], sort: Sort) {
-    let order = |a: Option<f64>, b: Option<f64>| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-    all.sort_by(|a, b| order(a.weight(sort), b.weight(sort)).then(a.pid.cmp(&b.pid)));
-}
+/// The columns of `exit` that are shown.
+pub(crate) const OF_EXIT: [&str; 5] = ["comm", "exit_code", "signal", "cpu_time", "identifier"];
 
 impl See for People {
     fn show(&mut self, is_part: bool) {
@@ -349,16 +257,26 @@ impl Take for People {
         } else if table.id == job::TABLE.id {
             self.tasks.row(row);
         } else if table.id == exit::TABLE.id {
-            let [comm, code, signal, cpu] = self.places.exit;
+            let [comm, code, signal, cpu, job] = self.places.exit;
             self.ended.push(Ended {
                 pid: int(row, Some(0)).unwrap_or(0),
                 comm: text(row, comm).unwrap_or_default(),
                 code: int(row, code),
                 signal: int(row, signal),
                 cpu_ns: int(row, cpu),
+                job: text(row, job),
+                start_ns: int(row, Some(1)).unwrap_or(0),
             });
         }
     }
+}
+
+/// The key of a process.
+fn key_of(pid: i64, start_ns: i64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(16);
+    put_int(&mut key, pid);
+    put_int(&mut key, start_ns);
+    key
 }
 
 /// Pid and start of a key.
@@ -400,10 +318,7 @@ pub(crate) mod tests {
     use record::table::sample::COLUMN_COUNT;
 
     fn key(pid: i64) -> Vec<u8> {
-        let mut key = Vec::new();
-        put_int(&mut key, pid);
-        put_int(&mut key, 0);
-        key
+        key_of(pid, 0)
     }
 
     fn header(at_ns: u64) -> Header {
@@ -498,6 +413,34 @@ pub(crate) mod tests {
         }
         end(&mut people, 12 * 1_000_000_000);
         people
+    }
+
+    /// One that was there before, with 5 of its 7 seconds, and one that came and went.
+    #[test]
+    fn what_the_dead_of_a_job_used_is_counted() {
+        let second = 1_000_000_000;
+        let mut people = People::new();
+        sample(
+            &mut people,
+            10 * second as u64,
+            7,
+            &[("cpu_time", 5 * second)],
+        );
+        end(&mut people, 10 * second as u64);
+        for (pid, cpu) in [(7, 7 * second), (8, second / 2)] {
+            let job = ("identifier", Cell::Text(b"4711"));
+            let cpu = ("cpu_time", Cell::Int(cpu));
+            cells(&mut people, &exit::TABLE, pid, &[job, cpu]);
+        }
+        sample(&mut people, 12 * second as u64, 9, &[("cpu_time", 0)]);
+        end(&mut people, 12 * second as u64);
+        let expected = Gone {
+            processes: 2,
+            share: 1.25,
+        };
+        assert_eq!(people.gone().get("4711"), Some(&expected));
+        end(&mut people, 14 * second as u64);
+        assert!(people.gone().is_empty(), "once");
     }
 
     #[test]

@@ -35,13 +35,13 @@ pub(super) fn run(mut feed: Box<dyn Feed>, look: &Look, batch: Batch) -> Result<
         match feed.next(&mut people)? {
             Got::Nothing => wait(feed.as_ref())?,
             Got::End(why) => {
-                if feed.place().is_none() || printed == 0 {
-                    stderr::line(&format!("plimsoll top: {why}"));
-                    return Ok(STATUS_FAILURE);
-                }
-                return Ok(0);
+                stderr::line(&format!("plimsoll top: {why}"));
+                // Of what is past there is no more, and all of it was printed.
+                let is_all = feed.place().is_some() && printed > 0;
+                return Ok(if is_all { 0 } else { STATUS_FAILURE });
             }
             Got::Reading(at_ns) => {
+                people.shown();
                 let text = match batch.format {
                     Format::Json => {
                         json::reading(feed.as_ref(), &people, (look, batch.rows), at_ns)?

@@ -19,7 +19,7 @@ pub(super) struct Job {
 impl Job {
     /// All of these processes, those that use most first.
     pub(super) fn all(people: &People, at_ns: u64) -> Vec<Self> {
-        let loads = crate::live::load::by_job(people.living());
+        let loads = crate::live::load::by_job(people.living(), people.gone());
         let job = |load: Load| Self {
             task: people.tasks.of(&load.identifier).cloned(),
             age_ns: at_ns.saturating_sub(u64::try_from(load.first_start_ns).unwrap_or(0)),
@@ -56,7 +56,7 @@ impl Job {
 pub(super) fn title(width: usize) -> String {
     let mut line = format!(
         "{:<16} {:<8} {:>5} {:>5} {:>11} {:>6} {:>5} {:>11} {:>6} {:>6}",
-        "JOB", "USER", "PROCS", "THR", "CORES/HAS", "WAIT%", "RSS", "MEM/HAS", "READ/s", "WRIT/s"
+        "JOB", "USER", "PROCS", "ENDED", "CORES/HAS", "WAIT%", "RSS", "MEM/HAS", "READ/s", "WRIT/s"
     );
     if width >= WIDE {
         line += &format!(" {:>9} {}", "AGE", "NAME");
@@ -76,7 +76,7 @@ pub(super) fn line(job: &Job, width: usize) -> String {
         cut(&printable(&load.identifier), 16),
         cut(&printable(user), 8),
         load.processes,
-        or_absent(load.threads.map(|it| format!("{it:.0}"))),
+        load.ended,
         job.cores(),
         percent(load.wait),
         size_of(load.rss_bytes),

@@ -61,6 +61,7 @@ fn job(job: &Job) -> Value {
         "user": job.user(),
         "name": task.and_then(|task| task.name.as_ref()),
         "processes": job.load.processes,
+        "ended": job.load.ended,
         "threads": job.load.threads,
         "cores": job.load.cores,
         "cpus": task.and_then(|task| task.cpus),

@@ -88,7 +88,8 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         names: "c w m k r s T n i",
-        doc: "sort by CPU, waiting, memory, peak, read, written, CPU time, threads, pid; again: the other way round",
+        doc: "sort by CPU, waiting, memory, peak, read, written, CPU time, threads, pid; again: \
+              the other way round",
         keys: &[
             letter('c', Act::Sort(Sort::Cpu)),
             letter('w', Act::Sort(Sort::Wait)),

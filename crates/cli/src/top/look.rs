@@ -99,6 +99,7 @@ fn tree<'a>(sorted: &[&'a Person]) -> Vec<Shown<'a>> {
         children.entry(parent(one)).or_default().push(one);
     }
     let mut shown = Vec::with_capacity(sorted.len());
+    let mut placed = FxHashSet::default();
     // Who is to come, the next one last: how deep, and whether others of its parent follow.
     let mut stack: Vec<(&Person, String, bool)> = Vec::new();
     let mut push = |of: Option<i64>, before: &str, stack: &mut Vec<(&'a Person, String, bool)>| {
@@ -111,6 +112,9 @@ fn tree<'a>(sorted: &[&'a Person]) -> Vec<Shown<'a>> {
     push(None, "", &mut stack);
     loop {
         while let Some((person, before, follows)) = stack.pop() {
+            if !placed.insert(person.pid) {
+                continue;
+            }
             let is_root = person.ppid.is_none_or(|ppid| !there.contains(&ppid));
             let branch = match (is_root, follows) {
                 (true, _) => String::new(),
@@ -127,20 +131,11 @@ fn tree<'a>(sorted: &[&'a Person]) -> Vec<Shown<'a>> {
             push(Some(person.pid), &below, &mut stack);
         }
         // Parents in a ring, as the pids are not of one instant: one of them begins.
-        let Some(next) = children_left(sorted, &shown) else {
+        let Some(next) = sorted.iter().find(|one| !placed.contains(&one.pid)) else {
             return shown;
         };
-        stack.push((next, String::new(), false));
+        stack.push((*next, String::new(), false));
     }
-}
-
-/// One that no root leads to.
-fn children_left<'a>(sorted: &[&'a Person], shown: &[Shown<'_>]) -> Option<&'a Person> {
-    if shown.len() >= sorted.len() {
-        return None;
-    }
-    let there: FxHashSet<i64> = shown.iter().map(|one| one.person.pid).collect();
-    sorted.iter().copied().find(|one| !there.contains(&one.pid))
 }
 
 #[cfg(test)]
@@ -148,15 +143,12 @@ mod tests {
     use super::*;
 
     fn person(pid: i64, ppid: i64, command: &str) -> Person {
-        Person {
-            pid,
-            ppid: Some(ppid),
-            command: command.to_owned(),
-            user: Some("eva".to_owned()),
-            job: (pid > 10).then(|| "7".to_owned()),
-            rss_bytes: Some(pid),
-            ..Person::default()
-        }
+        let mut person = Person::of(pid, ppid);
+        command.clone_into(&mut person.command);
+        person.user = Some("eva".to_owned());
+        person.job = (pid > 10).then(|| "7".to_owned());
+        person.rss_bytes = Some(pid);
+        person
     }
 
     fn pids(look: &Look, all: &[Person]) -> Vec<(i64, String)> {

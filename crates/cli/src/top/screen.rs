@@ -52,7 +52,8 @@ pub(super) fn run(feed: Box<dyn Feed>, look: Look) -> Result<Status> {
     let size = ratatui::crossterm::terminal::size().context("the size of the terminal")?;
     if size.0 < draw::WIDTH_MIN || size.1 < draw::HEIGHT_MIN {
         bail!(
-            "this terminal has {} x {}, and the screen needs {} x {}: make it larger, or use --batch",
+            "this terminal has {} x {}, and the screen needs {} x {}: make it larger, or use \
+             --batch",
             size.0,
             size.1,
             draw::WIDTH_MIN,
@@ -129,6 +130,7 @@ impl Top {
             match self.feed.next(&mut self.people)? {
                 Got::Reading(at_ns) => {
                     (self.at_ns, is_new) = (at_ns, true);
+                    self.people.shown();
                     self.message = None;
                 }
                 Got::Nothing => return Ok(is_new),

@@ -300,11 +300,7 @@ mod tests {
     }
 
     fn persons(count: i64) -> Vec<Person> {
-        let person = |pid| Person {
-            pid,
-            ..Person::default()
-        };
-        (1..=count).map(person).collect()
+        (1..=count).map(|pid| Person::of(pid, 0)).collect()
     }
 
     #[test]

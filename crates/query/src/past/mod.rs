@@ -6,11 +6,14 @@ use crate::engine::{Engine, Heed, Progress};
 use crate::error::Error;
 use batches::Batches;
 pub use batches::Value;
-use record::table::{Shape, Table, job, process, sample};
+use record::table::{Shape, Table, exit, job, process, sample};
 use record::unit::Nanos;
 
 /// Told of at each reading.
 const EACH_READING: &str = "node_cpu_user";
+
+/// What of the machine is read seldom is read this often.
+pub const MACHINE_BEFORE_NS: i64 = 60_000_000_000;
 
 /// A day, in nanoseconds.
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -105,7 +108,7 @@ pub fn last(
     heed: Heeding<'_>,
 ) -> Result<Option<Nanos>, Error> {
     let question = format!(
-        "SELECT CAST(max(time) AS BIGINT) FROM node WHERE metric = '{EACH_READING}' \
+        "SELECT CAST(max(time) AS BIGINT) AS micros FROM node WHERE metric = '{EACH_READING}' \
          AND instance = '' AND {}",
         of_host(host)
     );
@@ -127,7 +130,7 @@ pub fn readings(
     heed: Heeding<'_>,
 ) -> Result<Vec<Reading>, Error> {
     let question = format!(
-        "SELECT host, boot_id, at_ns, CAST(time AS BIGINT) FROM node \
+        "SELECT host, boot_id, at_ns, CAST(time AS BIGINT) AS micros FROM node \
          WHERE metric = '{EACH_READING}' AND instance = '' AND {} AND {} \
          GROUP BY host, boot_id, at_ns, time ORDER BY time, at_ns",
         of_host(Some(host)),
@@ -172,7 +175,8 @@ pub fn samples(
     })
 }
 
-/// What was read of the machine.
+/// What was read of the machine, from a minute before the first reading on: not all of it is read
+/// each time.
 ///
 /// # Errors
 /// As [`hosts`].
@@ -186,7 +190,7 @@ pub fn machine(
     let question = format!(
         "SELECT at_ns, metric, instance, value FROM node WHERE {} AND metric IN ({}) \
          ORDER BY at_ns",
-        within(window),
+        from_before(window, MACHINE_BEFORE_NS),
         names.join(", ")
     );
     let rows = Batches::of(engine, &question, heed)?;
@@ -223,6 +227,23 @@ pub fn processes(
     told(engine, window, &process::TABLE, (&of, since, columns), heed)
 }
 
+/// Who ended after the first of these readings and up to the last, each once, by when.
+///
+/// # Errors
+/// As [`hosts`].
+pub fn ends(
+    engine: &Engine,
+    window: Window<'_>,
+    columns: &[&str],
+    heed: Heeding<'_>,
+) -> Result<Vec<Told>, Error> {
+    let of = format!("(SELECT * FROM exit WHERE {})", before(window));
+    let between = (window.first.at_ns, window.last.at_ns);
+    let told = told(engine, window, &exit::TABLE, (&of, "end_ns", columns), heed)?;
+    let is_between = |one: &Told| one.since_ns > between.0 && one.since_ns <= between.1;
+    Ok(told.into_iter().filter(is_between).collect())
+}
+
 /// What was known of the jobs then.
 ///
 /// # Errors
@@ -251,7 +272,8 @@ fn told(
     let question = format!(
         "SELECT since_ns, {names} FROM (\
            SELECT {since} AS since_ns, {names}, row_number() OVER (\
-             PARTITION BY {keys}, {since} > {first} ORDER BY {since} DESC, at_ns DESC) AS place, at_ns \
+             PARTITION BY {keys}, {since} > {first} \
+             ORDER BY {since} DESC, at_ns DESC) AS place, at_ns \
            FROM {of}) \
          WHERE place = 1 OR since_ns > {first} ORDER BY since_ns, at_ns",
         names = spelled.join(", "),
@@ -315,11 +337,16 @@ fn between((from, to): (Nanos, Nanos)) -> String {
 
 /// The rows of these readings.
 fn within(window: Window<'_>) -> String {
+    from_before(window, 0)
+}
+
+/// The same, and those of so long before.
+fn from_before(window: Window<'_>, before_ns: i64) -> String {
     let Window { first, last, .. } = window;
     let time = |ns: i64| u64::try_from(ns).unwrap_or(0);
     // The clock may have been set in between: what counts is the time since boot.
     let (from, to) = (
-        first.time_ns.min(last.time_ns),
+        first.time_ns.min(last.time_ns) - before_ns,
         first.time_ns.max(last.time_ns),
     );
     let margin = 1_000_000;
@@ -327,7 +354,7 @@ fn within(window: Window<'_>) -> String {
         "{} AND boot_id = {} AND at_ns >= {} AND at_ns <= {} AND {}",
         of_host(Some(&first.host)),
         literal(&first.boot_id),
-        first.at_ns,
+        first.at_ns - before_ns,
         last.at_ns,
         between((
             Nanos(time(from).saturating_sub(margin)),

@@ -1,7 +1,7 @@
 //! What a dataset has of one host, reading by reading.
 
 use super::{Feed, Got};
-use crate::live::people::{COUNTERS, GAUGES, OF_PROCESS, People};
+use crate::live::people::{COUNTERS, GAUGES, OF_EXIT, OF_PROCESS, People};
 use crate::live::tasks::OF_JOB;
 use crate::live::wire::Mark;
 use crate::top::head;
@@ -11,7 +11,7 @@ use query::{Engine, Heed, Progress};
 use record::codec::cells::Cell;
 use record::codec::frame::Header;
 use record::codec::series::Row;
-use record::table::{Table, job, node, process, sample};
+use record::table::{Table, exit, job, node, process, sample};
 use record::timestamp::rfc3339;
 use record::unit::Nanos;
 use std::os::fd::BorrowedFd;
@@ -58,6 +58,7 @@ struct Chunk {
     machine: Vec<Measured>,
     processes: Vec<Told>,
     jobs: Vec<Told>,
+    ends: Vec<Told>,
 }
 
 fn go(_: Progress) -> Heed {
@@ -183,6 +184,7 @@ impl PastFeed {
             machine: past::machine(engine, window, head::METRICS, &mut go)?,
             processes: past::processes(engine, window, &OF_PROCESS, &mut go)?,
             jobs: past::jobs(engine, window, &OF_JOB, &mut go)?,
+            ends: past::ends(engine, window, &OF_EXIT, &mut go)?,
             samples,
         };
         let each = (self.chunk.samples.len() / (end - begin).max(1)).max(1);
@@ -219,16 +221,15 @@ impl PastFeed {
             &header,
             of_instant(&self.chunk.samples, reading.at_ns, |it| it.at_ns),
         );
-        let mut key = Vec::new();
-        for one in of_instant(&self.chunk.machine, reading.at_ns, |it| it.at_ns) {
-            node::key(&one.metric, one.instance.as_bytes(), &mut key);
-            let row = Row {
-                key: &key,
-                present: 1,
-                values: &[one.value],
-            };
-            store::segment::Take::series(people, &node::TABLE, &header, row, true);
+        let ended = place.checked_sub(1).and_then(|it| self.readings.get(it));
+        let ended = ended.filter(|_| !is_full).map_or(i64::MAX, |it| it.at_ns);
+        for told in &self.chunk.ends {
+            if told.since_ns > ended && told.since_ns <= reading.at_ns {
+                cells(people, &exit::TABLE, &header, told);
+            }
         }
+        let before = if is_full { past::MACHINE_BEFORE_NS } else { 0 };
+        machine(people, &header, &self.chunk.machine, reading.at_ns - before);
         let mark = Mark {
             is_full: place == 0 || !self.is_one_boot(place - 1, place),
             ..Mark::default()
@@ -271,6 +272,27 @@ fn samples(people: &mut People, header: &Header, all: &[Sampled]) {
             values: &values,
         };
         store::segment::Take::series(people, &sample::TABLE, header, row, true);
+    }
+}
+
+/// The values of the machine from then on, each of its time.
+fn machine(people: &mut People, header: &Header, all: &[Measured], from_ns: i64) {
+    let from = all.partition_point(|one| one.at_ns < from_ns);
+    let at_ns = i64::try_from(header.at_ns).unwrap_or(i64::MAX);
+    let to = all.partition_point(|one| one.at_ns <= at_ns);
+    let mut key = Vec::new();
+    for one in all.get(from..to).unwrap_or_default() {
+        node::key(&one.metric, one.instance.as_bytes(), &mut key);
+        let row = Row {
+            key: &key,
+            present: 1,
+            values: &[one.value],
+        };
+        let header = Header {
+            at_ns: u64::try_from(one.at_ns).unwrap_or(0),
+            ..*header
+        };
+        store::segment::Take::series(people, &node::TABLE, &header, row, true);
     }
 }
 
