@@ -56,6 +56,7 @@ const PACKAGES: &[(&str, Sign, Purpose)] = &[
     ),
     ("gdb", Sign::Program("gdb"), Purpose::Test),
     ("strace", Sign::Program("strace"), Purpose::Test),
+    ("tmux", Sign::Program("tmux"), Purpose::Test),
     ("util-linux", Sign::Program("setpriv"), Purpose::Test),
     ("time", Sign::File("/usr/bin/time"), Purpose::Test),
     ("python3-venv", Sign::Venv, Purpose::Test),

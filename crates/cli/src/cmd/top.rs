@@ -105,7 +105,7 @@ fn command() -> Command {
              plimsoll top\n  \
              plimsoll top --job 4711 --tree\n  \
              plimsoll top --batch --count 1 --limit 10 --sort memory\n  \
-             plimsoll top --batch --count 60 --format json | jq '.jobs[] | [.identifier, .cores]'\n  \
+             plimsoll top --batch --count 9 --format json | jq '.jobs[] | .cores'\n  \
              plimsoll top --dataset /var/lib/plimsoll --at '2026-11-20 13:05'",
         )
 }

@@ -162,9 +162,12 @@ impl People {
             return;
         };
         let is_first = person.at_ns == 0;
-        let since = match is_first {
-            true => start_ns,
-            false => i64::try_from(person.at_ns).unwrap_or(i64::MAX),
+        let known = |at_ns: u64| i64::try_from(at_ns).unwrap_or(i64::MAX);
+        let since = match (is_first, self.at_ns) {
+            (false, _) => known(person.at_ns),
+            (true, 0) => start_ns,
+            // Who has come since the reading before used what it did since then.
+            (true, before) => start_ns.min(known(before)),
         };
         let at_ns = i64::try_from(header.at_ns).unwrap_or(i64::MAX);
         let passed = at_ns.saturating_sub(since) as f64;
@@ -180,7 +183,11 @@ impl People {
         person.state = state.and_then(|it| char::from_u32(u32::try_from(it).ok()?));
         (person.threads, person.rss_bytes, person.swap_bytes) = (threads, rss, swap);
         person.memory_bytes = anon.map(|anon| anon.saturating_add(shmem.unwrap_or(0)));
-        person.peak_bytes = peak;
+        // It is not read each time through /proc, and does not go back.
+        let before = person
+            .peak_bytes
+            .filter(|before| rss.is_none_or(|rss| rss <= *before));
+        person.peak_bytes = peak.or(before);
         person.at_ns = header.at_ns;
         person.is_part = self.is_part;
     }

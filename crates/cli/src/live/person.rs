@@ -88,7 +88,7 @@ pub(crate) struct Person {
     /// What only its user may know is not told.
     pub(crate) is_part: bool,
     pub(super) counters: [Option<i64>; COUNTER_COUNT],
-    /// A nanosecond, since the reading before, or, in the first one, since its start.
+    /// A nanosecond, since the reading before, or, in the first one of all, since its start.
     pub(super) rates: [Option<f64>; COUNTER_COUNT],
     /// When it was told of last.
     pub(super) at_ns: u64,

@@ -85,7 +85,7 @@ pub(super) const COLUMNS: &[Column] = &[
             "time that its threads were ready to run and waited for a CPU",
         ),
         5,
-        60,
+        70,
         Some(Sort::Wait),
         |one| percent(one.share(Counter::CpuWait)),
     ),
@@ -109,7 +109,7 @@ pub(super) const COLUMNS: &[Column] = &[
     number(
         ("PEAK", "highest resident memory since its exec"),
         5,
-        60,
+        70,
         Some(Sort::Peak),
         |one| size(one.peak_bytes),
     ),
@@ -132,14 +132,14 @@ pub(super) const COLUMNS: &[Column] = &[
             "bytes a second by read-like calls, from the cache too",
         ),
         6,
-        60,
+        70,
         Some(Sort::Read),
         |one| rate(one, Counter::Read),
     ),
     number(
         ("WRIT/s", "bytes a second by write-like calls"),
         6,
-        60,
+        70,
         Some(Sort::Written),
         |one| rate(one, Counter::Written),
     ),
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_narrow_line_has_room_for_a_command() {
-        for width in [30, 40, 60, 80, 100, 120, 150, 200] {
+        for width in [30, 40, 50, 60, 70, 80, 100, 120, 150, 200] {
             let taken: usize = shown(width).map(|column| column.width + 1).sum();
             assert!(taken + 5 <= width, "{width}: {taken}");
         }

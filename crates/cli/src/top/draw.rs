@@ -261,7 +261,8 @@ fn wrapped(rows: &Rows, width: usize) -> Vec<Line<'static>> {
             lines.push(Line::styled(name.to_owned(), label()));
             name = "";
         }
-        for piece in crate::view::rows::wrap(&printable(text), room) {
+        let pieces = crate::view::rows::wrap(&printable(text), room);
+        for piece in pieces.iter().flat_map(|piece| cut_up(piece, room)) {
             lines.push(Line::from(vec![
                 Span::styled(format!("{name:<NAMES$}"), label()),
                 Span::raw(piece),
@@ -270,6 +271,18 @@ fn wrapped(rows: &Rows, width: usize) -> Vec<Line<'static>> {
         }
     }
     lines
+}
+
+/// A word that is longer than a line, on several.
+fn cut_up(text: &str, room: usize) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    match letters.is_empty() {
+        true => vec![String::new()],
+        false => letters
+            .chunks(room)
+            .map(|piece| piece.iter().collect())
+            .collect(),
+    }
 }
 
 /// A box over the tables, from the chosen line of its rows on.

@@ -99,9 +99,12 @@ pub(super) fn lines(people: &People, about: &About, width: usize) -> Vec<Line<'s
         });
     }
     lines.extend(mounts(machine, named));
-    let interfaces = disks::interfaces(machine);
-    if width >= 120 && !interfaces.is_empty() {
-        lines.push(several("network", &interfaces, ("received", "sent")));
+    if width >= 120 && machine.parts("interface_received").next().is_some() {
+        let interfaces = disks::interfaces(machine);
+        lines.push(match interfaces.is_empty() {
+            true => row("network", "idle".to_owned()),
+            false => several("network", &interfaces, ("received", "sent")),
+        });
     }
     lines
 }

@@ -66,6 +66,8 @@ mod status;
 mod swap;
 mod syscalls;
 mod terminal;
+#[cfg(feature = "dataset")]
+mod top;
 mod traced;
 mod transparency;
 mod tree;

@@ -14,6 +14,7 @@ use record::codec::series::Row;
 use record::table::{Table, exit, job, node, process, sample};
 use record::timestamp::rfc3339;
 use record::unit::Nanos;
+use rustc_hash::FxHashSet;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
@@ -182,7 +183,7 @@ impl PastFeed {
             from: begin,
             to: end,
             machine: past::machine(engine, window, head::METRICS, &mut go)?,
-            processes: past::processes(engine, window, &OF_PROCESS, &mut go)?,
+            processes: from_birth(past::processes(engine, window, &OF_PROCESS, &mut go)?),
             jobs: past::jobs(engine, window, &OF_JOB, &mut go)?,
             ends: past::ends(engine, window, &OF_EXIT, &mut go)?,
             samples,
@@ -206,9 +207,12 @@ impl PastFeed {
             .readings
             .get(place + 1)
             .filter(|_| self.is_one_boot(place, place + 1));
+        let before = place.checked_sub(1).and_then(|it| self.readings.get(it));
+        let before_ns = before.map_or(i64::MIN, |it| it.at_ns);
         // What was told of a reading came behind it, and before the next one.
         let until = next.map_or(i64::MAX, |next| next.at_ns);
-        let since = if is_full { i64::MIN } else { reading.at_ns };
+        // Who was told of before it, and was not in the reading before, is forgotten.
+        let since = if is_full { i64::MIN } else { before_ns };
         let is_of_it = |told: &&Told| (since..until).contains(&told.since_ns);
         for told in self.chunk.processes.iter().filter(is_of_it) {
             cells(people, &process::TABLE, &header, told);
@@ -221,10 +225,8 @@ impl PastFeed {
             &header,
             of_instant(&self.chunk.samples, reading.at_ns, |it| it.at_ns),
         );
-        let ended = place.checked_sub(1).and_then(|it| self.readings.get(it));
-        let ended = ended.filter(|_| !is_full).map_or(i64::MAX, |it| it.at_ns);
         for told in &self.chunk.ends {
-            if told.since_ns > ended && told.since_ns <= reading.at_ns {
+            if !is_full && told.since_ns > before_ns && told.since_ns <= reading.at_ns {
                 cells(people, &exit::TABLE, &header, told);
             }
         }
@@ -236,6 +238,28 @@ impl PastFeed {
         };
         people.end(mark, &header);
     }
+}
+
+/// Who a process is may be told after its first readings, and after its end: the first that is told
+/// of it counts from its start on.
+fn from_birth(mut all: Vec<Told>) -> Vec<Told> {
+    let mut known = FxHashSet::default();
+    for told in &mut all {
+        let int = |place: u8| {
+            let cell = told.cells.iter().find(|(it, _)| *it == place);
+            cell.and_then(|(_, value)| match value {
+                Value::Int(value) => Some(*value),
+                Value::Text(_) | Value::List(_) => None,
+            })
+        };
+        // Pid and start.
+        let (pid, start) = (int(0), int(1));
+        if known.insert((pid, start)) {
+            told.since_ns = start.map_or(told.since_ns, |start| told.since_ns.min(start));
+        }
+    }
+    all.sort_by_key(|told| told.since_ns);
+    all
 }
 
 /// Those of one instant, of rows in their order.

@@ -1,0 +1,303 @@
+//! On a screen of tmux.
+
+use super::*;
+
+/// A terminal with `plimsoll top` in it, and a shell behind that says how it ended.
+struct Tmux {
+    socket: PathBuf,
+    _folder: Run,
+}
+
+impl Tmux {
+    /// Of so many columns and rows; nothing where there is no tmux.
+    fn open(columns: u16, rows: u16, words: &[OsString]) -> Option<Self> {
+        let found = Command::new("tmux").arg("-V").output();
+        if !found.is_ok_and(|out| out.status.success()) {
+            return None;
+        }
+        let folder = Run::bare(Vec::new());
+        let socket = folder.path("tmux.sock");
+        let tmux = Self {
+            socket,
+            _folder: folder,
+        };
+        let mut line: Vec<String> = vec![quoted(&plimsoll().into_os_string()), "top".to_owned()];
+        line.extend(words.iter().map(quoted));
+        let shell = format!("{}; echo ended with $?; exec sleep 600", line.join(" "));
+        let size = [columns.to_string(), rows.to_string()];
+        let made = Command::new("tmux")
+            .env("SHELL", "/bin/sh")
+            .arg("-f/dev/null")
+            .arg("-S")
+            .arg(&tmux.socket)
+            .args(["new-session", "-d", "-x", &size[0], "-y", &size[1], &shell])
+            .status()
+            .unwrap();
+        assert!(made.success());
+        Some(tmux)
+    }
+
+    fn ask(&self, words: &[&str]) -> String {
+        let out = Command::new("tmux")
+            .arg("-S")
+            .arg(&self.socket)
+            .args(words)
+            .output();
+        let out = out.unwrap();
+        assert!(out.status.success(), "{words:?}: {out:?}");
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let words: Vec<&str> = ["send-keys"].iter().chain(keys).copied().collect();
+        self.ask(&words);
+    }
+
+    /// The screen, once it fits.
+    #[track_caller]
+    fn until(&self, what: &str, fits: impl Fn(&str) -> bool) -> String {
+        let begun = Instant::now();
+        loop {
+            let screen = self.ask(&["capture-pane", "-p"]);
+            if fits(&screen) {
+                return screen;
+            }
+            assert!(begun.elapsed() < patience(), "{what}:\n{screen}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The screen, once it has this text.
+    #[track_caller]
+    fn until_text(&self, text: &str) -> String {
+        self.until(text, |screen| screen.contains(text))
+    }
+
+    #[track_caller]
+    fn quit(&self) {
+        self.keys(&["q"]);
+        let screen = self.until_text("ended with 0");
+        // The screen is as it was.
+        assert!(!screen.contains("COMMAND"), "{screen}");
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let mut end = Command::new("tmux");
+        end.arg("-S").arg(&self.socket).arg("kill-server");
+        let _ = end.output();
+    }
+}
+
+fn quoted(word: &OsString) -> String {
+    format!("'{}'", word.to_str().unwrap())
+}
+
+macro_rules! tmux {
+    ($columns:expr, $rows:expr, $words:expr) => {
+        match Tmux::open($columns, $rows, $words) {
+            Some(tmux) => tmux,
+            None => skip!("tmux is needed"),
+        }
+    };
+}
+
+fn here() -> Vec<OsString> {
+    words!["--no-agent", "--interval", "300ms"]
+}
+
+#[test]
+fn keys_sort_filter_and_show_at_80_by_24() {
+    let job = job_name(11);
+    let fill = held(&job);
+    let mut words = here();
+    words.extend(words!["--sort", "pid"]);
+    let tmux = tmux!(80, 24, &words);
+    let screen = tmux.until_text("COMMAND");
+    assert!(screen.lines().count() <= 24, "{screen}");
+    for text in [
+        "CPU", "memory", "PID", "USER", "WAIT%", "RSS", "PEAK", "JOB", &job, "h help",
+    ] {
+        assert!(screen.contains(text), "{text} on\n{screen}");
+    }
+    for line in screen.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let pid = fill.pid().to_string();
+    tmux.keys(&["/"]);
+    tmux.keys(&["-l", &job]);
+    tmux.keys(&["Enter"]);
+    let screen = tmux.until_text("only text");
+    let rows: Vec<&str> = screen.lines().filter(|line| line.contains(&pid)).collect();
+    assert_eq!(rows.len(), 1, "{screen}");
+    let words: Vec<&str> = rows[0].split_whitespace().collect();
+    assert_eq!(
+        (words[0], words[2], words[3]),
+        (&*pid, "S", "1"),
+        "{screen}"
+    );
+    assert_eq!((words[6], words[7]), ("33M", "33M"), "{screen}");
+    // What is known of it.
+    tmux.keys(&["Down"]);
+    tmux.keys(&["Enter"]);
+    let screen = tmux.until_text("process (Esc closes");
+    for text in [&job, "32 hold", "1 threads", "child of"] {
+        assert!(screen.contains(text), "{text} on\n{screen}");
+    }
+    tmux.keys(&["Escape"]);
+    tmux.until("the box is gone", |screen| !screen.contains("Esc closes"));
+    tmux.keys(&["Escape"]);
+    tmux.until("all are there", |screen| !screen.contains("only text"));
+    tmux.keys(&["h"]);
+    tmux.until_text("this help");
+    tmux.keys(&["End"]);
+    tmux.until_text("not told: no permission");
+    tmux.keys(&["h"]);
+    tmux.until("the help is gone", |screen| !screen.contains("Esc closes"));
+    tmux.keys(&["t"]);
+    tmux.until("a tree", |screen| {
+        screen.contains("|- ") || screen.contains("`- ")
+    });
+    tmux.quit();
+    fill.send(Signal::KILL);
+    fill.finish();
+}
+
+#[test]
+fn a_job_is_chosen_at_200_by_60() {
+    let job = job_name(12);
+    let fill = held(&job);
+    let tmux = tmux!(200, 60, &here());
+    let screen = tmux.until_text(&job);
+    for text in ["SWAP", "DISKR/s", "TIME", "AGE", "MEM", "network"] {
+        assert!(screen.contains(text), "{text} on\n{screen}");
+    }
+    tmux.keys(&["Tab"]);
+    tmux.keys(&["End"]);
+    tmux.keys(&["Home"]);
+    // The jobs are in the order of what they use; this one may not be the first.
+    let place = |screen: &str| {
+        let rows = screen.lines().skip_while(|line| !line.starts_with("JOB "));
+        rows.skip(1)
+            .position(|line| line.starts_with(&format!("{job} ")))
+    };
+    for _ in 0..place(&screen).unwrap() {
+        tmux.keys(&["Down"]);
+    }
+    tmux.keys(&["Enter"]);
+    let screen = tmux.until_text("only job");
+    assert!(
+        screen.contains("  1 of ") && screen.contains(&format!("{} ", fill.pid())),
+        "{screen}"
+    );
+    tmux.quit();
+    fill.send(Signal::KILL);
+    fill.finish();
+}
+
+#[test]
+fn it_follows_the_size_and_says_when_there_is_no_room() {
+    let tmux = tmux!(80, 24, &here());
+    tmux.until_text("COMMAND");
+    tmux.ask(&["resize-window", "-x", "100", "-y", "30"]);
+    tmux.until_text("TIME COMMAND");
+    tmux.ask(&["resize-window", "-x", "28", "-y", "5"]);
+    tmux.until_text("28 x 5 is too small");
+    tmux.ask(&["resize-window", "-x", "1", "-y", "1"]);
+    thread::sleep(Duration::from_millis(500));
+    tmux.ask(&["resize-window", "-x", "80", "-y", "24"]);
+    tmux.until_text("COMMAND");
+    tmux.quit();
+}
+
+#[test]
+fn a_terminal_of_1_by_1_is_refused() {
+    let tmux = tmux!(1, 1, &here());
+    tmux.ask(&["resize-window", "-x", "1", "-y", "1"]);
+    thread::sleep(Duration::from_millis(300));
+    tmux.ask(&["resize-window", "-x", "150", "-y", "10"]);
+    // By then it was refused, or it was made larger before it looked.
+    let screen = tmux.until("it looked", |screen| {
+        screen.contains("COMMAND") || screen.replace('\n', "").contains("--batch")
+    });
+    if !screen.contains("COMMAND") {
+        tmux.until("its status", |screen| {
+            screen.replace('\n', "").contains("ended with 1")
+        });
+    }
+}
+
+#[cfg(feature = "query")]
+#[test]
+fn what_is_past_is_stepped_through() {
+    let served = served(Mechanism::Procfs);
+    let job = job_name(13);
+    let fill = held(&job);
+    let pid = fill.pid();
+    wait_until("it is recorded", || {
+        let told = batch(&words!["--dataset", served.dataset, "--count", "1"]);
+        let all = told[0]["processes"].as_array().unwrap();
+        all.iter().any(|one| one["pid"] == pid)
+    });
+    fill.send(Signal::KILL);
+    fill.finish();
+    thread::sleep(Duration::from_millis(500));
+    let dataset = served.dataset.clone();
+    let done = end(served.agent);
+    assert!(done.path("d").exists());
+    let tmux = tmux!(120, 40, &words!["--dataset", dataset, "--job", job]);
+    tmux.until_text("(held)");
+    let place = |screen: &str| {
+        let at = screen.find("reading ").unwrap() + "reading ".len();
+        let number: String = screen[at..]
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        number.parse::<usize>().unwrap()
+    };
+    let last = place(&tmux.until_text("reading "));
+    tmux.keys(&["Right"]);
+    tmux.until_text("that is the last reading");
+    tmux.keys(&["Left"]);
+    tmux.until("one back", |screen| place(screen) == last - 1);
+    // Back to where it lived.
+    for _ in 0..last {
+        let screen = tmux.until_text("reading ");
+        if screen.contains("  1 of ") {
+            break;
+        }
+        tmux.keys(&["Left"]);
+        let before = place(&screen);
+        tmux.until("one back", |screen| place(screen) < before);
+    }
+    let screen = tmux.until_text("  1 of ");
+    assert!(screen.contains(&format!("{pid} ")), "{screen}");
+    tmux.keys(&["<"]);
+    tmux.until("the first", |screen| place(screen) == 1);
+    tmux.keys(&["p"]);
+    tmux.until("it plays", |screen| place(screen) >= 3);
+    tmux.quit();
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    let done = Run::bare(words![plimsoll(), "top"]).finish();
+    done.expect_status(2);
+    assert!(done.stderr.contains("--batch"), "{}", done.stderr);
+    let no_agent = words![plimsoll(), "top", "--batch", "--socket", "/no/such.sock"];
+    let done = Run::bare(no_agent).finish();
+    done.expect_status(1);
+    assert!(done.stderr.contains("no agent answers"), "{}", done.stderr);
+    for wrong in [
+        &["--count", "1"][..],
+        &["--batch", "--count", "0"],
+        &["--batch", "--interval", "1ms"],
+        &["--batch", "--at", "2026-11-20"],
+        &["--batch", "--sort", "colour"],
+    ] {
+        let mut command = words![plimsoll(), "top"];
+        command.extend(wrong.iter().map(OsString::from));
+        Run::bare(command).finish().expect_status(2);
+    }
+}
