@@ -20,9 +20,9 @@ mod screen;
 each_reader!(known_by_construction_from_an_agent_and_from_its_dataset);
 
 /// What `top --batch` with these words tells: a value a line.
-fn batch(more: &[OsString]) -> Vec<Value> {
+fn batch(more: Vec<OsString>) -> Vec<Value> {
     let mut command = words![plimsoll(), "top", "--batch", "--format", "json"];
-    command.extend(more.iter().cloned());
+    command.extend(more);
     let done = Run::bare(command).finish();
     done.expect_status(0);
     let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?}"));
@@ -79,7 +79,7 @@ fn is_held(one: &Value) {
 fn known_by_construction_by_itself() {
     let name = job_name(1);
     let (fill, busy) = (held(&name), busy());
-    let readings = batch(&words!["--no-agent", "--count", "3", "--interval", "500ms"]);
+    let readings = batch(words!["--no-agent", "--count", "3", "--interval", "500ms"]);
     assert_eq!(readings.len(), 3);
     let [first, .., last] = readings.as_slice() else {
         panic!("{readings:?}");
@@ -150,12 +150,12 @@ fn known_by_construction_from_an_agent_and_from_its_dataset(mechanism: Mechanism
     let pid = fill.pid();
     let live = words!["--socket", served.socket, "--count", "1", "--job", name];
     wait_until("the agent tells of it", || {
-        let told = batch(&live);
+        let told = batch(live.clone());
         let all = told[0]["processes"].as_array().unwrap();
         all.iter()
             .any(|one| one["pid"] == pid && one["memory"].is_i64())
     });
-    let told = batch(&live);
+    let told = batch(live.clone());
     is_held(process(&told[0], pid));
     let all = told[0]["processes"].as_array().unwrap();
     assert!(
@@ -164,7 +164,7 @@ fn known_by_construction_from_an_agent_and_from_its_dataset(mechanism: Mechanism
     );
     if cfg!(feature = "query") {
         let past = words!["--dataset", served.dataset, "--count", "1"];
-        let told = batch(&past);
+        let told = batch(past);
         is_held(process(&told[0], pid));
         assert_eq!(process(&told[0], pid)["job"], name.as_str());
         // Before it began.
@@ -216,7 +216,7 @@ fn those_who_came_and_went_are_counted() {
     let mut command = words!["env", format!("SLURM_JOB_ID={name}")];
     command.extend(words!["/bin/sh", "-c", script]);
     let job = Run::bare(command).start();
-    let told = batch(&words!["--socket", socket, "--count", "5"]);
+    let told = batch(words!["--socket", socket, "--count", "5"]);
     job.send(Signal::KILL);
     job.finish();
     let ends = end(agent);

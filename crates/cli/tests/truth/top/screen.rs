@@ -10,7 +10,7 @@ struct Tmux {
 
 impl Tmux {
     /// Of so many columns and rows; nothing where there is no tmux.
-    fn open(columns: u16, rows: u16, words: &[OsString]) -> Option<Self> {
+    fn open(columns: u16, rows: u16, words: Vec<OsString>) -> Option<Self> {
         let found = Command::new("tmux").arg("-V").output();
         if !found.is_ok_and(|out| out.status.success()) {
             return None;
@@ -113,7 +113,7 @@ fn keys_sort_filter_and_show_at_80_by_24() {
     let fill = held(&job);
     let mut words = here();
     words.extend(words!["--sort", "pid"]);
-    let tmux = tmux!(80, 24, &words);
+    let tmux = tmux!(80, 24, words);
     let screen = tmux.until_text("COMMAND");
     assert!(screen.lines().count() <= 24, "{screen}");
     for text in [
@@ -168,7 +168,7 @@ fn keys_sort_filter_and_show_at_80_by_24() {
 fn a_job_is_chosen_at_200_by_60() {
     let job = job_name(12);
     let fill = held(&job);
-    let tmux = tmux!(200, 60, &here());
+    let tmux = tmux!(200, 60, here());
     let screen = tmux.until_text(&job);
     for text in ["SWAP", "DISKR/s", "TIME", "AGE", "MEM", "network"] {
         assert!(screen.contains(text), "{text} on\n{screen}");
@@ -198,7 +198,7 @@ fn a_job_is_chosen_at_200_by_60() {
 
 #[test]
 fn it_follows_the_size_and_says_when_there_is_no_room() {
-    let tmux = tmux!(80, 24, &here());
+    let tmux = tmux!(80, 24, here());
     tmux.until_text("COMMAND");
     tmux.ask(&["resize-window", "-x", "100", "-y", "30"]);
     tmux.until_text("TIME COMMAND");
@@ -213,7 +213,7 @@ fn it_follows_the_size_and_says_when_there_is_no_room() {
 
 #[test]
 fn a_terminal_of_1_by_1_is_refused() {
-    let tmux = tmux!(1, 1, &here());
+    let tmux = tmux!(1, 1, here());
     tmux.ask(&["resize-window", "-x", "1", "-y", "1"]);
     thread::sleep(Duration::from_millis(300));
     tmux.ask(&["resize-window", "-x", "150", "-y", "10"]);
@@ -236,7 +236,7 @@ fn what_is_past_is_stepped_through() {
     let fill = held(&job);
     let pid = fill.pid();
     wait_until("it is recorded", || {
-        let told = batch(&words!["--dataset", served.dataset, "--count", "1"]);
+        let told = batch(words!["--dataset", served.dataset, "--count", "1"]);
         let all = told[0]["processes"].as_array().unwrap();
         all.iter().any(|one| one["pid"] == pid)
     });
@@ -246,7 +246,7 @@ fn what_is_past_is_stepped_through() {
     let dataset = served.dataset.clone();
     let done = end(served.agent);
     assert!(done.path("d").exists());
-    let tmux = tmux!(120, 40, &words!["--dataset", dataset, "--job", job]);
+    let tmux = tmux!(120, 40, words!["--dataset", dataset, "--job", job]);
     tmux.until_text("(held)");
     let place = |screen: &str| {
         let at = screen.find("reading ").unwrap() + "reading ".len();
