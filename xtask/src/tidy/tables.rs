@@ -74,12 +74,12 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/query/src/report",
         table: "REPORTS",
-        parts: &["dialect", "life", "params", "program"],
+        parts: &["dialect", "known", "life", "params", "program"],
     },
     Folder {
         path: "crates/query/src/output",
         table: "FORMATS",
-        parts: &["cell", "watched"],
+        parts: &["batches", "cell", "watched"],
     },
     Folder {
         path: "crates/store/src/export",

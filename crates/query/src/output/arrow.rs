@@ -1,11 +1,11 @@
 //! A stream of Arrow batches, as pyarrow, Polars and DuckDB read it.
 
+use super::batches::{Batches, Writer};
 use super::{Format, Look, Out, Writing, wrong};
 use crate::error::Error;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::writer::StreamWriter;
-use std::io::Write;
 
 /// The format.
 pub(super) const FORMAT: Format = Format {
@@ -16,40 +16,19 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn open(out: Out, _: Look) -> Box<dyn Writing> {
-    Box::new(Ipc {
-        out: Some(out),
-        writer: None,
-    })
+    Box::new(Batches::<StreamWriter<Out>>::new(out))
 }
 
-struct Ipc {
-    /// Until the columns are known.
-    out: Option<Out>,
-    writer: Option<StreamWriter<Out>>,
-}
-
-impl Writing for Ipc {
-    fn begin(&mut self, columns: &SchemaRef) -> Result<(), Error> {
-        if let Some(out) = self.out.take() {
-            self.writer = Some(StreamWriter::try_new(out, columns).map_err(wrong)?);
-        }
-        Ok(())
+impl Writer for StreamWriter<Out> {
+    fn begin(out: Out, columns: &SchemaRef) -> Result<Self, Error> {
+        Self::try_new(out, columns).map_err(wrong)
     }
 
-    fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        match &mut self.writer {
-            Some(writer) => writer.write(batch).map_err(wrong),
-            None => Ok(()),
-        }
+    fn batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.write(batch).map_err(wrong)
     }
 
-    fn end(&mut self) -> Result<(), Error> {
-        match self.writer.take() {
-            Some(writer) => {
-                let mut out = writer.into_inner().map_err(wrong)?;
-                out.flush().map_err(Error::Write)
-            }
-            None => Ok(()),
-        }
+    fn finish(self) -> Result<Out, Error> {
+        self.into_inner().map_err(wrong)
     }
 }

@@ -1,6 +1,7 @@
 //! How answers are written: one file a format.
 
 mod arrow;
+mod batches;
 mod cell;
 mod csv;
 mod json;

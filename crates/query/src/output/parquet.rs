@@ -1,5 +1,6 @@
 //! A Parquet file, compressed by zstd.
 
+use super::batches::{Batches, Writer};
 use super::{Format, Look, Out, Writing};
 use crate::error::Error;
 use datafusion::arrow::array::RecordBatch;
@@ -8,7 +9,8 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::properties::WriterProperties;
-use std::io::{self, Write};
+use std::io;
+use std::sync::Arc;
 
 /// The format.
 pub(super) const FORMAT: Format = Format {
@@ -19,44 +21,22 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn open(out: Out, _: Look) -> Box<dyn Writing> {
-    Box::new(Parquet {
-        out: Some(out),
-        writer: None,
-    })
+    Box::new(Batches::<ArrowWriter<Out>>::new(out))
 }
 
-struct Parquet {
-    /// Until the columns are known.
-    out: Option<Out>,
-    writer: Option<ArrowWriter<Out>>,
-}
-
-impl Writing for Parquet {
-    fn begin(&mut self, columns: &SchemaRef) -> Result<(), Error> {
+impl Writer for ArrowWriter<Out> {
+    fn begin(out: Out, columns: &SchemaRef) -> Result<Self, Error> {
         let compression = Compression::ZSTD(ZstdLevel::default());
         let properties = WriterProperties::builder().set_compression(compression);
-        if let Some(out) = self.out.take() {
-            let writer = ArrowWriter::try_new(out, columns.clone(), Some(properties.build()));
-            self.writer = Some(writer.map_err(wrong)?);
-        }
-        Ok(())
+        Self::try_new(out, Arc::clone(columns), Some(properties.build())).map_err(wrong)
     }
 
-    fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        match &mut self.writer {
-            Some(writer) => writer.write(batch).map_err(wrong),
-            None => Ok(()),
-        }
+    fn batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.write(batch).map_err(wrong)
     }
 
-    fn end(&mut self) -> Result<(), Error> {
-        match self.writer.take() {
-            Some(writer) => {
-                let mut out = writer.into_inner().map_err(wrong)?;
-                out.flush().map_err(Error::Write)
-            }
-            None => Ok(()),
-        }
+    fn finish(self) -> Result<Out, Error> {
+        self.into_inner().map_err(wrong)
     }
 }
 
