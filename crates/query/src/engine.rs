@@ -1,32 +1,23 @@
 //! One dataset, opened for questions.
 
-use crate::elsewhere;
-use crate::error::{Asked, Error};
+use crate::error::Error;
 use crate::met::{Counting, Met};
 use crate::output::Writing;
 pub use crate::progress::Progress;
-use crate::progress::Watching;
-use crate::report::Dialect;
-use crate::scan::DatasetTable;
+use crate::report::{Params, Report};
+use crate::session::{Answer, Session};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
-use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use futures::StreamExt;
-use record::table::TABLES;
 use record::unit::Bytes;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use store::compact::Snapshot;
 use tokio::runtime::Runtime;
-
-/// The caller is asked so often whether to go on.
-const HEED_EVERY: Duration = Duration::from_millis(100);
 
 /// A dataset whose files went away is looked at again, so often.
 const TRIES_MAX: u32 = 5;
@@ -120,24 +111,49 @@ impl Engine {
         out: &mut dyn Writing,
         heed: &mut dyn FnMut(Progress) -> Heed,
     ) -> Result<u64, Error> {
-        let (mut tries, mut is_begun) = (0, false);
+        let mut out = Once::new(out);
+        self.look(heed, &mut |session| session.answer(question, &mut out))
+    }
+
+    /// Answers a report: its rows go to `out`. `heed` and what is given are as with a question.
+    ///
+    /// # Errors
+    /// The dataset cannot be read, or the answer not be written.
+    pub fn report(
+        &self,
+        report: &Report,
+        params: &Params,
+        out: &mut dyn Writing,
+        heed: &mut dyn FnMut(Progress) -> Heed,
+    ) -> Result<u64, Error> {
+        let mut out = Once::new(out);
+        self.look(heed, &mut |session| {
+            let text = report.text(params, session).map_err(|error| (error, 0))?;
+            session.answer(&text, &mut out)
+        })
+    }
+
+    /// Looks at the dataset, and once more if its files went away before a row was written.
+    pub(crate) fn look<T>(
+        &self,
+        heed: &mut dyn FnMut(Progress) -> Heed,
+        ask: &mut dyn FnMut(&mut Session<'_>) -> Answer<T>,
+    ) -> Result<T, Error> {
+        let mut tries = 0;
         loop {
-            let session = self.session()?;
-            let answered =
-                self.runtime
-                    .block_on(self.answer(&session, question, (out, &mut is_begun), heed));
+            let mut session = Session::new(self, heed)?;
             tries += 1;
-            match answered {
+            match ask(&mut session) {
                 // Nothing was written: the files are where they are now.
                 Err((Error::Gone, 0)) if tries < TRIES_MAX => {}
                 Err((error, _)) => return Err(error),
-                Ok(rows) => return Ok(rows),
+                Ok(answer) => return Ok(answer),
             }
         }
     }
 
-    fn session(&self) -> Result<SessionContext, Error> {
-        let failed = |error: DataFusionError| Error::Failed(error.strip_backtrace());
+    /// An engine without tables.
+    pub(crate) fn context(&self) -> Result<SessionContext, DataFusionError> {
         let bytes = usize::try_from(self.options.memory.0).unwrap_or(usize::MAX);
         let named = NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(NonZeroUsize::MIN);
         let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), named);
@@ -145,81 +161,92 @@ impl Engine {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(pool))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
-            .build_arc()
-            .map_err(failed)?;
+            .build_arc()?;
         let mut config = SessionConfig::new()
             .with_target_partitions(self.options.threads.get())
             .with_information_schema(true);
         let options = config.options_mut();
         options.sql_parser.collect_spans = true;
         options.execution.parquet.pushdown_filters = true;
-        let session = SessionContext::new_with_config_rt(config, runtime);
-        let snapshot = Snapshot::of(&self.dataset)?;
-        for table in TABLES {
-            let provider = DatasetTable::new(table, &snapshot, &self.met);
-            session
-                .register_table(table.name, Arc::new(provider))
-                .map_err(failed)?;
-        }
-        let file = Dialect::DataFusion.spell(elsewhere::FILE);
-        let view = self.runtime.block_on(session.sql(&file)).map_err(failed)?;
-        session
-            .register_table("file", view.into_view())
-            .map_err(failed)?;
-        Ok(session)
+        Ok(SessionContext::new_with_config_rt(config, runtime))
     }
 
-    /// The count of rows; with an error that of the rows that were written.
-    async fn answer(
-        &self,
-        session: &SessionContext,
-        question: &str,
-        (out, is_begun): (&mut dyn Writing, &mut bool),
-        heed: &mut dyn FnMut(Progress) -> Heed,
-    ) -> Result<u64, (Error, u64)> {
-        let mut tables: Vec<_> = TABLES.iter().map(|table| table.name.to_owned()).collect();
-        tables.push("file".to_owned());
-        let asked = Asked {
-            question,
-            tables: &tables,
-            memory: self.options.memory,
-        };
-        let wrong = |error: &DataFusionError, rows| (Error::of(error, &asked), rows);
-        // The dataset is for reading, and other files are none of its business.
-        let allowed = SQLOptions::new()
-            .with_allow_ddl(false)
-            .with_allow_dml(false)
-            .with_allow_statements(false);
-        let frame = session.sql_with_options(question, allowed).await;
-        let frame = frame.map_err(|error| wrong(&error, 0))?;
-        let plan = frame
-            .create_physical_plan()
-            .await
-            .map_err(|error| wrong(&error, 0))?;
-        let mut stream = execute_stream(Arc::clone(&plan), session.task_ctx())
-            .map_err(|error| wrong(&error, 0))?;
+    pub(crate) fn dataset(&self) -> &Path {
+        &self.dataset
+    }
+
+    /// What a question may take.
+    pub(crate) fn memory(&self) -> Bytes {
+        self.options.memory
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    pub(crate) fn counting(&self) -> &Arc<Counting> {
+        &self.met
+    }
+}
+
+/// An answer that is begun once, however often its question is tried.
+struct Once<'a> {
+    out: &'a mut dyn Writing,
+    is_begun: bool,
+}
+
+impl<'a> Once<'a> {
+    fn new(out: &'a mut dyn Writing) -> Self {
+        Self {
+            out,
+            is_begun: false,
+        }
+    }
+}
+
+impl Writing for Once<'_> {
+    fn begin(&mut self, columns: &SchemaRef) -> Result<(), Error> {
         // A second try has the same columns.
-        if !std::mem::replace(is_begun, true) {
-            out.begin(&stream.schema()).map_err(|error| (error, 0))?;
+        match std::mem::replace(&mut self.is_begun, true) {
+            true => Ok(()),
+            false => self.out.begin(columns),
         }
-        let mut rows = 0;
-        let mut watching = Watching::new(&plan);
-        loop {
-            let next = tokio::time::timeout(HEED_EVERY, stream.next()).await;
-            if heed(watching.so_far()) == Heed::Stop {
-                return Err((Error::Interrupted, rows));
-            }
-            match next {
-                Err(_) => {}
-                Ok(None) => break,
-                Ok(Some(Err(error))) => return Err(wrong(&error, rows)),
-                Ok(Some(Ok(batch))) => {
-                    rows += batch.num_rows() as u64;
-                    out.rows(&batch).map_err(|error| (error, rows))?;
-                }
-            }
-        }
-        out.end().map_err(|error| (error, rows))?;
-        Ok(rows)
+    }
+
+    fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.out.rows(batch)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.out.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_go_on_going_away_are_not_looked_for_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("live")).unwrap();
+        let options = Options {
+            memory: Bytes(1 << 26),
+            spill: std::env::temp_dir(),
+            threads: NonZeroUsize::MIN,
+        };
+        let engine = Engine::open(folder.path(), options).unwrap();
+        let tries = |written: u64| {
+            let mut tries = 0;
+            let gone: Result<(), _> = engine.look(&mut |_| Heed::Go, &mut |_| {
+                tries += 1;
+                Err((Error::Gone, written))
+            });
+            assert!(matches!(gone, Err(Error::Gone)));
+            tries
+        };
+        assert_eq!(tries(0), TRIES_MAX);
+        // What is written cannot be taken back.
+        assert_eq!(tries(1), 1);
     }
 }

@@ -18,6 +18,7 @@ mod prune;
 mod report;
 mod scan;
 mod schema;
+mod session;
 
 pub use engine::{Engine, Heed, Options, Progress};
 pub use error::Error;

@@ -2,7 +2,7 @@
 
 use super::query_words::{self, QueryArgs};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
-use crate::query::answer::{self, Question};
+use crate::query::answer::{self, Asks, Question};
 use crate::view::{stderr, stdout};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{ArgMatches, Command, FromArgMatches};
@@ -41,10 +41,14 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     if let (Some(report), Some(dialect)) = (args.report, args.print_sql) {
         return print_sql(&args, &report.sql(&params, dialect), dialect);
     }
-    let text = match (args.report, &args.sql) {
-        (Some(report), _) => report.sql(&params, Dialect::DataFusion),
-        (None, Some(sql)) if sql == "-" => from_stdin()?,
-        (None, Some(sql)) => sql.clone(),
+    let text;
+    let asks = match (args.report, &args.sql) {
+        (Some(report), _) => Asks::Report(report, &params),
+        (None, Some(sql)) if sql == "-" => {
+            text = from_stdin()?;
+            Asks::Text(&text)
+        }
+        (None, Some(sql)) => Asks::Text(sql),
         (None, None) => {
             let names: Vec<_> = REPORTS.iter().map(|report| report.name).collect();
             return refuse(anyhow!(
@@ -66,8 +70,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     let width = terminal_size::terminal_size_of(std::io::stdout()).filter(|_| to_screen);
     let question = Question {
         dataset: &args.dataset,
-        text: &text,
-        report: args.report,
+        asks,
         format,
         look: Look {
             width: width.map(|(terminal_size::Width(width), _)| width.into()),

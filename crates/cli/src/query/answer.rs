@@ -4,7 +4,7 @@ use super::progress::Line;
 use crate::cmd::{STATUS_FAILURE, Status};
 use crate::view::stderr;
 use anyhow::{Context, Result};
-use query::{Engine, Error, Format, Heed, Look, Options, Out, Progress, Report};
+use query::{Engine, Error, Format, Heed, Look, Options, Out, Params, Progress, Report};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -18,13 +18,21 @@ const SIGTERM: i32 = 15;
 
 pub(crate) struct Question<'a> {
     pub(crate) dataset: &'a Path,
-    pub(crate) text: &'a str,
-    pub(crate) report: Option<&'static Report>,
+    pub(crate) asks: Asks<'a>,
     pub(crate) format: &'static Format,
     pub(crate) look: Look,
     pub(crate) output: Option<&'a Path>,
     pub(crate) quiet: bool,
     pub(crate) options: Options,
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) enum Asks<'a> {
+    /// In SQL.
+    Text(&'a str),
+    /// A report, of a part of the dataset.
+    Report(&'static Report, &'a Params),
 }
 
 /// Asks, and writes the answer.
@@ -45,17 +53,18 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
     };
     let mut writing = question.format.begin(out, question.look);
     let mut heeding = Heeding::new(interrupt, line);
-    let answered = engine.ask(question.text, writing.as_mut(), &mut |so_far| {
-        heeding.heed(so_far)
-    });
-    let text = match question.report {
-        // Nobody wrote the text of a report but us.
-        Some(_) => "",
-        None => question.text,
+    let heed = &mut |so_far| heeding.heed(so_far);
+    // Nobody wrote the text of a report but us.
+    let (answered, text, report) = match question.asks {
+        Asks::Text(text) => (engine.ask(text, writing.as_mut(), heed), text, None),
+        Asks::Report(report, params) => {
+            let answered = engine.report(report, params, writing.as_mut(), heed);
+            (answered, "", Some(report))
+        }
     };
     match heeding.end(answered, text) {
         Heard::Answer(rows) => {
-            after(&engine, rows, question.report, question.quiet);
+            after(&engine, rows, report, question.quiet);
             Ok(0)
         }
         Heard::Status(status) => Ok(status),

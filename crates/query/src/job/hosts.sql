@@ -7,7 +7,7 @@ WITH {{life}}, members AS (
       AS cpu_before
   FROM members AS m JOIN (
     SELECT host, boot_id, pid, start_ns, at_ns, cpu_time, rss, rss_anon, rss_shmem, swap, threads
-    FROM sample WHERE {{hosts}} AND {{window}}
+    FROM sample WHERE {{hosts}} AND {{window}} AND {{pids}}
   ) AS s ON m.host = s.host AND m.boot_id = s.boot_id AND m.pid = s.pid AND m.start_ns = s.start_ns
 ), instants AS (
   SELECT t.host, t.boot_id, t.at_ns, sum(t.rss) AS rss, sum(t.rss_anon + t.rss_shmem) AS memory,
@@ -46,14 +46,11 @@ WITH {{life}}, members AS (
     max(rss_peak) AS rss_peak_process, min(from_ns) AS from_ns,
     max(from_ns + wall_time) - min(from_ns) AS elapsed
   FROM chosen GROUP BY host, boot_id
-), clocks AS (
-  SELECT host, boot_id, max({{micros time}} * 1000 - at_ns) AS offset_ns
-  FROM sample WHERE {{hosts}} AND {{window}} GROUP BY host, boot_id
 )
 SELECT s.host, s.boot_id, s.processes, s.ended, c.offset_ns + s.from_ns AS began_ns, s.elapsed,
   s.cpu_time, s.cpu_wait, s.blocked_time, s.bytes_read, s.bytes_written, s.disk_read,
   s.disk_written, s.faults_major, s.rss_peak_process, p.rss_peak, p.memory_peak, p.swap_peak,
   p.processes_peak, p.threads_peak, p.cores_peak, p.period_ns
 FROM sums AS s LEFT JOIN peaks AS p ON p.host = s.host AND p.boot_id = s.boot_id
-  LEFT JOIN clocks AS c ON c.host = s.host AND c.boot_id = s.boot_id
+  LEFT JOIN begun AS c ON c.host = s.host AND c.boot_id = s.boot_id
 ORDER BY s.host, began_ns

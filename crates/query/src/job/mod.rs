@@ -4,10 +4,9 @@ mod notes;
 
 use crate::engine::{Engine, Heed, Progress};
 use crate::error::Error;
-use crate::output::Writing;
-use crate::report::{Dialect, Params, fill};
+use crate::report::{Dialect, Known, Params, fill};
+use crate::session::Session;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::json::LineDelimitedWriter;
 pub use notes::notes;
 use serde::de::DeserializeOwned;
@@ -184,54 +183,41 @@ impl Job {
         params: &Params,
         heed: &mut dyn FnMut(Progress) -> Heed,
     ) -> Result<Option<Self>, Error> {
-        let facts: Vec<Facts> = rows(engine, include_str!("facts.sql"), params, heed)?;
-        let hosts: Vec<Host> = rows(engine, include_str!("hosts.sql"), params, heed)?;
+        engine.look(heed, &mut |session| {
+            Self::told(session, params).map_err(|error| (error, 0))
+        })
+    }
+
+    fn told(session: &mut Session<'_>, params: &Params) -> Result<Option<Self>, Error> {
+        session.of_reports();
+        let known = Known::of(session, params)?;
+        let mut ask = |template| {
+            let question = Dialect::DataFusion.spell(&fill(template, params, &known));
+            session.rows(&question)
+        };
+        let facts: Vec<Facts> = read(&ask(include_str!("facts.sql"))?)?;
+        let hosts: Vec<Host> = read(&ask(include_str!("hosts.sql"))?)?;
         if facts.is_empty() && hosts.is_empty() {
             return Ok(None);
         }
         Ok(Some(Self {
             facts: facts.into_iter().next(),
-            longest: rows(engine, include_str!("longest.sql"), params, heed)?,
-            gpus: rows(engine, include_str!("gpus.sql"), params, heed)?,
+            longest: read(&ask(include_str!("longest.sql"))?)?,
+            gpus: read(&ask(include_str!("gpus.sql"))?)?,
             hosts,
         }))
     }
 }
 
-/// The rows of an answer.
-fn rows<T: DeserializeOwned>(
-    engine: &Engine,
-    template: &str,
-    params: &Params,
-    heed: &mut dyn FnMut(Progress) -> Heed,
-) -> Result<Vec<T>, Error> {
-    let question = Dialect::DataFusion.spell(&fill(template, params));
-    let mut kept = Kept(Vec::new());
-    engine.ask(&question, &mut kept, heed)?;
-    let lines = kept.0.split(|byte| *byte == b'\n');
+/// The rows of an answer, as what they are.
+fn read<T: DeserializeOwned>(batches: &[RecordBatch]) -> Result<Vec<T>, Error> {
+    let mut text = Vec::new();
+    let mut writer = LineDelimitedWriter::new(&mut text);
+    let written = batches.iter().try_for_each(|batch| writer.write(batch));
+    let written = written.and_then(|()| writer.finish());
+    written.map_err(|error| Error::Failed(error.to_string()))?;
+    let lines = text.split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !line.is_empty());
     let read: Result<_, serde_json::Error> = lines.map(serde_json::from_slice).collect();
     read.map_err(|error| Error::Failed(error.to_string()))
-}
-
-/// Keeps an answer as lines of JSON.
-struct Kept(Vec<u8>);
-
-impl Writing for Kept {
-    fn begin(&mut self, _: &SchemaRef) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        let mut writer = LineDelimitedWriter::new(&mut self.0);
-        let written = match writer.write(batch) {
-            Ok(()) => writer.finish(),
-            Err(error) => Err(error),
-        };
-        written.map_err(|error| Error::Failed(error.to_string()))
-    }
-
-    fn end(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
 }

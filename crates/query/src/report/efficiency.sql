@@ -1,14 +1,21 @@
 WITH {{life}}, {{jobs}}, members AS (
-  SELECT host, boot_id, pid, start_ns, identifier FROM who
+  SELECT host, boot_id, pid, start_ns, identifier,
+    dense_rank() OVER (ORDER BY identifier, host) AS part
+  FROM who
   WHERE {{chosen}} AND identifier IN (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))
 ), instants AS (
-  SELECT m.identifier, s.host, s.at_ns, sum(s.rss) AS rss
+  SELECT s.at_ns, m.part, sum(s.rss) AS rss
   FROM members AS m JOIN (
-    SELECT host, boot_id, pid, start_ns, at_ns, rss FROM sample WHERE {{hosts}} AND {{window}}
+    SELECT host, boot_id, pid, start_ns, at_ns, rss FROM sample
+    WHERE {{hosts}} AND {{window}} AND {{pids}}
   ) AS s ON m.host = s.host AND m.boot_id = s.boot_id AND m.pid = s.pid AND m.start_ns = s.start_ns
-  GROUP BY m.identifier, s.host, s.at_ns
+  GROUP BY s.at_ns, m.part
+), parts AS (
+  SELECT part, max(rss) AS rss_peak FROM instants GROUP BY part
 ), peaks AS (
-  SELECT identifier, max(rss) AS rss_peak FROM instants GROUP BY identifier
+  SELECT m.identifier, max(p.rss_peak) AS rss_peak
+  FROM (SELECT DISTINCT identifier, part FROM members) AS m JOIN parts AS p ON p.part = m.part
+  GROUP BY m.identifier
 ), works AS (
   SELECT c.identifier, max(c.person) AS person, CAST(count(*) AS BIGINT) AS processes,
     CAST(count(DISTINCT c.host) AS BIGINT) AS hosts, CAST(sum(c.cpu_time) AS BIGINT) AS cpu_time,

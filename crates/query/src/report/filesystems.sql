@@ -8,7 +8,8 @@ WITH {{life}}, {{jobs}}, mounts AS (
 ), opened AS (
   SELECT host, boot_id, pid, start_ns, path,
     max(CASE WHEN {{name mode}} IN ('w', 'rw') THEN 1 ELSE 0 END) AS is_written
-  FROM descriptor WHERE {{hosts}} AND {{window}} AND {{name type}} = 'file' AND path LIKE '/%'
+  FROM descriptor
+  WHERE {{hosts}} AND {{window}} AND {{pids}} AND {{name type}} = 'file' AND path LIKE '/%'
   GROUP BY host, boot_id, pid, start_ns, path
 ), paths AS (
   SELECT DISTINCT host, path FROM opened

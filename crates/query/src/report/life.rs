@@ -1,5 +1,5 @@
-//! One row for each process that was seen between two instants: who it was and what it used in
-//! between (`life.sql`), and one for each job (`jobs.sql`). Most reports begin with them.
+//! One row for each process that was seen between two instants: who it was (`who.sql`) and what it
+//! used in between (`life.sql`), and one for each job (`jobs.sql`). Most reports begin with them.
 //!
 //! Counters of a process only grow, so what it used between two instants is the largest value less
 //! the smallest one, and all of it if it began in between; of one that ended its `exit` has the
@@ -25,7 +25,7 @@ const COUNTERS: [&str; 10] = [
 pub(super) fn word(name: &str) -> Option<String> {
     let each = |line: fn(&str) -> String| COUNTERS.map(line).concat();
     Some(match name {
-        "life" => include_str!("life.sql").trim_end().to_owned(),
+        "life" => format!("{},\n{{{{processes}}}}", include_str!("who.sql").trim_end()),
         "jobs" => include_str!("jobs.sql").trim_end().to_owned(),
         "base" => program::base(),
         "program" => program::program(),

@@ -1,33 +1,18 @@
-told AS (
-  SELECT host, boot_id, pid, start_ns, ppid, comm, exe, uid, {{name user}}, identifier,
-    subidentifier, {{join}}(command, chr(31)) AS words,
-    row_number() OVER (PARTITION BY host, boot_id, pid, start_ns
-      ORDER BY coalesce(exec_ns, at_ns) DESC, at_ns DESC) AS place
-  FROM process WHERE {{hosts}} AND {{days}}
-), named AS (
-  SELECT *, {{base}} AS base FROM told WHERE place = 1
-), who AS (
-  SELECT host, boot_id, pid, start_ns, ppid, comm, exe, uid, identifier, subidentifier, words,
-    coalesce({{name user}}, CAST(uid AS {{string}})) AS person,
-    {{program}} AS program
-  FROM named
-),
 seen AS (
   SELECT host, boot_id, pid, start_ns, min(at_ns) AS first_ns, max(at_ns) AS last_ns,
     count(*) AS readings, sum(CASE WHEN state = 'D' THEN 1 ELSE 0 END) AS readings_blocked,
 {{seen_counters}}    max(rss) AS rss_seen, max(rss_peak) AS rss_peak_seen
-  FROM sample WHERE {{hosts}} AND {{window}}
+  FROM sample WHERE {{hosts}} AND {{window}} AND {{pids}}
   GROUP BY host, boot_id, pid, start_ns
 ),
 ended AS (
   SELECT host, boot_id, pid, start_ns, end_ns, exit_code, signal, ppid AS end_ppid, uid AS end_uid,
     comm AS end_comm, identifier AS end_identifier, subidentifier AS end_subidentifier,
 {{ended_counters}}    rss_peak AS rss_peak_end
-  FROM {{name exit}} WHERE {{hosts}} AND {{ends}}
+  FROM {{name exit}} WHERE {{hosts}} AND {{ends}} AND {{pids}}
 ),
 begun AS (
-  SELECT host, boot_id, min(first_ns) AS begin_ns, max(last_ns) AS over_ns
-  FROM seen GROUP BY host, boot_id
+  {{begun}}
 ),
 met AS (
   SELECT coalesce(s.host, e.host) AS host, coalesce(s.boot_id, e.boot_id) AS boot_id,
@@ -37,17 +22,19 @@ met AS (
     e.end_subidentifier, e.rss_peak_end
   FROM seen AS s FULL JOIN ended AS e
     ON s.host = e.host AND s.boot_id = e.boot_id AND s.pid = e.pid AND s.start_ns = e.start_ns
+), dated AS (
+  {{dated}}
 ), used AS (
   SELECT m.host, m.boot_id, m.pid, m.start_ns, m.end_ns, m.exit_code, m.signal, m.end_ppid, m.end_uid,
     m.end_comm, m.end_identifier, m.end_subidentifier,
     coalesce(m.rss_peak_end, m.rss_peak_seen, m.rss_seen) AS rss_peak,
-    greatest(m.start_ns, b.begin_ns) AS from_ns,
-    coalesce(m.end_ns, m.last_ns) - greatest(m.start_ns, b.begin_ns) AS wall_time,
+    greatest(m.start_ns, m.begin_ns) AS from_ns,
+    coalesce(m.end_ns, m.last_ns) - greatest(m.start_ns, m.begin_ns) AS wall_time,
     CASE WHEN m.readings > 1 THEN
       m.readings_blocked * {{div (m.last_ns - m.first_ns), (m.readings - 1)}}
       ELSE 0 END AS blocked_time,
 {{used_counters}}    1 AS processes
-  FROM met AS m LEFT JOIN begun AS b ON b.host = m.host AND b.boot_id = m.boot_id
+  FROM dated AS m
 ), life AS (
   SELECT u.host, u.boot_id, u.pid, u.start_ns, u.from_ns, u.end_ns, u.exit_code, u.signal,
     coalesce(w.ppid, u.end_ppid) AS ppid, w.exe, w.words,

@@ -6,6 +6,7 @@ mod efficiency;
 mod errors;
 mod filesystems;
 mod interactive;
+mod known;
 mod life;
 mod params;
 mod program;
@@ -13,8 +14,11 @@ mod top_cpu;
 mod top_wall;
 mod tree;
 
+use crate::error::Error;
 use crate::output::Kind;
+use crate::session::Session;
 pub use dialect::Dialect;
+pub(crate) use known::Known;
 pub use params::{Category, Params};
 
 /// One report.
@@ -35,23 +39,34 @@ pub struct Report {
 }
 
 impl Report {
-    /// Its text for an engine.
+    /// Its text for an engine, as one question.
     pub fn sql(&self, params: &Params, dialect: Dialect) -> String {
-        dialect.spell(&fill(self.sql, params))
+        dialect.spell(&fill(self.sql, params, &Known::Nothing))
+    }
+
+    /// Its text for our own engine, once what it builds upon is found out.
+    pub(crate) fn text(&self, params: &Params, session: &mut Session<'_>) -> Result<String, Error> {
+        session.of_reports();
+        let known = match self.sql.contains("{{life}}") {
+            true => Known::of(session, params)?,
+            false => Known::Nothing,
+        };
+        Ok(Dialect::DataFusion.spell(&fill(self.sql, params, &known)))
     }
 }
 
 /// The text with the words in double braces that are ours in the place of what they stand for; the
 /// others are left to [`Dialect::spell`].
-pub(crate) fn fill(template: &str, params: &Params) -> String {
+pub(crate) fn fill(template: &str, params: &Params, known: &Known) -> String {
     let mut out = String::with_capacity(template.len() * 4);
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
         out.push_str(before);
         let (word, behind) = behind.split_once("}}").unwrap_or((behind, ""));
         let (name, of) = word.split_once(' ').unwrap_or((word, ""));
-        match params.word(name, of).or_else(|| life::word(name)) {
-            Some(text) => out.push_str(&fill(&text, params)),
+        let text = params.word(name, of).or_else(|| known.word(name));
+        match text.or_else(|| life::word(name)) {
+            Some(text) => out.push_str(&fill(&text, params, known)),
             None => out.extend(["{{", word, "}}"]),
         }
         rest = behind;

@@ -1,6 +1,6 @@
 //! Two minutes of one host across a full hour: the first one compacted, the second one live.
 
-use query::{Engine, Error, FORMATS, Heed, Look, Options, Out};
+use query::{Dialect, Engine, Error, FORMATS, Heed, Look, Options, Out, Params, Report, Writing};
 use record::codec::cells::{Cell, put_row};
 use record::codec::key;
 use record::codec::series::Row;
@@ -165,16 +165,43 @@ pub(crate) fn to_parquet(dataset: &Path) {
 }
 
 pub(crate) fn engine(dataset: &Path) -> Engine {
+    engine_with(dataset, Bytes(256 << 20), 2)
+}
+
+/// An engine that may use so much memory and so many CPUs.
+pub(crate) fn engine_with(dataset: &Path, memory: Bytes, threads: usize) -> Engine {
     let options = Options {
-        memory: Bytes(256 << 20),
+        memory,
         spill: std::env::temp_dir(),
-        threads: NonZeroUsize::new(2).unwrap(),
+        threads: NonZeroUsize::new(threads).unwrap(),
     };
     Engine::open(dataset, options).unwrap()
 }
 
 /// What a question is answered, in a format.
 pub(crate) fn ask(dataset: &Path, question: &str, format: &str) -> Result<Vec<u8>, Error> {
+    answered(dataset, format, |engine, out| {
+        engine.ask(question, out, &mut |_| Heed::Go)
+    })
+}
+
+/// What a report is answered, in a format.
+pub(crate) fn told(
+    dataset: &Path,
+    report: &Report,
+    params: &Params,
+    format: &str,
+) -> Result<Vec<u8>, Error> {
+    answered(dataset, format, |engine, out| {
+        engine.report(report, params, out, &mut |_| Heed::Go)
+    })
+}
+
+fn answered(
+    dataset: &Path,
+    format: &str,
+    ask: impl FnOnce(&Engine, &mut dyn Writing) -> Result<u64, Error>,
+) -> Result<Vec<u8>, Error> {
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
     impl Write for Kept {
@@ -190,7 +217,7 @@ pub(crate) fn ask(dataset: &Path, question: &str, format: &str) -> Result<Vec<u8
     let out: Out = Box::new(kept.clone());
     let format = FORMATS.iter().find(|known| known.name == format).unwrap();
     let mut writing = format.begin(out, Look::default());
-    engine(dataset).ask(question, writing.as_mut(), &mut |_| Heed::Go)?;
+    ask(&engine(dataset), writing.as_mut())?;
     drop(writing);
     let bytes = kept.0.lock().unwrap().clone();
     Ok(bytes)
@@ -198,8 +225,20 @@ pub(crate) fn ask(dataset: &Path, question: &str, format: &str) -> Result<Vec<u8
 
 /// The rows as lines of comma-separated values, without the line of names.
 pub(crate) fn lines(dataset: &Path, question: &str) -> Vec<String> {
-    let text = String::from_utf8(ask(dataset, question, "csv").unwrap()).unwrap();
+    rows_of(ask(dataset, question, "csv").unwrap())
+}
+
+fn rows_of(csv: Vec<u8>) -> Vec<String> {
+    let text = String::from_utf8(csv).unwrap();
     text.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// The rows of a report, which are the same by its text as one question.
+pub(crate) fn rows_told(dataset: &Path, report: &Report, params: &Params) -> Vec<String> {
+    let rows = rows_of(told(dataset, report, params, "csv").unwrap());
+    let question = report.sql(params, Dialect::DataFusion);
+    assert_eq!(lines(dataset, &question), rows, "{}", report.name);
+    rows
 }
 
 /// An old process that works half of the time, one that is born and ends between two readings, one

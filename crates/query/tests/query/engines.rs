@@ -1,6 +1,6 @@
 //! DuckDB and Spark give the same answers to the reports' text on the same folders, row for row.
 
-use crate::dataset::{ask, make, to_parquet};
+use crate::dataset::{make, to_parquet, told};
 use crate::environment::environment;
 use query::{Dialect, Params, REPORTS, elsewhere};
 use std::fs;
@@ -36,8 +36,8 @@ fn compare(dialect: Dialect, script: &str) {
         let text = format!("{tables}{};\n", report.sql(&params, dialect));
         let path = |end: &str| asked.join(format!("{}.{end}", report.name));
         fs::write(path("sql"), text).unwrap();
-        let ours = report.sql(&params, Dialect::DataFusion);
-        fs::write(path("jsonl"), ask(&dataset, &ours, "jsonl").unwrap()).unwrap();
+        let ours = told(&dataset, report, &params, "jsonl").unwrap();
+        fs::write(path("jsonl"), ours).unwrap();
     }
     let script: PathBuf = here.join("../../examples/analysis").join(script);
     let output = Command::new(python)

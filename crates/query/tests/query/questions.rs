@@ -1,10 +1,15 @@
 //! SQL: live and compacted rows as one, and what is said of a wrong question.
 
-use crate::dataset::{ask, engine, lines, make};
-use query::{Error, FORMATS, Heed, Look};
+use crate::dataset::{Agent, MIB, ask, engine, engine_with, lines, make, to_parquet};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use query::{Error, FORMATS, Heed, Look, Writing};
+use record::unit::{Bytes, Nanos};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use store::compact;
+use store::disk::RealDisk;
 
 fn wrong(dataset: &Path, question: &str) -> (String, String, Vec<String>) {
     match ask(dataset, question, "csv") {
@@ -185,6 +190,64 @@ fn half_a_frame_is_no_damage_and_damage_is_counted() {
         .ask(count, writing.as_mut(), &mut |_| Heed::Go)
         .unwrap();
     assert_eq!(engine_of.met().passed_over, 1);
+}
+
+/// Counts rows. Once the question is under way, a compaction takes the files away.
+struct Merging<'a> {
+    dataset: &'a Path,
+    begun: u32,
+    rows: usize,
+}
+
+impl Writing for Merging<'_> {
+    fn begin(&mut self, _: &SchemaRef) -> Result<(), Error> {
+        self.begun += 1;
+        let merge = compact::Merge {
+            files: 2,
+            now: Nanos(u64::MAX),
+        };
+        let options = compact::Options {
+            merge: Some(merge),
+            ..compact::Options::default()
+        };
+        let merged = compact::compact(&RealDisk, self.dataset, options, &mut |_| {}).unwrap();
+        assert!(merged.files_merged > 1);
+        Ok(())
+    }
+
+    fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.rows += batch.num_rows();
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_compaction_during_a_question_changes_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    to_parquet(folder.path());
+    let mut third = Agent::new(folder.path(), 3);
+    third.reading(100, &[((400, 7), vec![("rss", MIB)])], &[]);
+    third.close();
+    to_parquet(folder.path());
+    let mut merging = Merging {
+        dataset: folder.path(),
+        begun: 0,
+        rows: 0,
+    };
+    // One thread opens no file before the answer is begun.
+    let rows = engine_with(folder.path(), Bytes(64 << 20), 1)
+        .ask(
+            "SELECT pid FROM sample ORDER BY pid",
+            &mut merging,
+            &mut |_| Heed::Go,
+        )
+        .unwrap();
+    assert_eq!((rows, merging.rows, merging.begun), (201, 201, 1));
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Ready-made reports, against numbers that are known.
 
-use crate::dataset::{HOUR, lines, make};
-use query::{Category, Dialect, Params, by_name};
+use crate::dataset::{HOUR, make, rows_told};
+use query::{Category, Params, REPORTS, by_name};
 use record::unit::Nanos;
 use std::path::Path;
 
 fn report(dataset: &Path, name: &str, params: &Params) -> Vec<String> {
-    let sql = by_name(name).unwrap().sql(params, Dialect::DataFusion);
-    let lines = lines(dataset, &sql).into_iter();
+    let lines = rows_told(dataset, by_name(name).unwrap(), params).into_iter();
     // Of fractions six digits.
     let short = |cell: &str| match cell.split_once('.') {
         Some((whole, part)) if part.len() > 6 && part.bytes().all(|b| b.is_ascii_digit()) => {
@@ -188,4 +187,22 @@ fn what_is_held_is_told_against_what_the_kernel_counted() {
 fn an_error_names_the_jobs_that_were_there() {
     let row = "2026-11-20T13:00:30Z,n1,kernel_log_events,oom,1,slurm,7,eva,physics,";
     assert_eq!(all("errors"), [row]);
+}
+
+#[test]
+fn a_report_of_one_job_reads_less_and_says_the_same() {
+    let folder = made();
+    let of = |name: &str, job: &str, from| {
+        let params = Params {
+            from,
+            job: Some(job.to_owned()),
+            ..Params::default()
+        };
+        rows_told(folder.path(), by_name(name).unwrap(), &params)
+    };
+    for report in REPORTS {
+        of(report.name, "7", None);
+    }
+    assert_eq!(of("tree", "3_1", Some(Nanos(HOUR))).len(), 1);
+    assert!(of("tree", "no such", None).is_empty());
 }
