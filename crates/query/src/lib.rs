@@ -19,6 +19,7 @@ mod report;
 mod scan;
 mod schema;
 mod session;
+mod sorted;
 
 pub use engine::{Engine, Heed, Options, Progress};
 pub use error::Error;

@@ -1,13 +1,13 @@
 //! A dataset as it is at one instant, for several questions: all see the same files, and what one
 //! is answered can be a table for those behind it.
 
-use crate::elsewhere;
 use crate::engine::{Engine, Heed};
 use crate::error::{Asked, Error};
 use crate::output::Writing;
 use crate::progress::{Progress, Watching};
 use crate::report::Dialect;
 use crate::scan::DatasetTable;
+use crate::{elsewhere, sorted};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::MemTable;
@@ -149,6 +149,7 @@ async fn answered(session: &mut Session<'_>, question: &str, out: &mut dyn Writi
     let plan = frame
         .create_physical_plan()
         .await
+        .and_then(sorted::within_memory)
         .map_err(|error| wrong(&error, 0))?;
     let mut stream = execute_stream(Arc::clone(&plan), session.context.task_ctx())
         .map_err(|error| wrong(&error, 0))?;

@@ -251,6 +251,19 @@ fn a_compaction_during_a_question_changes_no_answer() {
 }
 
 #[test]
+fn many_rows_in_order_need_no_more_memory_than_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let question = "SELECT value, repeat('x', 400) AS long FROM generate_series(1, 300000) \
+                    ORDER BY value % 1000, value LIMIT 250000";
+    let mut writing = FORMATS[1].begin(Box::new(std::io::sink()), Look::default());
+    let rows = engine_with(folder.path(), Bytes(48 << 20), 2)
+        .ask(question, writing.as_mut(), &mut |_| Heed::Go)
+        .unwrap();
+    assert_eq!(rows, 250_000);
+}
+
+#[test]
 fn who_asks_may_stop() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
