@@ -13,6 +13,7 @@ mod met;
 mod output;
 pub mod past;
 mod place;
+pub mod plot;
 mod progress;
 mod prune;
 mod report;

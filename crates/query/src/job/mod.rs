@@ -209,6 +209,20 @@ impl Job {
     }
 }
 
+/// The rows of the answer to one question.
+pub(crate) fn rows<T: DeserializeOwned>(
+    engine: &Engine,
+    template: &str,
+    params: &Params,
+    heed: &mut dyn FnMut(Progress) -> Heed,
+) -> Result<Vec<T>, Error> {
+    let question = Dialect::DataFusion.spell(&fill(template, params, &Known::default()));
+    engine.look(heed, &mut |session| {
+        let told = session.rows(&question).and_then(|rows| read(&rows));
+        told.map_err(|error| (error, 0))
+    })
+}
+
 /// The rows of an answer, as what they are.
 fn read<T: DeserializeOwned>(batches: &[RecordBatch]) -> Result<Vec<T>, Error> {
     let mut text = Vec::new();
