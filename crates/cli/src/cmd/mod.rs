@@ -19,6 +19,8 @@ pub mod metrics;
 pub mod named;
 mod named_file;
 #[cfg(feature = "query")]
+pub mod plot;
+#[cfg(feature = "query")]
 pub mod query;
 #[cfg(not(feature = "query"))]
 pub mod query_never;
@@ -73,10 +75,14 @@ pub const VERBS: &[&Verb] = &[
     &query::VERB,
     #[cfg(feature = "query")]
     &job::VERB,
+    #[cfg(feature = "query")]
+    &plot::VERB,
     #[cfg(not(feature = "query"))]
     &query_never::QUERY,
     #[cfg(not(feature = "query"))]
     &query_never::JOB,
+    #[cfg(not(feature = "query"))]
+    &query_never::PLOT,
     &top::VERB,
     &doctor::VERB,
     &compat::VERB,

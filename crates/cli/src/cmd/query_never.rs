@@ -1,4 +1,4 @@
-//! `plimsoll query` and `plimsoll job` of a build without the engine behind them: they say so.
+//! `plimsoll query`, `job` and `plot` of a build without the engine behind them: they say so.
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use anyhow::{Error, Result, anyhow};
@@ -20,6 +20,20 @@ pub const JOB: Verb = Verb {
         command(
             "job",
             "Show what a job used of what it had (not in this build)",
+        )
+    },
+    call,
+    usage_error: STATUS_USAGE,
+    failure: STATUS_FAILURE,
+};
+
+/// The verb `plot`.
+pub const PLOT: Verb = Verb {
+    name: "plot",
+    command: || {
+        command(
+            "plot",
+            "Draw a job over time, as SVG or PNG (not in this build)",
         )
     },
     call,

@@ -14,6 +14,8 @@ pub(crate) mod job;
 pub mod limits;
 mod named;
 mod network;
+#[cfg(feature = "query")]
+pub(crate) mod plot;
 pub mod report;
 pub mod rows;
 #[cfg(test)]

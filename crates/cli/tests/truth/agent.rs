@@ -21,6 +21,8 @@ mod denied;
 mod detail;
 mod endpoints;
 mod ends;
+#[cfg(feature = "query")]
+mod plotted;
 mod setup;
 
 each_reader!(
