@@ -3,6 +3,7 @@
 use super::query_words::EngineArgs;
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, when};
 use crate::query::answer::{self, Heard};
+use crate::query::live_job;
 use crate::view::{self, stderr, stdout};
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -10,7 +11,8 @@ use query::Params;
 use query::job::{Job, notes};
 use record::unit::Nanos;
 use serde_json::json;
-use std::path::PathBuf;
+use source::notify::agent;
+use std::path::{Path, PathBuf};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -29,9 +31,13 @@ struct JobArgs {
     /// The job, as its scheduler calls it; an element of an array is 7_2
     #[arg(value_name = "JOBID")]
     job: String,
-    /// The folder of the dataset
-    #[arg(long, value_name = "DIR", default_value = DATASET)]
-    dataset: PathBuf,
+    /// The folder of the dataset [default: /var/lib/plimsoll; where there is none that can be read,
+    /// what the agent of this machine tells now]
+    #[arg(long, value_name = "DIR")]
+    dataset: Option<PathBuf>,
+    /// As the agent that listens there tells it now
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["dataset", "from", "to", "host"])]
+    socket: Option<PathBuf>,
     /// What is printed
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: FormatWord,
@@ -60,11 +66,14 @@ fn command() -> Command {
     JobArgs::augment_args(Command::new(VERB.name))
         .about("Show what a job used of what it had")
         .after_help(
-            "From the dataset of an agent, while the job runs and as long as that is kept. \
-             `plimsoll agent import` adds what only the scheduler knows, such as how it ended.\n\n\
-             Exit status: 0 shown, 1 no such job or no dataset, 2 usage, 130 interrupted.\n\n\
+            "From the dataset of an agent, while the job runs and as long as that is kept, or \
+             from the agent itself, what it is now. `plimsoll agent import` adds what only the \
+             scheduler knows, such as how it ended.\n\n\
+             Exit status: 0 shown, 1 no such job, no dataset or no agent, 2 usage, 130 \
+             interrupted.\n\n\
              Examples:\n  \
              plimsoll job 4711\n  \
+             plimsoll job 4711 --socket /run/plimsoll/agent.sock\n  \
              plimsoll job 4711_3 --dataset /data/plimsoll --from 7d\n  \
              plimsoll job 4711 --format json | jq '.hosts[].cpu_time'",
         )
@@ -72,6 +81,52 @@ fn command() -> Command {
 
 fn call(matches: &ArgMatches) -> Result<Status> {
     let args = JobArgs::from_arg_matches(matches)?;
+    let found = match (&args.socket, &args.dataset) {
+        (Some(socket), _) => of_agent(&args, socket, true)?,
+        (None, Some(dataset)) => of_dataset(&args, dataset)?,
+        (None, None) => {
+            let usual = Path::new(DATASET);
+            let asks_past = args.from.is_some() || args.to.is_some() || args.host.is_some();
+            match asks_past || std::fs::read_dir(usual).is_ok() {
+                true => of_dataset(&args, usual)?,
+                false => of_agent(&args, Path::new(agent::SOCKET), false)?,
+            }
+        }
+    };
+    let job = match found {
+        Heard::Answer(job) => job,
+        Heard::Status(status) => return Ok(status),
+    };
+    let text = match args.format {
+        FormatWord::Json => json_of(&args.job, &job)?,
+        FormatWord::Text => view::job::screen(&args.job, &job),
+    };
+    stdout::write(text.as_bytes())
+}
+
+/// As it is now.
+fn of_agent(args: &JobArgs, socket: &Path, is_named: bool) -> Result<Heard<Job>> {
+    let told = live_job::of(socket, is_named, &args.job);
+    let no_dataset = || format!("{DATASET} cannot be read, so the agent was asked");
+    let told = match (is_named, told) {
+        (false, told) => told.with_context(no_dataset)?,
+        (true, told) => told?,
+    };
+    Ok(match told {
+        Some(job) => Heard::Answer(job),
+        None => {
+            stderr::line(&format!(
+                "plimsoll job: no process of a job `{}` is told by the agent at {}",
+                args.job,
+                socket.display()
+            ));
+            Heard::Status(STATUS_FAILURE)
+        }
+    })
+}
+
+/// As it was recorded.
+fn of_dataset(args: &JobArgs, dataset: &Path) -> Result<Heard<Job>> {
     let params = Params {
         from: args.from,
         to: args.to,
@@ -79,31 +134,23 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         host: args.host.clone(),
         ..Params::default()
     };
-    let told = answer::with(&args.dataset, args.engine.options(), |engine, heed| {
+    let told = answer::with(dataset, args.engine.options(), |engine, heed| {
         Job::of(engine, &params, heed)
-    });
-    let found = match told? {
-        Heard::Answer(found) => found,
-        Heard::Status(status) => return Ok(status),
-    };
-    let Some(job) = found else {
-        stderr::line(&format!(
-            "plimsoll job: {} has no job `{}`{}",
-            args.dataset.display(),
-            args.job,
-            if args.from.is_some() || args.to.is_some() {
-                " in that time"
-            } else {
-                ""
-            }
-        ));
-        return Ok(STATUS_FAILURE);
-    };
-    let text = match args.format {
-        FormatWord::Json => json_of(&args.job, &job)?,
-        FormatWord::Text => view::job::screen(&args.job, &job),
-    };
-    stdout::write(text.as_bytes())
+    })?;
+    Ok(match told {
+        Heard::Answer(Some(job)) => Heard::Answer(job),
+        Heard::Status(status) => Heard::Status(status),
+        Heard::Answer(None) => {
+            let is_part = args.from.is_some() || args.to.is_some();
+            let when = if is_part { " in that time" } else { "" };
+            stderr::line(&format!(
+                "plimsoll job: {} has no job `{}`{when}",
+                dataset.display(),
+                args.job
+            ));
+            Heard::Status(STATUS_FAILURE)
+        }
+    })
 }
 
 fn json_of(name: &str, job: &Job) -> Result<String> {

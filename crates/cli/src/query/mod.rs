@@ -1,4 +1,5 @@
 //! `plimsoll query`: asking, and saying how far it is.
 
 pub(crate) mod answer;
+pub(crate) mod live_job;
 mod progress;

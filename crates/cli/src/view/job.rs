@@ -11,12 +11,12 @@ const COMMAND: usize = 60;
 pub(crate) fn screen(name: &str, job: &Job) -> String {
     let none = Facts::default();
     let facts = job.facts.as_ref().unwrap_or(&none);
-    let mut lines = vec![first(name, facts, &job.hosts)];
+    let mut lines = vec![first(name, facts, job)];
     lines.extend(who(facts));
     lines.push(String::new());
-    lines.extend(against(facts, &job.hosts));
+    lines.extend(against(facts, job));
     lines.push(String::new());
-    lines.extend(hosts(&job.hosts));
+    lines.extend(hosts(job));
     if !job.gpus.is_empty() {
         lines.push(String::new());
         for gpu in &job.gpus {
@@ -49,11 +49,19 @@ pub(crate) fn screen(name: &str, job: &Job) -> String {
 }
 
 /// `job 7 (slurm): COMPLETED, watched for 2m00s`.
-fn first(name: &str, facts: &Facts, hosts: &[Host]) -> String {
+fn first(name: &str, facts: &Facts, job: &Job) -> String {
+    let hosts = &job.hosts;
     let scheduler = match facts.scheduler.as_str() {
         "" => String::new(),
         scheduler => format!(" ({scheduler})"),
     };
+    if job.is_live {
+        let began = hosts.iter().map(|host| host.elapsed).max();
+        return format!(
+            "job {name}{scheduler}: here now, its oldest process since {}",
+            time(began)
+        );
+    }
     let state = match (
         &facts.state,
         hosts.iter().any(|host| host.ended < host.processes),
@@ -87,7 +95,12 @@ fn who(facts: &Facts) -> Option<String> {
 }
 
 /// What was used of what was there.
-fn against(facts: &Facts, hosts: &[Host]) -> Vec<String> {
+fn against(facts: &Facts, job: &Job) -> Vec<String> {
+    let hosts = &job.hosts;
+    let how = match job.is_live {
+        true => "anonymous and shared memory, now",
+        false => "anonymous and shared memory, sampled",
+    };
     let sum = |of: fn(&Host) -> Option<i64>| {
         let known: Vec<_> = hosts.iter().filter_map(of).collect();
         (!known.is_empty()).then(|| known.iter().sum::<i64>())
@@ -110,17 +123,20 @@ fn against(facts: &Facts, hosts: &[Host]) -> Vec<String> {
     let memory = sum(|host| host.memory_peak).filter(|memory| *memory > 0);
     lines.push(match (memory, facts.memory().filter(|had| *had > 0)) {
         (Some(used), Some(had)) => format!(
-            "memory  {} of {} ({:.0} %; anonymous and shared memory, sampled)",
+            "memory  {} of {} ({:.0} %; {how})",
             bytes(Some(used)),
             bytes(Some(had)),
             100.0 * used as f64 / had as f64
         ),
-        (Some(used), None) => format!(
-            "memory  {} (anonymous and shared memory, sampled)",
-            bytes(Some(used))
-        ),
+        (Some(used), None) => format!("memory  {} ({how})", bytes(Some(used))),
         (None, _) => "memory  not known".to_owned(),
     });
+    if let Some(peak) = sum(|host| host.cgroup_peak) {
+        lines.push(format!(
+            "        {} at most so far in its control group, page cache included",
+            bytes(Some(peak))
+        ));
+    }
     if let Some(limit) = facts.time_limit {
         lines.push(format!(
             "time    {} of {}",
@@ -140,7 +156,8 @@ fn against(facts: &Facts, hosts: &[Host]) -> Vec<String> {
     lines
 }
 
-fn hosts(hosts: &[Host]) -> Vec<String> {
+fn hosts(job: &Job) -> Vec<String> {
+    let hosts = &job.hosts;
     let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0);
     let name = name.max("host".len());
     let mut lines = vec![format!(
@@ -174,6 +191,15 @@ fn hosts(hosts: &[Host]) -> Vec<String> {
             bytes(host.rss_peak_process),
             bytes(host.swap_peak),
         ));
+    }
+    if job.is_live {
+        let words = "rss, memory and swap are those of one reading, now: rss counts shared pages \
+                     in each process, memory leaves";
+        lines.push(words.to_owned());
+        let words = "out those of files; largest is the highest resident set so far of one that \
+                     is there";
+        lines.push(words.to_owned());
+        return lines;
     }
     lines.push(
         "cores, rss, memory and swap are the largest of one reading, of all processes together: \

@@ -186,9 +186,42 @@ fn known_by_construction_from_an_agent_and_from_its_dataset(mechanism: Mechanism
             done.stderr
         );
     }
+    job_now(&served, &name, pid);
     fill.send(Signal::KILL);
     fill.finish();
     end(served.agent);
+}
+
+/// `plimsoll job`, as the agent tells it.
+fn job_now(served: &Served, name: &str, pid: u32) {
+    if !cfg!(feature = "query") {
+        return;
+    }
+    let job = |more: &[&str]| {
+        let mut command = words![plimsoll(), "job", name, "--socket", served.socket];
+        command.extend(more.iter().map(OsString::from));
+        let done = Run::bare(command).finish();
+        done.expect_status(0);
+        done.stdout
+    };
+    let told: Value = serde_json::from_str(&job(&["--format", "json"])).unwrap();
+    let host = &told["hosts"][0];
+    assert_eq!(
+        (&told["is_live"], &host["processes"]),
+        (&true.into(), &1.into())
+    );
+    for column in ["memory_peak", "rss_peak"] {
+        let mib = host[column].as_i64().unwrap() as f64 / MIB as f64;
+        assert!((32.0..34.0).contains(&mib), "{column}: {told}");
+    }
+    assert_eq!(told["longest"][0]["pid"], pid);
+    let command = told["longest"][0]["command"].as_str().unwrap();
+    assert!(command.ends_with("fill.static 32 hold"), "{told}");
+    let screen = job(&[]);
+    assert!(
+        screen.starts_with(&format!("job {name} (slurm): here now")),
+        "{screen}"
+    );
 }
 
 /// What a job's processes used that came and went between two readings is told in its cores.

@@ -118,6 +118,10 @@ pub struct Host {
     pub cores_peak: Option<f64>,
     /// The longest time between two readings.
     pub period_ns: Option<i64>,
+    /// The most that its control group was charged, page cache included, those of its processes
+    /// that ended too; told while it runs alone.
+    #[serde(default)]
+    pub cgroup_peak: Option<i64>,
 }
 
 /// One of its processes.
@@ -171,6 +175,9 @@ pub struct Job {
     pub longest: Vec<Process>,
     /// The devices that it used.
     pub gpus: Vec<Gpu>,
+    /// It is as one reading of now tells it: what is a peak elsewhere is what it has now, but for
+    /// that of a process and of its control group.
+    pub is_live: bool,
 }
 
 impl Job {
@@ -204,6 +211,7 @@ impl Job {
             facts: facts.into_iter().next(),
             longest: read(&ask(include_str!("longest.sql"))?)?,
             gpus: read(&ask(include_str!("gpus.sql"))?)?,
+            is_live: false,
             hosts,
         }))
     }

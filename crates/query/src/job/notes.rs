@@ -14,6 +14,11 @@ const MEMORY_MIN: u64 = 256 << 20;
 /// A job is not told about the CPUs of its first moments.
 const LONG_ENOUGH_NS: i64 = 10_000_000_000;
 
+/// What one reading cannot tell.
+const OF_NOW: &str = "told of now: peaks over time and processes that ended are in a dataset; CPU \
+                      time and I/O have those who were waited for, or all where the job has a \
+                      control group";
+
 /// Sentences, the most important first.
 pub fn notes(job: &Job) -> Vec<String> {
     let mut notes = Vec::new();
@@ -21,7 +26,11 @@ pub fn notes(job: &Job) -> Vec<String> {
     let facts = job.facts.as_ref().unwrap_or(&none);
     notes.extend(facts.state.as_deref().and_then(of_state));
     notes.extend(of_cpus(facts, &job.hosts));
-    notes.extend(of_memory(facts, &job.hosts));
+    if job.is_live {
+        notes.push(OF_NOW.to_owned());
+    } else {
+        notes.extend(of_memory(facts, &job.hosts));
+    }
     notes.extend(of_time(facts, &job.hosts));
     notes.extend(of_gpus(facts, job));
     notes.extend(of_waiting(&job.hosts));

@@ -5,9 +5,10 @@ use super::daemon::Daemon;
 use super::group_path::Found;
 use super::read::{ReadMemory, daemon};
 use super::surroundings::Tier;
-use crate::group::{NearestLimits, nearest_limits};
+use crate::group::{GroupReader, NearestLimits, nearest_limits};
 use crate::query::proc_pid_cgroup::Membership;
 use crate::root::Root;
+use record::sample::GroupSample;
 use std::fmt::Write;
 use std::path::{Component, Path};
 use sys::cgroup::{ControlDir, Place, Places};
@@ -21,6 +22,13 @@ const PROCESSES_MAX: usize = 16;
 /// its own that we can see.
 pub fn limits(groups: &[Membership]) -> NearestLimits {
     places(groups).map_or_else(NearestLimits::default, |places| nearest_limits(&places))
+}
+
+/// What the job that a process of these groups belongs to uses, those of it that ended included;
+/// nothing where it has no group of its own that we can see.
+pub fn usage(groups: &[Membership]) -> Option<GroupSample> {
+    let places = places(groups)?;
+    Some(GroupReader::started_in(&places).read())
 }
 
 /// Slurm's daemons of the job's steps: of a job that its group calls by a SLUID they know the id.

@@ -162,7 +162,7 @@ mod tests {
         let mut density = Density::new(4, 4);
         // There and back in one column, then down across all.
         let line = vec![(0.2, 3.5), (0.4, 0.5), (0.6, 3.5), (3.9, 0.5)];
-        density.add(&[line.clone()]);
+        density.add(std::slice::from_ref(&line));
         let column = |x| [0, 1, 2, 3].map(|y| count(&density, x, y));
         assert_eq!(column(0), [1, 1, 1, 1]);
         assert_eq!(column(3), [1, 1, 0, 0]);
