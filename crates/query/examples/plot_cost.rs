@@ -82,8 +82,8 @@ fn write(folder: &Path, processes: u64, passes: u64) {
         "bytes_written",
     ];
     let [rss, anon, shmem, cpu, read, written] = places.map(column);
-    let present = [rss, anon, shmem, cpu, read, written].iter();
-    let present = present.fold(0, |all, place| all | 1 << place);
+    let told = [rss, anon, shmem, cpu, read, written];
+    let present = told.iter().fold(0, |all, place| all | (1 << place));
     for pass in 1..=passes {
         let is_new = writer.begin(Nanos(pass * SECOND)).unwrap();
         sheet.begin(when(pass), is_new);

@@ -1,4 +1,5 @@
-//! Colours that people with any sight tell apart (Okabe and Ito), on white.
+//! Colours that people with any sight tell apart (Okabe and Ito), on white; not their light blue,
+//! which a thin line of the other blue looks like.
 
 use super::scene::Color;
 use query::plot::Doing;
@@ -10,7 +11,7 @@ pub(super) const PROGRAMS: [Color; 6] = [
     Color(0x00, 0x9e, 0x73),
     Color(0xcc, 0x79, 0xa7),
     Color(0xe6, 0x9f, 0x00),
-    Color(0x56, 0xb4, 0xe9),
+    Color(0x00, 0x00, 0x00),
 ];
 
 /// Of all others.

@@ -81,7 +81,7 @@ fn lines(canvas: &mut Canvas<'_>, frame: Frame, plot: &Plot, (of, value): (Of, S
         value,
         column: (count * frame.width() * 4.0 / POINTS_MAX).max(1.0),
     };
-    let width = canvas.layout.unit * if count > 40.0 { 0.9 } else { 1.3 };
+    let width = canvas.layout.unit * if count > 100.0 { 0.9 } else { 1.3 };
     // The largest are the topmost.
     let mut order: Vec<&Line> = plot.lines.iter().collect();
     order.sort_by_key(|line| std::cmp::Reverse(line.program));
@@ -94,7 +94,7 @@ fn lines(canvas: &mut Canvas<'_>, frame: Frame, plot: &Plot, (of, value): (Of, S
         let stroke = Stroke {
             paint: Paint {
                 color: palette::program(line.program),
-                opacity: if count > 40.0 { 0.6 } else { 0.85 },
+                opacity: 0.85,
             },
             width,
             dash: None,
