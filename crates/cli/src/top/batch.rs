@@ -86,7 +86,7 @@ fn text(
                 .to_owned(),
         );
     }
-    let jobs = Job::all(people, at_ns);
+    let jobs = Job::chosen(people, at_ns, look);
     if !jobs.is_empty() {
         lines.push(String::new());
         lines.push(jobs::title(WIDTH));

@@ -1,6 +1,7 @@
 //! The table of jobs.
 
 use super::columns::{ABSENT, or_absent, percent, size_of};
+use super::look::Look;
 use crate::live::load::Load;
 use crate::live::people::People;
 use crate::live::tasks::Task;
@@ -26,6 +27,15 @@ impl Job {
             load,
         };
         loads.into_iter().map(job).collect()
+    }
+
+    /// Those of them that a look at one job, or at one user, has.
+    pub(super) fn chosen(people: &People, at_ns: u64, look: &Look) -> Vec<Self> {
+        let mut jobs = Self::all(people, at_ns);
+        let job = look.job.as_ref();
+        jobs.retain(|one| job.is_none_or(|job| *job == one.load.identifier));
+        jobs.retain(|one| look.user.is_none() || look.user.as_ref() == one.user());
+        jobs
     }
 
     /// How its CPUs are used: cores of those that it has.

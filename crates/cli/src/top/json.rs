@@ -28,7 +28,7 @@ pub(super) fn reading(
         "at_ns": at_ns,
         "rates_since_start": people.mark.is_full,
         "machine": machine(people),
-        "jobs": Job::all(people, at_ns).iter().map(job).collect::<Vec<_>>(),
+        "jobs": Job::chosen(people, at_ns, look).iter().map(job).collect::<Vec<_>>(),
         "processes": processes.map(|one| process(one.person)).collect::<Vec<_>>(),
     });
     let text = serde_json::to_string(&whole).context("the reading")?;

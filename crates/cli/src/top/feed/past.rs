@@ -79,7 +79,10 @@ impl PastFeed {
             engine,
         } = past;
         let engine = Engine::open(&dataset, engine)?;
-        let nothing = || anyhow!("{} has no readings", dataset.display());
+        let of = host
+            .as_ref()
+            .map_or(String::new(), |host| format!(" of `{host}`"));
+        let nothing = || anyhow!("{} has no readings{of}", dataset.display());
         let at = match at {
             Some(at) => at,
             None => past::last(&engine, host.as_deref(), &mut go)?.ok_or_else(nothing)?,
