@@ -5,6 +5,7 @@ use crate::live::people::Sort;
 use crate::live::wire::{SERVED, Who, Wish};
 use crate::run::person;
 use crate::top::{self, AgentFeed, Batch, Feed, Format, HereFeed, Look, Options};
+use crate::view::stderr;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::TypedValueParser;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -156,7 +157,13 @@ fn feed(args: &TopArgs) -> Result<Box<dyn Feed>> {
         None => match AgentFeed::open(Path::new(agent::SOCKET), false, &wish) {
             Ok(feed) => Ok(Box::new(feed)),
             // Nobody else tells.
-            Err(_) => here(),
+            Err(error) => {
+                if Path::new(agent::SOCKET).exists() {
+                    let why = crate::run::chain(&error);
+                    stderr::line(&format!("plimsoll top: warning: {why}; reading here"));
+                }
+                here()
+            }
         },
     }
 }

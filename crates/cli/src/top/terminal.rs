@@ -76,8 +76,8 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        // Then what was said may be told.
         give_back();
-        self.said.end();
     }
 }
 
@@ -132,9 +132,11 @@ impl Said {
         let more = String::from_utf8_lossy(&more);
         more.lines().last().map(str::to_owned)
     }
+}
 
+impl Drop for Said {
     /// stderr leads where it did, and gets what was said.
-    fn end(&mut self) {
+    fn drop(&mut self) {
         self.read();
         if descriptor::redirect(STDERR, self.stderr.as_fd()).is_ok() {
             let text = String::from_utf8_lossy(&self.text);

@@ -51,6 +51,19 @@ impl Plot {
         now: Nanos,
         heed: &mut dyn FnMut(Progress) -> Heed,
     ) -> Result<Found, Error> {
+        Self::within(engine, params, (now, READINGS_MAX), heed)
+    }
+
+    /// The same of about so many readings at most.
+    ///
+    /// # Errors
+    /// As [`Plot::of`].
+    pub fn within(
+        engine: &Engine,
+        params: &Params,
+        (now, readings_max): (Nanos, i64),
+        heed: &mut dyn FnMut(Progress) -> Heed,
+    ) -> Result<Found, Error> {
         let template = include_str!("../job/facts.sql");
         let facts: Vec<Facts> = job::rows(engine, template, params, heed)?;
         let rows: Vec<Row> = job::rows(engine, include_str!("members.sql"), params, heed)?;
@@ -64,6 +77,7 @@ impl Plot {
         let mut asking = Asking {
             engine,
             condition: condition(&members),
+            readings_max: readings_max.max(1),
             params,
             heed,
         };
@@ -83,6 +97,7 @@ impl Plot {
 struct Asking<'a> {
     engine: &'a Engine,
     condition: String,
+    readings_max: i64,
     params: &'a Params,
     heed: &'a mut dyn FnMut(Progress) -> Heed,
 }
@@ -107,7 +122,7 @@ impl Asking<'_> {
                 let offset = members.origins.get(member.origin);
                 let until = until.saturating_sub(offset.map_or(0, |origin| origin.offset));
                 let end = member.end.map_or(until, |end| end.at);
-                (end.saturating_sub(member.start)).max(0) / READINGS_MAX
+                (end.saturating_sub(member.start)).max(0) / self.readings_max
             });
             lived.fold(0, i64::saturating_add)
         };

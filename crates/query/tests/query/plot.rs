@@ -181,3 +181,39 @@ fn each_process_has_its_line_and_all_of_them_their_sum() {
         assert!((cpu - 199.0 * 16.0).abs() < 1e-3, "{cpu}");
     }
 }
+
+#[test]
+fn of_too_many_readings_some_are_taken_and_no_sum_is_less() {
+    let folder = tempfile::tempdir().unwrap();
+    make_many(folder.path());
+    let now = Nanos(HOUR + 3_600_000_000_000);
+    // 199 processes of 64 s: a reading in 25.5 s, and there is one each 10 s.
+    let found = Plot::within(&engine(folder.path()), &of("9"), (now, 500), &mut |_| {
+        Heed::Go
+    });
+    let Found::Plot(some) = found.unwrap() else {
+        panic!("no plot");
+    };
+    let all = plot(folder.path(), of("9"));
+    let points = |plot: &Plot| plot.lines.iter().map(|line| line.rss.len()).sum::<usize>();
+    let (some_points, all_points) = (points(&some), points(&all));
+    assert!(
+        some_points * 5 < all_points * 3,
+        "{some_points} of {all_points}"
+    );
+    assert!(
+        some_points * 4 > all_points,
+        "{some_points} of {all_points}"
+    );
+    assert!(
+        some.period_ns > Some(10 * SECOND as i64),
+        "{:?}",
+        some.period_ns
+    );
+    for line in &some.lines {
+        let size = (line.pid - 1000) * MIB;
+        assert!(line.rss.iter().all(|point| point.value == Some(size)));
+    }
+    let cpu = whole(&some.totals.cores, 1e9);
+    assert!((cpu - 199.0 * 16.0).abs() < 1e-3, "{cpu}");
+}
