@@ -43,7 +43,12 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) fn new(dataset: &Path, stream: u32) -> Self {
-        let origin = Origin::of_writer("n1", "01234567-89ab", stream, "0.1.0");
+        Self::of_host(dataset, stream, ("n1", "01234567-89ab"))
+    }
+
+    /// Of a host and a boot.
+    pub(crate) fn of_host(dataset: &Path, stream: u32, (host, boot): (&str, &str)) -> Self {
+        let origin = Origin::of_writer(host, boot, stream, "0.1.0");
         let options = segment::Options {
             segment_bytes_max: 1 << 30,
             segment_age_max: Nanos::from_secs(36_000),

@@ -217,3 +217,49 @@ fn of_too_many_readings_some_are_taken_and_no_sum_is_less() {
     let cpu = whole(&some.totals.cores, 1e9);
     assert!((cpu - 199.0 * 16.0).abs() < 1e-3, "{cpu}");
 }
+
+#[test]
+fn processes_of_several_hosts_are_on_one_axis() {
+    let folder = tempfile::tempdir().unwrap();
+    // The same pids and starts on both.
+    for (stream, host, count) in [(1, "n1", 2), (2, "n2", 3)] {
+        let boot = format!("{stream}1234567-89ab");
+        let mut agent = Agent::of_host(folder.path(), stream, (host, &boot));
+        let start = 1_000_000_000_000;
+        for pid in 0..count {
+            let cells = [
+                ("pid", Value::Int(pid)),
+                ("start_ns", Value::Int(start)),
+                ("comm", Value::Text("rank")),
+                ("identifier", Value::Text("9")),
+            ];
+            agent.cells(0, "process", &cells);
+        }
+        for at in 1..=10 {
+            let values = |pid: i64| {
+                let cpu = at * SECOND as i64;
+                vec![("rss", (pid + 1) * MIB), ("cpu_time", cpu)]
+            };
+            let samples: Vec<_> = (0..count).map(|pid| ((pid, start), values(pid))).collect();
+            agent.reading(at, &samples, &[]);
+        }
+        agent.close();
+    }
+    let plot = plot(folder.path(), of("9"));
+    assert_eq!((plot.processes, plot.lines.len()), (5, 5));
+    let at = HOUR as i64 + 5 * SECOND as i64;
+    let met = plot.totals.rss.iter().find(|point| point.at == at).unwrap();
+    // 1 + 2 of the one, 1 + 2 + 3 of the other.
+    assert_eq!(met.value, Some(9 * MIB));
+    let busy = plot
+        .totals
+        .cores
+        .iter()
+        .find(|step| step.from <= at && at < step.to);
+    assert!((busy.unwrap().rate - 5.0).abs() < 1e-6, "{busy:?}");
+    let one = Params {
+        host: Some("n2".to_owned()),
+        ..of("9")
+    };
+    assert_eq!(self::plot(folder.path(), one).lines.len(), 3);
+}
