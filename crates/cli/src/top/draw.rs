@@ -320,3 +320,73 @@ fn over(title: &str, rows: &Rows, state: &mut State, buffer: &mut Buffer) {
         put(buffer, inner, y, line);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::people::tests::people;
+    use crate::top::look::Look;
+
+    fn screen(width: u16, height: u16, state: &mut State) -> String {
+        let people = people();
+        let shown = state.look.clone().order(people.living());
+        let about = About {
+            host: "n17".to_owned(),
+            by: "by the agent".to_owned(),
+            living: 2,
+            shown: shown.len(),
+        };
+        let scene = Scene {
+            people: &people,
+            about: &about,
+            shown: &shown,
+            jobs: &Job::all(&people, 0),
+            message: None,
+            place: None,
+        };
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        draw(&scene, state, &mut buffer);
+        let rows = buffer.content().chunks(usize::from(width));
+        let row = |cells: &[ratatui::buffer::Cell]| {
+            let line: String = cells.iter().map(|cell| cell.symbol()).collect();
+            format!("{}\n", line.trim_end())
+        };
+        rows.map(row).collect()
+    }
+
+    #[test]
+    fn a_small_screen_has_the_machine_the_processes_and_the_keys() {
+        let screen = screen(80, 12, &mut State::new(Look::default()));
+        let expected = "\
+n17  2023-11-14 22:13:32Z  2 processes  by the agent
+CPU      no rate yet
+memory   [|||||             ]  25.0 %  2.0G of 8.0G used, cache 0
+    PID USER     S  THR  CPU% WAIT%   RSS  PEAK READ/s WRIT/s COMMAND
+      7 eva      R    3  50.0     -  1.0M     -   2.0K      - make -j2?[2J
+      8 0        -    -   0.0     -     -     -      -      - [kthreadd]
+
+
+
+
+
+h help  q end  c m r w sort  t tree  / filter  Tab jobs  Enter details  p hold
+";
+        assert_eq!(screen, expected, "\n{screen}");
+    }
+
+    #[test]
+    fn every_size_is_drawn() {
+        for width in (1..200).step_by(7) {
+            for height in 0..40 {
+                let mut state = State::new(Look::default());
+                for over in [None, Some(Over::Help), Some(Over::Process)] {
+                    state.over = over;
+                    state.chosen = Some((7, 0));
+                    screen(width, height, &mut state);
+                }
+            }
+        }
+        let small = screen(29, 7, &mut State::new(Look::default()));
+        assert!(small.starts_with("29 x 7 is too small"), "{small}");
+    }
+}

@@ -360,4 +360,42 @@ mod tests {
         press(&mut state, KeyCode::Char(' '), &[], false);
         assert!(state.is_held);
     }
+
+    #[test]
+    fn a_mouse_sorts_chooses_and_turns_pages() {
+        let persons = persons(50);
+        let mut state = State::new(Look::default());
+        state.places = Places::of(Rect::new(0, 0, 80, 24), 5, 0);
+        let shown = state.look.clone().order(persons.iter());
+        let mouse = |state: &mut State, kind, column, row| {
+            let event = MouseEvent {
+                kind,
+                column,
+                row,
+                modifiers: KeyModifiers::NONE,
+            };
+            state.mouse(event, &shown, &[], 80);
+            state.settle(&shown, 0);
+        };
+        let click = MouseEventKind::Down(MouseButton::Left);
+        let (title, rows) = (state.places.title.y, state.places.rows.y);
+        mouse(&mut state, click, 2, title);
+        assert_eq!(
+            (state.look.sort, state.look.is_reversed),
+            (Sort::Pid, false)
+        );
+        mouse(&mut state, click, 2, title);
+        assert!(state.look.is_reversed, "again: the other way round");
+        // The state of a process is no number.
+        mouse(&mut state, click, 17, title);
+        assert_eq!(state.look.sort, Sort::Pid);
+        mouse(&mut state, click, 2, rows + 4);
+        assert_eq!(state.chosen_at, 4);
+        mouse(&mut state, MouseEventKind::ScrollDown, 2, rows);
+        assert_eq!(state.chosen_at, 7);
+        mouse(&mut state, MouseEventKind::ScrollUp, 2, rows);
+        assert_eq!(state.chosen_at, 4);
+        mouse(&mut state, click, 2, 23);
+        assert_eq!(state.chosen_at, 4, "the last line is no process");
+    }
 }
