@@ -5,9 +5,9 @@ use super::json::Lines;
 use super::people::{People, Sort};
 use super::wire::Wish;
 use crate::view::style::{Style, environment_allows_color};
-use crate::view::watch;
+use crate::view::{stdout, watch};
 use anyhow::{Context, Result};
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use sys::descriptor::{self, Waiting};
@@ -75,7 +75,7 @@ fn lines(client: &mut Client, once: bool) -> Result<End> {
             Next::End => return Ok(End::Agent),
             Next::Reading(mark, header) => {
                 lines.end(mark, &header);
-                let is_read = print(&std::mem::take(&mut lines.text))?;
+                let is_read = stdout::piece(&std::mem::take(&mut lines.text))?;
                 if once || !is_read {
                     return Ok(End::Done);
                 }
@@ -107,7 +107,7 @@ fn table(client: &mut Client, once: bool, (top, sort): (Option<usize>, Sort)) ->
                 };
                 is_first = false;
                 people.shown();
-                if !print(&text)? || once {
+                if !stdout::piece(&text)? || once {
                     return Ok(End::Done);
                 }
             }
@@ -134,15 +134,6 @@ fn wait(client: &Client) -> Result<()> {
     }];
     descriptor::poll(&waiting, None).context("waiting for the agent")?;
     Ok(())
-}
-
-/// Whether somebody reads it.
-fn print(text: &str) -> Result<bool> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        result => result.map(|()| true).context("writing to stdout"),
-    }
 }
 
 #[cfg(test)]

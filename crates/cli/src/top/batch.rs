@@ -8,10 +8,9 @@ use super::look::Look;
 use super::{json, list};
 use crate::cmd::{STATUS_FAILURE, Status};
 use crate::live::people::People;
-use crate::view::stderr;
+use crate::view::{stderr, stdout};
 use anyhow::{Context, Result};
 use record::unit::Nanos;
-use std::io::{ErrorKind, Write};
 use sys::clock;
 use sys::descriptor::{self, Waiting};
 
@@ -54,7 +53,7 @@ pub(super) fn run(mut feed: Box<dyn Feed>, look: &Look, batch: Batch) -> Result<
                     ""
                 };
                 printed += 1;
-                if !print(&format!("{blank}{text}"))? {
+                if !stdout::piece(&format!("{blank}{text}"))? {
                     return Ok(0);
                 }
             }
@@ -113,13 +112,4 @@ fn wait(feed: &dyn Feed) -> Result<()> {
     let pause = feed.due().map(|due| due.since(now).0);
     descriptor::poll(&waiting, pause).context("waiting")?;
     Ok(())
-}
-
-/// Whether somebody reads it.
-fn print(text: &str) -> Result<bool> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        result => result.map(|()| true).context("writing to stdout"),
-    }
 }

@@ -7,6 +7,7 @@ use crate::live::people::People;
 use crate::live::tasks::Task;
 use crate::view::style::{cut, printable};
 use record::quantity::show_time;
+use rustc_hash::FxHashSet;
 
 /// A row of it.
 pub(super) struct Job {
@@ -27,6 +28,21 @@ impl Job {
             load,
         };
         loads.into_iter().map(job).collect()
+    }
+
+    /// Those of them that have a process of the user or with the text that is looked for.
+    pub(super) fn of_look(people: &People, at_ns: u64, look: &Look) -> Vec<Self> {
+        let mut jobs = Self::all(people, at_ns);
+        let any = Look {
+            job: None,
+            ..look.clone()
+        };
+        if any.user.is_some() || !any.text.is_empty() {
+            let fit = people.living().filter(|one| any.fits(one));
+            let named: FxHashSet<&str> = fit.filter_map(|one| one.job.as_deref()).collect();
+            jobs.retain(|one| named.contains(one.load.identifier.as_str()));
+        }
+        jobs
     }
 
     /// Those of them that a look at one job, or at one user, has.

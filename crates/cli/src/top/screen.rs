@@ -234,7 +234,7 @@ impl Top {
     fn happened(&mut self, happened: &Event, screen: &Screen) -> Result<Do> {
         let is_past = self.feed.place().is_some();
         let shown = self.state.look.clone().order(self.people.living());
-        let jobs = Job::all(&self.people, self.at_ns);
+        let jobs = Job::of_look(&self.people, self.at_ns, &self.state.look);
         Ok(match happened {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 self.state.key(*key, (&shown, &jobs), is_past)
@@ -270,7 +270,7 @@ impl Top {
 
     fn draw(&mut self, screen: &mut Screen) -> Result<()> {
         let shown = self.state.look.clone().order(self.people.living());
-        let jobs = Job::all(&self.people, self.at_ns);
+        let jobs = Job::of_look(&self.people, self.at_ns, &self.state.look);
         let about = About {
             host: self.feed.host().to_owned(),
             by: self.feed.name(),

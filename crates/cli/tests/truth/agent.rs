@@ -361,12 +361,19 @@ fn compaction_that_fails(mechanism: Mechanism) {
     process::wait_until("samples are compacted", || {
         !rows(&dataset, "sample").is_empty()
     });
-    // What is counted is in the next reading.
-    process::wait_until("a compaction is counted", || {
-        let is_count = |row: &&Row| row.text("metric").as_deref() == Some("agent_compactions");
+    // What is counted is in the next reading, and that in a later compaction.
+    let failures = || {
+        let told = std::fs::read_to_string(&told).unwrap();
+        told.matches("the dataset stays as it is").count() as i64
+    };
+    process::wait_until("compactions are counted", || {
         let node = rows(&dataset, "node");
-        let counts = node.iter().filter(is_count).map(|row| row.number("value"));
-        counts.max() > Some(0)
+        let most = |name: &str| {
+            let is_it = |row: &&Row| row.text("metric").as_deref() == Some(name);
+            let counts = node.iter().filter(is_it).map(|row| row.number("value"));
+            counts.max()
+        };
+        most("agent_compactions") > Some(0) && most("agent_compactions_failed") == Some(failures())
     });
     agent.send(Signal::TERM);
     let done = agent.finish();

@@ -13,6 +13,7 @@ use record::table::{Table, by_name, sample};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -72,16 +73,28 @@ pub(crate) fn compact(dataset: &Path) -> Done {
 
 /// The rows of a table, file by file in their order.
 pub(crate) fn rows(dataset: &Path, table: &str) -> Vec<Row> {
+    // A compaction may put another file in the place of one that was just listed.
+    const TRIES: usize = 100;
+    let found = (0..TRIES).find_map(|_| rows_there(dataset, table));
+    found.unwrap_or_else(|| panic!("files go away again and again below {}", dataset.display()))
+}
+
+/// Nothing if a file went away meanwhile.
+fn rows_there(dataset: &Path, table: &str) -> Option<Vec<Row>> {
     let mut rows = Vec::new();
     for path in files(&dataset.join(format!("kind={table}"))) {
-        let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            opened => opened.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        };
+        let reader = SerializedFileReader::new(file).unwrap();
         for row in reader.get_row_iter(None).unwrap() {
             let cells = row.unwrap().into_columns().into_iter();
             let present = cells.filter(|(_, value)| *value != Field::Null);
             rows.push(Row(present.collect()));
         }
     }
-    rows
+    Some(rows)
 }
 
 /// The rows of one process, in the order of time.

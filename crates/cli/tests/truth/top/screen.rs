@@ -73,6 +73,14 @@ impl Tmux {
         self.until(text, |screen| screen.contains(text))
     }
 
+    /// The screen, once it has all of these.
+    #[track_caller]
+    fn until_all(&self, texts: &[&str]) -> String {
+        self.until(&texts.join(", "), |screen| {
+            texts.iter().all(|text| screen.contains(text))
+        })
+    }
+
     #[track_caller]
     fn quit(&self) {
         self.keys(&["q"]);
@@ -114,13 +122,11 @@ fn keys_sort_filter_and_show_at_80_by_24() {
     let mut words = here();
     words.extend(words!["--sort", "pid"]);
     let tmux = tmux!(80, 24, words);
-    let screen = tmux.until_text("COMMAND");
+    let told = [
+        "CPU", "memory", "PID", "USER", "WAIT%", "RSS", "PEAK", "COMMAND", "h help",
+    ];
+    let screen = tmux.until_all(&told);
     assert!(screen.lines().count() <= 24, "{screen}");
-    for text in [
-        "CPU", "memory", "PID", "USER", "WAIT%", "RSS", "PEAK", "JOB", &job, "h help",
-    ] {
-        assert!(screen.contains(text), "{text} on\n{screen}");
-    }
     for line in screen.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -128,23 +134,30 @@ fn keys_sort_filter_and_show_at_80_by_24() {
     tmux.keys(&["/"]);
     tmux.keys(&["-l", &job]);
     tmux.keys(&["Enter"]);
-    let screen = tmux.until_text("only text");
-    let rows: Vec<&str> = screen.lines().filter(|line| line.contains(&pid)).collect();
-    assert_eq!(rows.len(), 1, "{screen}");
-    let words: Vec<&str> = rows[0].split_whitespace().collect();
-    assert_eq!(
-        (words[0], words[2], words[3]),
-        (&*pid, "S", "1"),
-        "{screen}"
-    );
-    assert_eq!((words[6], words[7]), ("33M", "33M"), "{screen}");
+    let row = |screen: &str| {
+        let rows = screen.lines().filter(|line| line.contains(&pid));
+        let words = rows.map(|line| line.split_whitespace().map(str::to_owned).collect());
+        words.collect::<Vec<Vec<String>>>()
+    };
+    tmux.until_all(&["only text", "JOB ", "  1 of "]);
+    tmux.until("its row", |screen| {
+        let rows = row(screen);
+        let [words] = rows.as_slice() else {
+            return false;
+        };
+        let told = [0, 2, 3, 6, 7].map(|place| words.get(place).map_or("", String::as_str));
+        told == [pid.as_str(), "S", "1", "33M", "33M"]
+    });
     // What is known of it.
     tmux.keys(&["Down"]);
     tmux.keys(&["Enter"]);
-    let screen = tmux.until_text("process (Esc closes");
-    for text in [&job, "32 hold", "1 threads", "child of"] {
-        assert!(screen.contains(text), "{text} on\n{screen}");
-    }
+    tmux.until_all(&[
+        "process (Esc closes",
+        &job,
+        "32 hold",
+        "1 threads",
+        "child of",
+    ]);
     tmux.keys(&["Escape"]);
     tmux.until("the box is gone", |screen| !screen.contains("Esc closes"));
     tmux.keys(&["Escape"]);
@@ -168,29 +181,15 @@ fn keys_sort_filter_and_show_at_80_by_24() {
 fn a_job_is_chosen_at_200_by_60() {
     let job = job_name(12);
     let fill = held(&job);
-    let tmux = tmux!(200, 60, here());
-    let screen = tmux.until_text(&job);
-    for text in ["SWAP", "DISKR/s", "TIME", "AGE", "MEM", "network"] {
-        assert!(screen.contains(text), "{text} on\n{screen}");
-    }
+    let mut words = here();
+    words.extend(words!["--filter", job]);
+    let tmux = tmux!(200, 60, words);
+    let line = format!("{job} ");
+    tmux.until_all(&["SWAP", "DISKR/s", "TIME", "AGE", "MEM", "JOB ", &line]);
     tmux.keys(&["Tab"]);
     tmux.keys(&["End"]);
-    tmux.keys(&["Home"]);
-    // The jobs are in the order of what they use; this one may not be the first.
-    let place = |screen: &str| {
-        let rows = screen.lines().skip_while(|line| !line.starts_with("JOB "));
-        rows.skip(1)
-            .position(|line| line.starts_with(&format!("{job} ")))
-    };
-    for _ in 0..place(&screen).unwrap() {
-        tmux.keys(&["Down"]);
-    }
     tmux.keys(&["Enter"]);
-    let screen = tmux.until_text("only job");
-    assert!(
-        screen.contains("  1 of ") && screen.contains(&format!("{} ", fill.pid())),
-        "{screen}"
-    );
+    tmux.until_all(&["only job", "  1 of ", &format!("{} ", fill.pid())]);
     tmux.quit();
     fill.send(Signal::KILL);
     fill.finish();
@@ -231,7 +230,7 @@ fn a_terminal_of_1_by_1_is_refused() {
 #[cfg(feature = "query")]
 #[test]
 fn what_is_past_is_stepped_through() {
-    let served = served(Mechanism::Procfs);
+    let served = served(Mechanism::Procfs, "100ms");
     let job = job_name(13);
     let fill = held(&job);
     let pid = fill.pid();
@@ -248,31 +247,28 @@ fn what_is_past_is_stepped_through() {
     assert!(done.path("d").exists());
     let tmux = tmux!(120, 40, words!["--dataset", dataset, "--job", job]);
     tmux.until_text("(held)");
+    // 0 where it is not drawn yet.
     let place = |screen: &str| {
-        let at = screen.find("reading ").unwrap() + "reading ".len();
-        let number: String = screen[at..]
-            .chars()
-            .take_while(char::is_ascii_digit)
-            .collect();
-        number.parse::<usize>().unwrap()
+        let behind = screen.split("reading ").nth(1).unwrap_or_default();
+        let number: String = behind.chars().take_while(char::is_ascii_digit).collect();
+        number.parse::<usize>().unwrap_or(0)
     };
-    let last = place(&tmux.until_text("reading "));
+    let last = place(&tmux.until("a place", |screen| place(screen) > 0));
     tmux.keys(&["Right"]);
     tmux.until_text("that is the last reading");
     tmux.keys(&["Left"]);
     tmux.until("one back", |screen| place(screen) == last - 1);
     // Back to where it lived.
     for _ in 0..last {
-        let screen = tmux.until_text("reading ");
+        let screen = tmux.until("a place", |screen| place(screen) > 0);
         if screen.contains("  1 of ") {
             break;
         }
         tmux.keys(&["Left"]);
         let before = place(&screen);
-        tmux.until("one back", |screen| place(screen) < before);
+        tmux.until("one back", |screen| (1..before).contains(&place(screen)));
     }
-    let screen = tmux.until_text("  1 of ");
-    assert!(screen.contains(&format!("{pid} ")), "{screen}");
+    tmux.until_all(&["  1 of ", &format!("{pid} ")]);
     tmux.keys(&["<"]);
     tmux.until("the first", |screen| place(screen) == 1);
     tmux.keys(&["p"]);
