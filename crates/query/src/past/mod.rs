@@ -237,11 +237,12 @@ pub fn ends(
     columns: &[&str],
     heed: Heeding<'_>,
 ) -> Result<Vec<Told>, Error> {
-    let of = format!("(SELECT * FROM exit WHERE {})", before(window));
-    let between = (window.first.at_ns, window.last.at_ns);
-    let told = told(engine, window, &exit::TABLE, (&of, "end_ns", columns), heed)?;
-    let is_between = |one: &Told| one.since_ns > between.0 && one.since_ns <= between.1;
-    Ok(told.into_iter().filter(is_between).collect())
+    let (first, last) = (window.first.at_ns, window.last.at_ns);
+    let of = format!(
+        "(SELECT * FROM exit WHERE {} AND end_ns > {first} AND end_ns <= {last})",
+        before(window)
+    );
+    told(engine, window, &exit::TABLE, (&of, "end_ns", columns), heed)
 }
 
 /// What was known of the jobs then.

@@ -1,8 +1,12 @@
-WITH {{life}}, {{jobs}}, members AS (
-  SELECT host, boot_id, pid, start_ns, identifier,
-    dense_rank() OVER (ORDER BY identifier, host) AS part
-  FROM who
+WITH {{life}}, {{jobs}}, asked AS (
+  SELECT host, boot_id, pid, start_ns, identifier FROM who
   WHERE {{chosen}} AND identifier IN (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))
+), ranked AS (
+  SELECT identifier, host, row_number() OVER (ORDER BY identifier, host) AS part
+  FROM (SELECT DISTINCT identifier, host FROM asked) AS d
+), members AS (
+  SELECT a.host, a.boot_id, a.pid, a.start_ns, r.part
+  FROM asked AS a JOIN ranked AS r ON r.identifier = a.identifier AND r.host = a.host
 ), instants AS (
   SELECT s.at_ns, m.part, sum(s.rss) AS rss
   FROM members AS m JOIN (
@@ -13,9 +17,9 @@ WITH {{life}}, {{jobs}}, members AS (
 ), parts AS (
   SELECT part, max(rss) AS rss_peak FROM instants GROUP BY part
 ), peaks AS (
-  SELECT m.identifier, max(p.rss_peak) AS rss_peak
-  FROM (SELECT DISTINCT identifier, part FROM members) AS m JOIN parts AS p ON p.part = m.part
-  GROUP BY m.identifier
+  SELECT r.identifier, max(p.rss_peak) AS rss_peak
+  FROM ranked AS r JOIN parts AS p ON p.part = r.part
+  GROUP BY r.identifier
 ), works AS (
   SELECT c.identifier, max(c.person) AS person, CAST(count(*) AS BIGINT) AS processes,
     CAST(count(DISTINCT c.host) AS BIGINT) AS hosts, CAST(sum(c.cpu_time) AS BIGINT) AS cpu_time,
