@@ -33,6 +33,9 @@ const PAUSE_MAX: Nanos = Nanos::from_secs(1);
 /// Until the first reading of an agent: it may read seldom, and that is said then.
 const SILENT_AFTER: Nanos = Nanos::from_secs(2);
 
+/// Keys that are there and not given are looked for again after that.
+const UNGIVEN_PAUSE: Duration = Duration::from_millis(20);
+
 /// All that the loop holds.
 struct Top {
     feed: Box<dyn Feed>,
@@ -169,7 +172,7 @@ impl Top {
             if std::mem::take(&mut is_dirty) {
                 self.draw(screen)?;
             }
-            self.wait(keys, signals)?;
+            let is_pressed = self.wait(keys, signals)?;
             // Who reads keys would wait for ever for those of a terminal that is gone.
             if signals.next().is_some() || keys.is_gone() {
                 return Ok(None);
@@ -177,6 +180,9 @@ impl Top {
             match self.keys(screen)? {
                 Some(Do::Quit) => return Ok(None),
                 Some(_) => is_dirty = true,
+                // A part of a key; or it came together with a change of size, and is given with the
+                // next one.
+                None if is_pressed => std::thread::sleep(UNGIVEN_PAUSE),
                 None => {}
             }
             is_dirty |= self.readings()?;
@@ -199,7 +205,8 @@ impl Top {
         Ok(self.take()? && !self.state.is_held)
     }
 
-    fn wait(&self, keys: &Keys, signals: &Signals) -> Result<()> {
+    /// Waits until there is something to do; whether a key was pressed.
+    fn wait(&self, keys: &Keys, signals: &Signals) -> Result<bool> {
         let now = Nanos(clock::boot());
         let played = self.state.is_playing.then_some(self.play_at);
         let due = [self.feed.due(), played, Some(now.plus(PAUSE_MAX))];
@@ -209,8 +216,8 @@ impl Top {
             fd,
             exceptional: false,
         });
-        descriptor::poll(&waiting, Some(until.since(now).0)).context("waiting")?;
-        Ok(())
+        let ready = descriptor::poll(&waiting, Some(until.since(now).0)).context("waiting")?;
+        Ok(ready.first() == Some(&true))
     }
 
     /// Takes the keys that were pressed; what is to be done of them, nothing if there were none.

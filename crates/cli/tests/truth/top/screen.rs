@@ -83,10 +83,14 @@ impl Tmux {
 
     #[track_caller]
     fn quit(&self) {
-        self.keys(&["q"]);
-        let screen = self.until_text("ended with 0");
-        // The screen is as it was.
-        assert!(!screen.contains("COMMAND"), "{screen}");
+        let begun = Instant::now();
+        // A key that comes together with a change of size may be given with the next one.
+        let is_over = |screen: &str| screen.contains("ended with 0") && !screen.contains("COMMAND");
+        while !is_over(&self.ask(&["capture-pane", "-p"])) {
+            assert!(begun.elapsed() < patience(), "it does not end");
+            self.keys(&["q"]);
+            thread::sleep(Duration::from_millis(300));
+        }
     }
 }
 
