@@ -114,6 +114,16 @@ impl Pipe {
         }
     }
 
+    /// Whether it has something to read, or was closed by all who had it open to write.
+    fn is_ready(&self, wait: Duration) -> std::io::Result<bool> {
+        let fds = [Waiting {
+            fd: Some(self.file.as_fd()),
+            exceptional: false,
+        }];
+        let ready = descriptor::poll(&fds, Some(wait.as_nanos() as u64));
+        Ok(ready.map_err(std::io::Error::other)?.contains(&true))
+    }
+
     fn late(&self) -> std::io::Error {
         let why = match self.wait {
             Wait::ForAll => "nobody wrote to the pipe and closed it within 10 s",
@@ -127,14 +137,8 @@ impl Read for Pipe {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
             // A pipe that nobody opened yet is at its end for a read: only a wait tells.
-            let fds = [Waiting {
-                fd: Some(self.file.as_fd()),
-                exceptional: false,
-            }];
             let left = self.until.saturating_duration_since(Instant::now());
-            let ready = descriptor::poll(&fds, Some(left.as_nanos() as u64))
-                .map_err(std::io::Error::other)?;
-            let is_late = !ready.contains(&true);
+            let is_late = !self.is_ready(left)?;
             if is_late && self.wait == Wait::ForAll {
                 return Err(self.late());
             }
@@ -145,7 +149,8 @@ impl Read for Pipe {
                         self.until = Instant::now() + self.patience;
                     }
                 }
-                Ok(0) if is_late => return Err(self.late()),
+                // Whoever had it open may have closed it since the wait: then this is its end.
+                Ok(0) if is_late && !self.is_ready(Duration::ZERO)? => return Err(self.late()),
                 other => return other,
             }
         }
