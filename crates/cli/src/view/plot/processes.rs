@@ -87,10 +87,13 @@ fn lines(canvas: &mut Canvas<'_>, frame: Frame, plot: &Plot, (of, value): (Of, S
     order.sort_by_key(|line| std::cmp::Reverse(line.program));
     for line in order {
         let mut lines = path(&plane, line, of);
-        lines.retain(|line| line.len() > 1);
         if lines.is_empty() {
             continue;
         }
+        let least = 2.0 * canvas.layout.unit;
+        lines
+            .iter_mut()
+            .for_each(|line| show_lone(line, &frame, least));
         let stroke = Stroke {
             paint: Paint {
                 color: palette::program(line.program),
@@ -108,6 +111,15 @@ fn lines(canvas: &mut Canvas<'_>, frame: Frame, plot: &Plot, (of, value): (Of, S
     let rows = canvas.rows(&frame);
     let entries = entries(plot, of, rows, canvas.layout.unit * 2.0);
     canvas.explain(&frame, &entries, 0.0);
+}
+
+/// Makes a dash of what only one reading met, so that it can be seen.
+fn show_lone(line: &mut Vec<Xy>, frame: &Frame, half: f64) {
+    if let [(x, y)] = line[..] {
+        let (left, right) = (frame.left + half, frame.right - half);
+        let middle = x.clamp(left, right.max(left));
+        *line = vec![(middle - half, y), (middle + half, y)];
+    }
 }
 
 /// `train.py, pid 100 on n1`.

@@ -187,6 +187,26 @@ fn so_many_bytes_are_so_high() {
 }
 
 #[test]
+fn what_one_reading_met_can_be_seen() {
+    let each = Layout::of(SIZE.width, SIZE.height).panels[1];
+    let mut job = job();
+    for (second, places) in [(0, (0.0, 4.0)), (30, (-2.0, 2.0)), (60, (-4.0, 0.0))] {
+        job.lines[1].rss = vec![point(second, 128)];
+        let line = &named(&drawn(&job, SIZE), "cp, pid 101 on n1")[0][0];
+        let x = each.left + each.width() * second as f64 / 60.0;
+        let y = each.bottom - each.height() / 1.06 / 2.0;
+        let [from, to] = line[..] else {
+            panic!("{line:?}");
+        };
+        let is_at = |at: Xy, x: f64| (at.0 - x).abs() < 1e-9 && (at.1 - y).abs() < 1e-9;
+        assert!(
+            is_at(from, x + places.0) && is_at(to, x + places.1),
+            "{line:?}"
+        );
+    }
+}
+
+#[test]
 fn what_a_job_had_is_drawn_where_it_is_near() {
     let near = drawn(&job(), SIZE);
     // 512 MiB of 352, 2 CPUs of 1.
