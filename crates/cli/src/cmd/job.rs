@@ -1,9 +1,10 @@
 //! `plimsoll job`: what one job used of what it had, on one screen.
 
-use super::query_words::EngineArgs;
+use super::query_words::{EngineArgs, no_such_job};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, when};
 use crate::query::answer::{self, Heard};
 use crate::query::live_job;
+use crate::view::style::printable;
 use crate::view::{self, stderr, stdout};
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -117,7 +118,7 @@ fn of_agent(args: &JobArgs, socket: &Path, is_named: bool) -> Result<Heard<Job>>
         None => {
             stderr::line(&format!(
                 "plimsoll job: no process of a job `{}` is told by the agent at {}",
-                args.job,
+                printable(&args.job),
                 socket.display()
             ));
             Heard::Status(STATUS_FAILURE)
@@ -141,13 +142,7 @@ fn of_dataset(args: &JobArgs, dataset: &Path) -> Result<Heard<Job>> {
         Heard::Answer(Some(job)) => Heard::Answer(job),
         Heard::Status(status) => Heard::Status(status),
         Heard::Answer(None) => {
-            let is_part = args.from.is_some() || args.to.is_some();
-            let when = if is_part { " in that time" } else { "" };
-            stderr::line(&format!(
-                "plimsoll job: {} has no job `{}`{when}",
-                dataset.display(),
-                args.job
-            ));
+            stderr::line(&no_such_job(VERB.name, dataset, &params));
             Heard::Status(STATUS_FAILURE)
         }
     })

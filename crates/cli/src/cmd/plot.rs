@@ -1,9 +1,10 @@
 //! `plimsoll plot`: a job over time as a picture.
 
-use super::query_words::EngineArgs;
+use super::query_words::{EngineArgs, no_such_job, part_words};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, when};
 use crate::query::answer::{self, Heard};
 use crate::view::plot::{Form, Size, picture};
+use crate::view::style::printable;
 use crate::view::{stderr, stdout};
 use anyhow::{Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
@@ -128,7 +129,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     let plot = match found {
         Found::Plot(plot) => plot,
         nothing => {
-            stderr::line(&nothing_to_draw(&args, &nothing));
+            stderr::line(&nothing_to_draw(&args.dataset, &params, &nothing));
             return Ok(STATUS_FAILURE);
         }
     };
@@ -182,23 +183,20 @@ fn form_of(path: &Path) -> Result<Form> {
     }
 }
 
-fn nothing_to_draw(args: &PlotArgs, found: &Found) -> String {
-    let dataset = args.dataset.display();
-    let job = crate::view::style::printable(&args.job);
-    let part = match args.from.is_some() || args.to.is_some() || args.host.is_some() {
-        true => " in that part",
-        false => "",
-    };
+fn nothing_to_draw(dataset: &Path, params: &Params, found: &Found) -> String {
+    let job = params.job.as_deref().unwrap_or_default();
+    let (job, part) = (printable(job), part_words(params));
+    let dataset_words = dataset.display();
     match found {
         Found::OneReading => format!(
             "plimsoll plot: job `{job}` was met by one reading{part}: a line needs two (plimsoll \
              job shows it)"
         ),
         Found::NoReading => format!(
-            "plimsoll plot: job `{job}` was met by no reading in {dataset}{part}: there is nothing \
-             to draw"
+            "plimsoll plot: job `{job}` was met by no reading in {dataset_words}{part}: there is \
+             nothing to draw"
         ),
-        _ => format!("plimsoll plot: {dataset} has no job `{job}`{part}"),
+        _ => no_such_job(VERB.name, dataset, params),
     }
 }
 

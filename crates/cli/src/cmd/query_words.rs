@@ -1,6 +1,7 @@
 //! The command line of `plimsoll query`.
 
 use super::when;
+use crate::view::style::printable;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
@@ -73,6 +74,22 @@ pub(super) fn usual() -> Options {
         spill: std::env::temp_dir(),
         threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
     }
+}
+
+/// What is said where a dataset does not have the job that is asked for.
+pub(super) fn no_such_job(verb: &str, dataset: &Path, params: &Params) -> String {
+    format!(
+        "plimsoll {verb}: {} has no job `{}`{}",
+        dataset.display(),
+        printable(params.job.as_deref().unwrap_or_default()),
+        part_words(params)
+    )
+}
+
+/// Said behind it if only a part was looked at.
+pub(super) fn part_words(params: &Params) -> &'static str {
+    let is_part = params.from.is_some() || params.to.is_some() || params.host.is_some();
+    if is_part { " in that part" } else { "" }
 }
 
 /// Of which part of the dataset a report is.

@@ -1,18 +1,18 @@
 //! Live records of an agent (`plimsoll agent watch`): what it tells of a process is what that used,
 //! each user sees what is his, and no reader keeps the agent or another reader waiting.
 
-use crate::harness::dataset::{agent, live as samples, wait_for_reading};
+use crate::harness::dataset::live as samples;
 use crate::harness::expect::MIB;
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal, is_root, patience, wait_until};
-use crate::harness::run::{Done, Run, Running, plimsoll};
+use crate::harness::run::{Done, Run, plimsoll};
+use crate::harness::served::{Served, served};
 use crate::harness::workload::program;
-use crate::harness::{each_reader, executable, skip, words};
+use crate::harness::{each_reader, skip, words};
 use serde_json::Value;
 use std::ffi::OsString;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,42 +25,6 @@ each_reader!(
     an_interval_of_its_own,
     without_a_reader_it_sleeps,
 );
-
-/// An agent with a socket.
-struct Served {
-    agent: Running,
-    dataset: PathBuf,
-    socket: PathBuf,
-    plimsoll: PathBuf,
-}
-
-/// One that has read what is there, and whose socket and program are for everybody.
-fn served(mechanism: Mechanism, interval: &str, more: &[&str]) -> Served {
-    let run = agent(&[]);
-    let (dataset, socket) = (run.path("d"), run.path("agent.sock"));
-    let mut command = words![
-        plimsoll(),
-        "agent",
-        "--dataset",
-        dataset,
-        "--socket",
-        socket
-    ];
-    command.extend(words!["--interval", interval, "--compact", "never"]);
-    command.extend(mechanism.options().iter().map(OsString::from));
-    command.extend(more.iter().map(OsString::from));
-    fs::set_permissions(run.folder(), Permissions::from_mode(0o755)).unwrap();
-    let copy = run.path("plimsoll");
-    executable::copy(plimsoll(), &copy, "755");
-    let mut agent = run.command(command).start();
-    wait_for_reading(&mut agent, &dataset);
-    Served {
-        agent,
-        dataset,
-        socket,
-        plimsoll: copy,
-    }
-}
 
 impl Served {
     /// A reader of its records.
@@ -84,15 +48,6 @@ impl Served {
         let done = watch.wrapped(wrapper).finish();
         done.expect_status(0);
         Lines::of(&done.stdout)
-    }
-
-    #[track_caller]
-    fn end(self) -> Done {
-        self.agent.send(Signal::TERM);
-        let done = self.agent.finish();
-        done.expect_status(0);
-        assert!(!done.stderr.contains("has ended"), "{}", done.stderr);
-        done
     }
 }
 

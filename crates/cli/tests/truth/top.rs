@@ -1,11 +1,11 @@
 //! `plimsoll top`: what it tells of a process is what that used, by an agent, by itself and of what
 //! is past; and what a person sees on a screen of tmux.
 
-use crate::harness::dataset::{agent, wait_for_reading};
 use crate::harness::expect::MIB;
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{Signal, patience, wait_until};
-use crate::harness::run::{Done, Run, Running, plimsoll};
+use crate::harness::run::{Run, Running, plimsoll};
+use crate::harness::served::{Served, served};
 use crate::harness::workload::program;
 use crate::harness::{each_reader, skip, words};
 use serde_json::Value;
@@ -107,44 +107,8 @@ fn known_by_construction_by_itself() {
     busy.finish();
 }
 
-/// An agent that reads often.
-struct Served {
-    agent: Running,
-    dataset: PathBuf,
-    socket: PathBuf,
-}
-
-fn served(mechanism: Mechanism, interval: &str) -> Served {
-    let run = agent(&[]);
-    let (dataset, socket) = (run.path("d"), run.path("agent.sock"));
-    let mut command = words![
-        plimsoll(),
-        "agent",
-        "--dataset",
-        dataset,
-        "--socket",
-        socket
-    ];
-    command.extend(words!["--interval", interval, "--compact", "never"]);
-    command.extend(mechanism.options().iter().map(OsString::from));
-    let mut agent = run.command(command).start();
-    wait_for_reading(&mut agent, &dataset);
-    Served {
-        agent,
-        dataset,
-        socket,
-    }
-}
-
-fn end(agent: Running) -> Done {
-    agent.send(Signal::TERM);
-    let done = agent.finish();
-    done.expect_status(0);
-    done
-}
-
 fn known_by_construction_from_an_agent_and_from_its_dataset(mechanism: Mechanism) {
-    let served = served(mechanism, "100ms");
+    let served = served(mechanism, "100ms", &[]);
     let name = job_name(if mechanism == Mechanism::Bpf { 2 } else { 3 });
     let fill = held(&name);
     let pid = fill.pid();
@@ -189,7 +153,7 @@ fn known_by_construction_from_an_agent_and_from_its_dataset(mechanism: Mechanism
     job_now(&served, &name, pid);
     fill.send(Signal::KILL);
     fill.finish();
-    end(served.agent);
+    served.end();
 }
 
 /// `plimsoll job`, as the agent tells it.
@@ -230,17 +194,17 @@ fn those_who_came_and_went_are_counted() {
     if !crate::harness::process::is_root() {
         skip!("what ends used is told to root, by BPF");
     }
-    let Served { agent, socket, .. } = served(Mechanism::Default, "1s");
+    let served = served(Mechanism::Default, "1s", &[]);
     let name = job_name(4);
     let burn = program("burn.static").display().to_string();
     let script = format!("while :; do {burn} 20 >/dev/null; done");
     let mut command = words!["env", format!("SLURM_JOB_ID={name}")];
     command.extend(words!["/bin/sh", "-c", script]);
     let job = Run::bare(command).start();
-    let told = batch(words!["--socket", socket, "--count", "5"]);
+    let told = batch(words!["--socket", served.socket, "--count", "5"]);
     job.send(Signal::KILL);
     job.finish();
-    let ends = end(agent);
+    let ends = served.end();
     if !ends.stderr.contains("by bpf") {
         skip!("what ends used is told by BPF");
     }

@@ -9,6 +9,8 @@ pub(crate) mod expect;
 pub(crate) mod mechanism;
 pub(crate) mod process;
 pub(crate) mod run;
+#[cfg(feature = "dataset")]
+pub(crate) mod served;
 pub(crate) mod workload;
 
 /// Words of a command line out of texts and paths.

@@ -230,7 +230,7 @@ fn a_terminal_of_1_by_1_is_refused() {
 #[cfg(feature = "query")]
 #[test]
 fn what_is_past_is_stepped_through() {
-    let served = served(Mechanism::Procfs, "100ms");
+    let served = served(Mechanism::Procfs, "100ms", &[]);
     let job = job_name(13);
     let fill = held(&job);
     let pid = fill.pid();
@@ -243,7 +243,7 @@ fn what_is_past_is_stepped_through() {
     fill.finish();
     thread::sleep(Duration::from_millis(500));
     let dataset = served.dataset.clone();
-    let done = end(served.agent);
+    let done = served.end();
     assert!(done.path("d").exists());
     let tmux = tmux!(120, 40, words!["--dataset", dataset, "--job", job]);
     tmux.until_text("(held)");
