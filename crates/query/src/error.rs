@@ -1,7 +1,7 @@
 //! What can go wrong, in the words of whoever asked.
 
 use crate::place::Place;
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 use record::quantity::show_bytes;
 use record::unit::Bytes;
@@ -143,7 +143,11 @@ fn of_schema(schema: &SchemaError, error: &DataFusionError, question: &str) -> E
             let names: Vec<_> = valid_fields.iter().map(|field| field.name()).collect();
             let name = field.name().to_owned();
             let similar = nearest(&name, names.iter().copied());
-            (format!("no column `{name}`"), name, similar)
+            let listed = match similar.is_empty() {
+                true => listing(valid_fields),
+                false => String::new(),
+            };
+            (format!("no column `{name}`{listed}"), name, similar)
         }
         SchemaError::AmbiguousReference { field } => {
             let name = field.name().to_owned();
@@ -159,6 +163,18 @@ fn of_schema(schema: &SchemaError, error: &DataFusionError, question: &str) -> E
         message,
         place: told(error, question).or_else(|| named(&name, question)),
         similar,
+    }
+}
+
+/// The question that lists what there is.
+fn listing(fields: &[Column]) -> String {
+    let relations = fields.iter().filter_map(|field| field.relation.as_ref());
+    let mut tables: Vec<&str> = relations.map(|table| table.table()).collect();
+    tables.sort_unstable();
+    tables.dedup();
+    match tables[..] {
+        [table] => format!(": DESCRIBE {table} lists the columns"),
+        _ => String::new(),
     }
 }
 

@@ -87,6 +87,10 @@ fn a_wrong_question_is_shown_its_place() {
     assert_eq!(message, "no column `cpu_tim`");
     assert_eq!(place, "    cpu_tim FROM sample\n    ^^^^^^^");
     assert_eq!(similar[0], "cpu_time");
+    let (message, _, similar) = wrong(folder.path(), "SELECT job FROM exit");
+    assert_eq!(message, "no column `job`: DESCRIBE exit lists the columns");
+    assert!(similar.is_empty());
+    assert!(!lines(folder.path(), "DESCRIBE exit").is_empty());
     let (message, place, similar) = wrong(folder.path(), "SELECT 1 FROM sampel");
     assert_eq!(message, "no table `sampel`");
     assert_eq!(place, "  SELECT 1 FROM sampel\n                ^^^^^^");
