@@ -3,6 +3,7 @@
 //! This crate has no I/O and no clock: every value in it was read by someone else, who says when
 //! and how.
 
+pub mod attempt;
 pub mod call;
 pub mod codec;
 pub mod context;
