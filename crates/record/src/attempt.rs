@@ -215,7 +215,8 @@ pub enum End {
     Done,
     /// It failed by itself.
     Failed,
-    /// It was ended for a limit, its own or the scheduler's: `exceeded` says which, if that is known.
+    /// It was ended for a limit, its own or the scheduler's: `exceeded` says which, if that is
+    /// known.
     Limit,
     /// It was cancelled from outside.
     Cancelled,
@@ -320,7 +321,7 @@ mod tests {
         );
         let back: Attempt = serde_json::from_str(&text).unwrap();
         assert_eq!(back, one);
-        let later = r#"{"id":"a","category":"sort","colour":1,"used":{"warmth":{"value":1,"known":"exact"}}}"#;
+        let later = r#"{"id":"a","colour":1,"used":{"warmth":{"value":1,"known":"exact"}}}"#;
         let back: Attempt = serde_json::from_str(later).unwrap();
         assert_eq!(back.used, Amounts::default());
     }

@@ -90,6 +90,46 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// There is something else, or nothing.
+    #[error(
+        "{} is no archive: `plimsoll archive add` and `import` make one in an empty folder",
+        path.display()
+    )]
+    NoArchive {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The id of an attempt is none.
+    #[error("`{id}` is no id of an attempt, which has 32 hexadecimal digits")]
+    Id {
+        /// What was given.
+        id: String,
+    },
+    /// A set cannot have this name.
+    #[error("a set cannot be called `{name}`")]
+    SetName {
+        /// The name.
+        name: String,
+    },
+    /// A file of an archive holds something else.
+    #[error("{} cannot be understood", path.display())]
+    Attempt {
+        /// The file.
+        path: PathBuf,
+        /// What the decoder said.
+        source: serde_json::Error,
+    },
+    /// The catalogue of an archive cannot be used.
+    #[cfg(feature = "archive")]
+    #[error("the catalogue of the archive cannot be used")]
+    Catalogue {
+        /// What SQLite said.
+        #[from]
+        source: rusqlite::Error,
+    },
+    /// Somebody asked to end.
+    #[error("interrupted")]
+    Interrupted,
     /// Another compaction of the dataset is under way.
     #[error("{} is being compacted already", dataset.display())]
     Busy {

@@ -4,6 +4,7 @@
 //! Nothing here reads the kernel's monitoring files or a clock; when to write is the caller's
 //! business.
 
+pub mod archive;
 mod beside;
 #[cfg(feature = "dataset")]
 pub mod compact;

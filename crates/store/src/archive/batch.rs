@@ -1,0 +1,99 @@
+//! Some rows of an archive, column by column.
+
+use super::cell::{Cell, Values};
+use super::pack::Columns;
+use record::attempt::Attempt;
+
+/// Some rows. Columns have the places in which they were asked for.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    columns: &'a Columns,
+    values: &'a [Values],
+    rows: usize,
+    /// The place of the first row in its file.
+    pub(super) first: u64,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(columns: &'a Columns, values: &'a [Values], rows: usize, first: u64) -> Self {
+        Self {
+            columns,
+            values,
+            rows,
+            first,
+        }
+    }
+
+    /// How many there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// A text; what is no UTF-8 is none.
+    pub fn text(&self, column: usize, row: usize) -> Option<&str> {
+        match self.values.get(column) {
+            Some(Values::Texts(all)) => {
+                let bytes = all.get(row).and_then(Option::as_ref)?;
+                std::str::from_utf8(bytes.data()).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// A whole number; an instant in microseconds since 1970.
+    pub fn int(&self, column: usize, row: usize) -> Option<i64> {
+        match self.values.get(column) {
+            Some(Values::Ints(all)) => all.get(row).copied().flatten(),
+            _ => None,
+        }
+    }
+
+    /// A number.
+    pub fn number(&self, column: usize, row: usize) -> Option<f64> {
+        match self.values.get(column) {
+            Some(Values::Reals(all)) => all.get(row).copied().flatten(),
+            _ => self.int(column, row).map(|value| value as f64),
+        }
+    }
+
+    /// The attempt, as far as its columns were asked for.
+    pub fn attempt(&self, row: usize) -> Attempt {
+        let mut attempt = Attempt::default();
+        for (field, values) in self.columns.fields.iter().zip(self.values) {
+            field.set(&mut attempt, values.cell(row));
+        }
+        attempt
+    }
+
+    /// The text of its report, if that was asked for and is there.
+    pub fn report(&self, row: usize) -> Option<String> {
+        match self.columns.has_report {
+            true => self
+                .values
+                .last()
+                .and_then(|values| values.cell(row).text()),
+            false => None,
+        }
+    }
+}
+
+/// Rows that are not in a file of many, as the same.
+pub(super) fn values_of(columns: &Columns, rows: &[(Attempt, Option<String>)]) -> Vec<Values> {
+    let mut all: Vec<Values> = Vec::new();
+    for field in &columns.fields {
+        let mut values = Values::new(field.kind);
+        for (attempt, _) in rows {
+            values.push(field.get(attempt));
+        }
+        all.push(values);
+    }
+    if columns.has_report {
+        let mut values = Values::new(super::cell::Kind::Text);
+        for (_, report) in rows {
+            let cell = report.clone().map_or(Cell::Absent, Cell::Text);
+            values.push(cell);
+        }
+        all.push(values);
+    }
+    all
+}

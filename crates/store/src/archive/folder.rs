@@ -1,0 +1,451 @@
+//! The folder of an archive: one file an attempt, which anybody may add at any time.
+//!
+//! ```text
+//! DIR/archive.json          what this folder is
+//! DIR/tasks/abc/ID.json     one attempt each; abc are the first digits of its id
+//! DIR/packed/DIGEST.parquet many attempts
+//! DIR/sets/NAME.json        what is said of a set
+//! ```
+//! A file is written under a name of its own and renamed: it is there whole or not at all, also on
+//! a network file system, and nobody needs a lock. Two that write the same attempt write the same
+//! file. Copying one archive into another merges them.
+
+use crate::Error;
+use record::attempt::{Attempt, SCHEMA};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tempfile::NamedTempFile;
+
+/// The name and version of the layout.
+pub const LAYOUT: &str = "plimsoll.archive/1";
+
+const MARK: &str = "archive.json";
+const TASKS: &str = "tasks";
+const PACKED: &str = "packed";
+const SETS: &str = "sets";
+
+/// Digits of an id that name the folder of its file: 4096 folders.
+const SHARD_DIGITS: usize = 3;
+
+/// Digits of an id.
+const ID_DIGITS: usize = 32;
+
+/// The largest file of one attempt that is read; larger ones are no report of a task.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// An attempt with the report that it was made of.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Stored {
+    schema: String,
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The report, as it was added: a JSON object.
+    /// The text of its report, as it was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+}
+
+impl Stored {
+    /// An attempt and the text of its report, if it has one.
+    pub fn new(attempt: Attempt, report: Option<String>) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            attempt,
+            report,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Mark {
+    schema: String,
+}
+
+/// What is said of a set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Set {
+    /// Its name.
+    pub name: String,
+    /// What it is, in words.
+    pub description: Option<String>,
+    /// Labels.
+    pub labels: std::collections::BTreeMap<String, String>,
+}
+
+/// The folder of an archive.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// One of the folders that hold the files of attempts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shard {
+    /// Its name: the first digits of the ids.
+    pub name: String,
+    /// When a file was last added or removed.
+    pub changed: SystemTime,
+}
+
+impl Folder {
+    /// An archive that is there.
+    ///
+    /// # Errors
+    /// If it is not, is something else, or is of a later version.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let mark = path.join(MARK);
+        let text = match fs::read(&mark) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return match fs::metadata(path) {
+                    Ok(_) => Err(Error::NoArchive {
+                        path: path.to_owned(),
+                    }),
+                    Err(source) => Err(read_error(path, source)),
+                };
+            }
+            Err(source) => return Err(read_error(&mark, source)),
+        };
+        match serde_json::from_slice::<Mark>(&text) {
+            Ok(mark) if mark.schema == LAYOUT => Ok(Self {
+                path: path.to_owned(),
+            }),
+            Ok(_) => Err(Error::Later { path: mark }),
+            Err(_) => Err(Error::NoArchive {
+                path: path.to_owned(),
+            }),
+        }
+    }
+
+    /// An archive that is there, or a new one where there is nothing or an empty folder.
+    ///
+    /// # Errors
+    /// If it cannot be made, or there is something else.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        match Self::open(path) {
+            Err(Error::NoArchive { .. }) if is_new(path)? => {}
+            // Another may have made it right then.
+            Err(Error::NoArchive { .. }) => return Self::open(path),
+            Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                fs::create_dir_all(path).map_err(|source| open_error(path, source))?;
+            }
+            opened => return opened,
+        }
+        let mark = Mark {
+            schema: LAYOUT.to_owned(),
+        };
+        let text = serde_json::to_string(&mark).map_err(encode_error)?;
+        publish(path, MARK, format!("{text}\n").as_bytes())?;
+        Self::open(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of the files with many attempts.
+    pub fn packed(&self) -> PathBuf {
+        self.path.join(PACKED)
+    }
+
+    /// The file of an attempt.
+    pub fn path_of(&self, id: &str) -> PathBuf {
+        let shard = id.get(..SHARD_DIGITS).unwrap_or(id);
+        self.path.join(TASKS).join(shard).join(format!("{id}.json"))
+    }
+
+    /// Adds an attempt; its file is on the device then.
+    ///
+    /// # Errors
+    /// If its id is none, or the file cannot be written.
+    pub fn add(&self, stored: &Stored) -> Result<PathBuf, Error> {
+        let id = &stored.attempt.id;
+        if !is_id(id) {
+            return Err(Error::Id { id: id.clone() });
+        }
+        let path = self.path_of(id);
+        let (folder, name) = match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) => (folder, name.to_string_lossy()),
+            _ => return Err(Error::Id { id: id.clone() }),
+        };
+        let mut text = serde_json::to_vec(stored).map_err(encode_error)?;
+        text.push(b'\n');
+        publish(folder, &name, &text)?;
+        Ok(path)
+    }
+
+    /// The folders that hold files of attempts, by name.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub fn shards(&self) -> Result<Vec<Shard>, Error> {
+        let tasks = self.path.join(TASKS);
+        let mut shards = Vec::new();
+        for name in names(&tasks)? {
+            if name.len() != SHARD_DIGITS || !is_hexadecimal(&name) {
+                continue;
+            }
+            let path = tasks.join(&name);
+            match fs::metadata(&path).and_then(|data| data.modified()) {
+                Ok(changed) => shards.push(Shard { name, changed }),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(source) => return Err(read_error(&path, source)),
+            }
+        }
+        shards.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(shards)
+    }
+
+    /// The ids of the attempts that have a file in a folder of those.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub fn ids(&self, shard: &str) -> Result<Vec<String>, Error> {
+        let mut ids: Vec<String> = names(&self.path.join(TASKS).join(shard))?
+            .into_iter()
+            .filter_map(|name| name.strip_suffix(".json").map(str::to_owned))
+            .filter(|id| is_id(id))
+            .collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// An attempt that has a file; `None` if that is not there (any more).
+    ///
+    /// # Errors
+    /// If it cannot be read, or holds no attempt.
+    pub fn read(&self, id: &str) -> Result<Option<Stored>, Error> {
+        let path = self.path_of(id);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(read_error(&path, source)),
+        };
+        let mut text = Vec::new();
+        let mut limited = io::Read::take(file, FILE_BYTES_MAX);
+        io::Read::read_to_end(&mut limited, &mut text)
+            .map_err(|source| read_error(&path, source))?;
+        let stored: Stored = serde_json::from_slice(&text).map_err(|source| Error::Attempt {
+            path: path.clone(),
+            source,
+        })?;
+        // A file of another name would be counted anew wherever it is copied to.
+        if stored.attempt.id != id {
+            return Err(Error::Id {
+                id: stored.attempt.id,
+            });
+        }
+        Ok(Some(stored))
+    }
+
+    /// Removes the file of an attempt, if it is there.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(&self, id: &str) -> Result<(), Error> {
+        remove(&self.path_of(id))
+    }
+
+    /// Removes what processes left half written that died a day ago or more.
+    ///
+    /// # Errors
+    /// If it cannot be listed or removed.
+    pub fn sweep(&self, now: SystemTime) -> Result<(), Error> {
+        let tasks = self.path.join(TASKS);
+        let shards = self
+            .shards()?
+            .into_iter()
+            .map(|shard| tasks.join(shard.name));
+        for folder in shards.chain([self.packed(), self.path.join(SETS)]) {
+            for name in names(&folder)?.iter().filter(|name| name.ends_with(NEW)) {
+                let path = folder.join(name);
+                let changed = fs::metadata(&path).and_then(|data| data.modified());
+                let age = changed.ok().and_then(|at| now.duration_since(at).ok());
+                if age.is_some_and(|age| age >= LEFT_AFTER) {
+                    remove(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the files with many attempts.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub fn packs(&self) -> Result<Vec<String>, Error> {
+        let mut packs = names(&self.packed())?;
+        packs.retain(|name| name.ends_with(".parquet") && !name.starts_with('.'));
+        packs.sort_unstable();
+        Ok(packs)
+    }
+
+    /// Says something of a set; what was said before is gone.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn describe(&self, set: &Set) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(set).map_err(encode_error)?;
+        let name = set_file(&set.name)?;
+        publish(&self.path.join(SETS), &name, format!("{text}\n").as_bytes())
+    }
+
+    /// What is said of sets, by name.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn sets(&self) -> Result<Vec<Set>, Error> {
+        let folder = self.path.join(SETS);
+        let mut sets = Vec::new();
+        for name in names(&folder)? {
+            if !name.ends_with(".json") || name.starts_with('.') {
+                continue;
+            }
+            let path = folder.join(&name);
+            let text = fs::read(&path).map_err(|source| read_error(&path, source))?;
+            let set: Set =
+                serde_json::from_slice(&text).map_err(|source| Error::Attempt { path, source })?;
+            sets.push(set);
+        }
+        sets.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(sets)
+    }
+}
+
+/// Whether a text is the id of an attempt: 32 hexadecimal digits.
+pub fn is_id(text: &str) -> bool {
+    text.len() == ID_DIGITS && is_hexadecimal(text)
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The file of a set: letters that mean something to a file system as `%XX`.
+fn set_file(name: &str) -> Result<String, Error> {
+    let mut file = String::new();
+    for (place, byte) in name.bytes().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => file.push(char::from(byte)),
+            b'.' if place > 0 => file.push('.'),
+            _ => file.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    if file.is_empty() || file.len() > SET_BYTES_MAX {
+        return Err(Error::SetName {
+            name: name.to_owned(),
+        });
+    }
+    Ok(format!("{file}.json"))
+}
+
+/// The longest name of a set's file.
+const SET_BYTES_MAX: usize = 200;
+
+/// Whether nothing is in a folder, or what another that makes the archive has in it.
+fn is_new(path: &Path) -> Result<bool, Error> {
+    let names = names(path)?;
+    Ok(names.iter().all(|name| name.ends_with(NEW)))
+}
+
+/// The names in a folder; none if it is not there.
+fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(read_error(folder, source)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|source| read_error(folder, source))?;
+        names.extend(entry.file_name().into_string());
+    }
+    Ok(names)
+}
+
+/// Writes a file under a name of its own, and renames it when it is on the device.
+pub(super) fn publish(folder: &Path, name: &str, text: &[u8]) -> Result<(), Error> {
+    let path = folder.join(name);
+    let mut file = beside(folder).map_err(|source| open_error(&path, source))?;
+    let written = file
+        .write_all(text)
+        .and_then(|()| file.as_file().sync_data());
+    written.map_err(|source| Error::Write {
+        path: path.clone(),
+        source,
+    })?;
+    keep(file, &path)
+}
+
+/// A new file in a folder, which is made if need be; it is gone unless it is kept.
+pub(super) fn beside(folder: &Path) -> io::Result<NamedTempFile> {
+    let make = || {
+        tempfile::Builder::new()
+            .prefix(".")
+            .suffix(NEW)
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)
+    };
+    match make() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(folder)?;
+            make()
+        }
+        made => made,
+    }
+}
+
+/// Gives a finished file its name.
+pub(super) fn keep(file: NamedTempFile, path: &Path) -> Result<(), Error> {
+    let from = file.path().to_owned();
+    let kept = file.persist(path);
+    kept.map(drop).map_err(|error| Error::Rename {
+        from,
+        to: path.to_owned(),
+        source: error.error,
+    })
+}
+
+/// Nobody writes one file for so long.
+const LEFT_AFTER: Duration = Duration::from_secs(86_400);
+
+/// How the name of a file that is being written ends.
+const NEW: &str = ".new";
+
+pub(super) fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::Remove {
+            path: path.to_owned(),
+            source: error,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn read_error(path: &Path, source: io::Error) -> Error {
+    Error::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn open_error(path: &Path, source: io::Error) -> Error {
+    Error::Open {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn encode_error(source: serde_json::Error) -> Error {
+    Error::Encode {
+        format: "json",
+        source,
+    }
+}

@@ -1,0 +1,38 @@
+//! The archive: what tasks used, kept for ever in a folder that anybody may add to
+//! (docs/archive.md).
+//!
+//! [`folder`] adds single attempts and needs nothing else. [`Archive`] asks, imports and packs: of
+//! many attempts it makes Parquet files, and finds its way by a catalogue that it can make again.
+
+#[cfg(feature = "archive")]
+mod batch;
+#[cfg(feature = "archive")]
+mod catalogue;
+#[cfg(feature = "archive")]
+mod cell;
+#[cfg(feature = "archive")]
+mod fields;
+#[cfg(feature = "archive")]
+mod filter;
+pub mod folder;
+#[cfg(feature = "archive")]
+mod intake;
+#[cfg(feature = "archive")]
+mod pack;
+#[cfg(feature = "archive")]
+mod whole;
+#[cfg(feature = "archive")]
+mod write;
+
+#[cfg(feature = "archive")]
+pub use batch::Batch;
+#[cfg(feature = "archive")]
+pub use catalogue::Damaged;
+#[cfg(feature = "archive")]
+pub use fields::{end_word, known_word};
+#[cfg(feature = "archive")]
+pub use filter::{Condition, Filter, Relation};
+#[cfg(feature = "archive")]
+pub use intake::{Intake, Taken};
+#[cfg(feature = "archive")]
+pub use whole::{Archive, Each, Packed};

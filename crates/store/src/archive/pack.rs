@@ -1,0 +1,250 @@
+//! A Parquet file of many attempts, read by the columns that are asked for.
+
+use super::batch::Batch;
+use super::cell::{Kind, Values};
+use super::fields::{Field, REPORT, fields};
+use super::write::io_error;
+use crate::Error;
+use parquet::column::reader::ColumnReader;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Rows that are given at once.
+const BATCH_ROWS: usize = 8192;
+
+/// One file.
+pub(super) struct Pack {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+}
+
+/// What is to be read.
+#[derive(Debug, Clone)]
+pub(super) struct Columns {
+    /// In the order of their places in a batch.
+    pub(super) fields: Vec<Field>,
+    /// Whether the texts of the reports come behind them.
+    pub(super) has_report: bool,
+}
+
+impl Columns {
+    pub(super) fn all() -> Self {
+        Self {
+            fields: fields(),
+            has_report: true,
+        }
+    }
+
+    /// Those of these names.
+    pub(super) fn named(names: &[&str]) -> Self {
+        let all = fields();
+        let find = |name: &&str| all.iter().find(|field| field.name == **name).cloned();
+        Self {
+            fields: names.iter().filter_map(find).collect(),
+            has_report: names.contains(&REPORT),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = (&str, Kind)> {
+        let report = self.has_report.then_some((REPORT, Kind::Text));
+        let fields = self
+            .fields
+            .iter()
+            .map(|field| (field.name.as_str(), field.kind));
+        fields.chain(report)
+    }
+}
+
+impl Pack {
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let opened = File::open(path).map_err(ParquetError::from);
+        let file = opened.and_then(SerializedFileReader::new);
+        Ok(Self {
+            file: file.map_err(|error| failed(path, error))?,
+            path: path.to_owned(),
+        })
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    /// Gives all rows of the row groups that may have a category, in pieces, until it is told to
+    /// stop.
+    pub(super) fn scan(
+        &self,
+        columns: &Columns,
+        category: Option<&str>,
+        each: &mut dyn FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let failed = |error| failed(&self.path, error);
+        let mut row = 0;
+        for number in 0..self.file.num_row_groups() {
+            let group = self.file.get_row_group(number).map_err(failed)?;
+            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            if category.is_none_or(|name| may_have(group.metadata(), name)) {
+                let mut reading = Reading::new(&*group, columns).map_err(failed)?;
+                let mut done = 0;
+                while done < rows {
+                    let more = (rows - done).min(BATCH_ROWS);
+                    reading.read(more).map_err(failed)?;
+                    let batch = Batch::new(columns, &reading.values, more, row + done as u64);
+                    if each(&batch)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    done += more;
+                }
+            }
+            row += rows as u64;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+impl Pack {
+    /// Gives all rows, in pieces.
+    pub(super) fn all(
+        &self,
+        columns: &Columns,
+        each: &mut dyn FnMut(&Batch<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let done = self.scan(columns, None, &mut |batch| {
+            each(batch).map(ControlFlow::Continue)
+        });
+        done.map(drop)
+    }
+}
+
+/// Whether a row group may have a category, by its least and its highest.
+fn may_have(group: &RowGroupMetaData, category: &str) -> bool {
+    let mut columns = group.columns().iter();
+    let Some(column) = columns.find(|column| column.column_path().string() == "category") else {
+        return true;
+    };
+    let Some(Statistics::ByteArray(statistics)) = column.statistics() else {
+        return true;
+    };
+    let bytes = category.as_bytes();
+    let least = statistics
+        .min_bytes_opt()
+        .is_none_or(|least| least <= bytes);
+    // The highest may be cut, and then made greater.
+    let most = statistics.max_bytes_opt().is_none_or(|most| most >= bytes);
+    least && most
+}
+
+/// The columns of a row group that are asked for.
+struct Reading {
+    readers: Vec<Option<ColumnReader>>,
+    values: Vec<Values>,
+}
+
+impl Reading {
+    fn new(group: &dyn RowGroupReader, columns: &Columns) -> Result<Self, ParquetError> {
+        let there = group.metadata().columns();
+        let place = |name: &str| {
+            there.iter().position(|column| {
+                column
+                    .column_path()
+                    .parts()
+                    .first()
+                    .is_some_and(|first| first == name)
+            })
+        };
+        let reader = |(name, _): (&str, Kind)| match place(name) {
+            Some(place) => group.get_column_reader(place).map(Some),
+            // A file of an earlier version.
+            None => Ok(None),
+        };
+        Ok(Self {
+            readers: columns.names().map(reader).collect::<Result<_, _>>()?,
+            values: columns.names().map(|(_, kind)| Values::new(kind)).collect(),
+        })
+    }
+
+    fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
+        for (reader, values) in self.readers.iter_mut().zip(&mut self.values) {
+            values.clear();
+            match reader {
+                Some(reader) => read_column(reader, rows, values)?,
+                None => (0..rows).for_each(|_| values.push(super::cell::Cell::Absent)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_column(
+    reader: &mut ColumnReader,
+    rows: usize,
+    into: &mut Values,
+) -> Result<(), ParquetError> {
+    let (mut levels, mut repeats) = (Vec::new(), Vec::new());
+    let read = match (reader, into) {
+        (ColumnReader::ByteArrayColumnReader(reader), Values::Texts(all)) => {
+            let mut values = Vec::new();
+            let read = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+            spread(values, &levels, all);
+            read.0
+        }
+        (ColumnReader::Int64ColumnReader(reader), Values::Ints(all)) => {
+            let mut values = Vec::new();
+            let read = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+            spread(values, &levels, all);
+            read.0
+        }
+        (ColumnReader::DoubleColumnReader(reader), Values::Reals(all)) => {
+            let mut values = Vec::new();
+            let read = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+            spread(values, &levels, all);
+            read.0
+        }
+        (ColumnReader::ByteArrayColumnReader(reader), Values::Lists(all)) => {
+            let mut values = Vec::new();
+            let read =
+                reader.read_records(rows, Some(&mut levels), Some(&mut repeats), &mut values)?;
+            gather(values, &levels, &repeats, all);
+            read.0
+        }
+        _ => return Err(ParquetError::General("a column of another type".to_owned())),
+    };
+    match read == rows {
+        true => Ok(()),
+        false => Err(ParquetError::EOF("a column ends early".to_owned())),
+    }
+}
+
+fn spread<T>(values: Vec<T>, levels: &[i16], all: &mut Vec<Option<T>>) {
+    let mut values = values.into_iter();
+    all.extend(levels.iter().map(|level| match level {
+        0 => None,
+        _ => values.next(),
+    }));
+}
+
+fn gather(values: Vec<ByteArray>, levels: &[i16], repeats: &[i16], all: &mut Vec<Vec<ByteArray>>) {
+    let mut values = values.into_iter();
+    for (level, repeat) in levels.iter().zip(repeats) {
+        if *repeat == 0 {
+            all.push(Vec::new());
+        }
+        if *level > 0
+            && let Some(list) = all.last_mut()
+        {
+            list.extend(values.next());
+        }
+    }
+}
+
+fn failed(path: &Path, error: ParquetError) -> Error {
+    Error::Read {
+        path: path.to_owned(),
+        source: io_error(error),
+    }
+}

@@ -1,0 +1,308 @@
+//! A whole archive: asked, filled and packed.
+
+use super::batch::{Batch, values_of};
+use super::catalogue::{Catalogue, Damaged, Known};
+use super::filter::Filter;
+use super::folder::{Folder, Stored};
+use super::intake::{FILE_BYTES, FILE_ROWS, Intake, weight};
+use super::pack::{Columns, Pack};
+use super::write::Rows;
+use crate::Error;
+use record::attempt::Attempt;
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A file with fewer attempts is put together with others.
+const SMALL_ROWS: u64 = 50_000;
+
+/// Attempts with a file of their own are looked at so many at a time.
+const LOOSE_ROWS: usize = 4096;
+
+/// An archive with its catalogue.
+#[derive(Debug)]
+pub struct Archive {
+    folder: Folder,
+    catalogue: Catalogue,
+}
+
+/// What packing did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Packed {
+    /// Attempts that are in another file now.
+    pub attempts: u64,
+    /// Files that were written.
+    pub written: u64,
+    /// Files that were removed.
+    pub removed: u64,
+}
+
+/// Looks at some rows: which of them are wanted, and goes on or not.
+pub type Each<'a> = dyn FnMut(&Batch<'_>, &[usize]) -> Result<ControlFlow<()>, Error> + 'a;
+
+impl Archive {
+    /// With the catalogue in this file, or made in memory.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be used.
+    pub fn open(folder: Folder, catalogue: Option<&Path>) -> Result<Self, Error> {
+        Ok(Self {
+            catalogue: Catalogue::open(catalogue)?,
+            folder,
+        })
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Learns what came and went; `heed` is told how many attempts were looked at, and says whether
+    /// to go on.
+    ///
+    /// # Errors
+    /// If files cannot be listed or read; [`Error::Interrupted`].
+    pub fn refresh(&mut self, now: SystemTime, heed: &dyn Fn(u64) -> bool) -> Result<(), Error> {
+        self.catalogue.refresh(&self.folder, now, heed)
+    }
+
+    /// How many attempts are in files of many, and how many have one of their own.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be used.
+    pub fn count(&self) -> Result<(u64, u64), Error> {
+        self.catalogue.count()
+    }
+
+    /// Files that cannot be understood: nothing in them is counted.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be used.
+    pub fn damaged(&self) -> Result<Vec<Damaged>, Error> {
+        self.catalogue.damaged()
+    }
+
+    /// Whether an attempt is there.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be used.
+    pub fn has(&self, id: &str) -> Result<bool, Error> {
+        self.catalogue.has(id)
+    }
+
+    /// Begins to take in many attempts.
+    pub fn intake(&mut self) -> Intake<'_> {
+        Intake::new(self)
+    }
+
+    /// Gives the rows that are wanted, with these columns, in pieces.
+    ///
+    /// # Errors
+    /// If files cannot be read, and what `each` fails with.
+    pub fn scan(
+        &self,
+        columns: &[&str],
+        filter: &Filter,
+        each: &mut Each<'_>,
+    ) -> Result<(), Error> {
+        let mut names: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+        let tests = filter.tests(&mut names);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let columns = Columns::named(&names);
+        let category = filter.category.as_deref();
+        // All are opened before the first is read: one that is removed meanwhile is still there.
+        let mut packs = Vec::new();
+        for known in self.catalogue.packs()? {
+            packs.push((self.open_pack(&known)?, known));
+        }
+        for (pack, known) in &packs {
+            let done = pack.scan(&columns, category, &mut |batch| {
+                let is_wanted = |row: &usize| {
+                    let again = known.again.contains(&(batch.first + *row as u64));
+                    !again && tests.hold(batch, *row)
+                };
+                let rows: Vec<usize> = (0..batch.rows()).filter(is_wanted).collect();
+                match rows.is_empty() {
+                    true => Ok(ControlFlow::Continue(())),
+                    false => each(batch, &rows),
+                }
+            })?;
+            if done.is_break() {
+                return Ok(());
+            }
+        }
+        let mut give = |rows: &mut Vec<(Attempt, Option<String>)>| {
+            let values = values_of(&columns, rows);
+            let batch = Batch::new(&columns, &values, rows.len(), 0);
+            let wanted: Vec<usize> = (0..rows.len())
+                .filter(|row| tests.hold(&batch, *row))
+                .collect();
+            rows.clear();
+            match wanted.is_empty() {
+                true => Ok(ControlFlow::Continue(())),
+                false => each(&batch, &wanted),
+            }
+        };
+        let mut rows = Vec::new();
+        let done = self.catalogue.loose(&mut |attempt| {
+            rows.push((attempt, None));
+            match rows.len() >= LOOSE_ROWS {
+                true => give(&mut rows),
+                false => Ok(ControlFlow::Continue(())),
+            }
+        })?;
+        if done.is_continue() {
+            let _ = give(&mut rows)?;
+        }
+        Ok(())
+    }
+
+    fn open_pack(&self, known: &Known) -> Result<Pack, Error> {
+        Pack::open(&self.folder.packed().join(&known.name))
+    }
+
+    /// The attempts whose ids begin so, at most so many, with their reports.
+    ///
+    /// # Errors
+    /// If files cannot be read.
+    pub fn find(&self, prefix: &str, most: usize) -> Result<Vec<Stored>, Error> {
+        let mut found = Vec::new();
+        for one in self.catalogue.find(prefix, most)? {
+            match one.packed {
+                None => found.extend(self.folder.read(&one.id)?),
+                Some((name, _)) => {
+                    let pack = Pack::open(&self.folder.packed().join(name))?;
+                    found.extend(row_of(&pack, &one.id)?);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Puts attempts with files of their own together, and small files of many; whoever adds
+    /// meanwhile loses nothing. `heed` is told how many attempts were written.
+    ///
+    /// # Errors
+    /// If files cannot be read, written or removed; [`Error::Interrupted`], at which point all that
+    /// was written stays.
+    pub fn pack(&mut self, now: SystemTime, heed: &dyn Fn(u64) -> bool) -> Result<Packed, Error> {
+        self.refresh(now, &|_| heed(0))?;
+        let small = self.small_packs()?;
+        let mut packing = Packing {
+            folder: &self.folder,
+            rows: Rows::default(),
+            bytes: 0,
+            singles: Vec::new(),
+            names: Vec::new(),
+            packed: Packed::default(),
+            heed,
+        };
+        for known in &small {
+            let pack = match self.open_pack(known) {
+                // Another packed it meanwhile.
+                Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
+                pack => pack?,
+            };
+            pack.all(&Columns::all(), &mut |batch| {
+                for row in 0..batch.rows() {
+                    if !known.again.contains(&(batch.first + row as u64)) {
+                        packing.push(batch.attempt(row), batch.report(row))?;
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        for id in self.catalogue.loose_ids()? {
+            match self.catalogue.is_packed(&id)? {
+                true => packing.singles.push(id),
+                false => {
+                    if let Some(stored) = self.folder.read(&id)? {
+                        packing.singles.push(id);
+                        packing.push(stored.attempt, stored.report)?;
+                    }
+                }
+            }
+        }
+        packing.flush()?;
+        let (mut packed, written) = (packing.packed, packing.names);
+        for known in &small {
+            // The same attempts make a file of the same name.
+            if !written.contains(&known.name) {
+                super::folder::remove(&self.folder.packed().join(&known.name))?;
+                packed.removed += 1;
+            }
+        }
+        self.folder.sweep(now)?;
+        self.refresh(now, &|_| true)?;
+        Ok(packed)
+    }
+
+    /// Those that are put together: small ones, unless one is alone, and those with attempts that
+    /// others have.
+    fn small_packs(&self) -> Result<Vec<Known>, Error> {
+        let all = self.catalogue.packs()?;
+        let has_loose = self.catalogue.count()?.1 > 0;
+        let small = |known: &Known| known.rows < SMALL_ROWS;
+        let together = all.iter().filter(|known| small(known)).count() + usize::from(has_loose) > 1;
+        let chosen = all
+            .into_iter()
+            .filter(|known| !known.again.is_empty() || (together && small(known)));
+        Ok(chosen.collect())
+    }
+}
+
+/// Attempts on their way into files of many.
+struct Packing<'a> {
+    folder: &'a Folder,
+    rows: Rows,
+    bytes: usize,
+    /// Attempts whose own files go when the file is there.
+    singles: Vec<String>,
+    names: Vec<String>,
+    packed: Packed,
+    heed: &'a dyn Fn(u64) -> bool,
+}
+
+impl Packing<'_> {
+    fn push(&mut self, attempt: Attempt, report: Option<String>) -> Result<(), Error> {
+        if !(self.heed)(self.packed.attempts + self.rows.0.len() as u64) {
+            return Err(Error::Interrupted);
+        }
+        self.bytes += weight(&attempt, report.as_deref());
+        self.rows.0.push((attempt, report));
+        if self.rows.0.len() >= FILE_ROWS || self.bytes >= FILE_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let rows = std::mem::take(&mut self.rows);
+        self.bytes = 0;
+        if !rows.0.is_empty() {
+            self.packed.attempts += rows.0.len() as u64;
+            self.packed.written += 1;
+            self.names.push(rows.write(self.folder)?);
+        }
+        for id in self.singles.drain(..) {
+            self.folder.remove(&id)?;
+            self.packed.removed += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The attempt of an id in a file.
+fn row_of(pack: &Pack, id: &str) -> Result<Option<Stored>, Error> {
+    let mut found = None;
+    let _ = pack.scan(&Columns::all(), None, &mut |batch| {
+        let row = (0..batch.rows()).find(|row| batch.text(0, *row) == Some(id));
+        found = row.map(|row| Stored::new(batch.attempt(row), batch.report(row)));
+        Ok(match found.is_some() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,217 @@
+//! Many attempts as one Parquet file, sorted by category and end.
+
+use super::cell::{Kind, Values};
+use super::fields::{Field, REPORT, fields};
+use super::folder::{self, Folder};
+use crate::Error;
+use parquet::basic::{
+    Compression, ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel,
+};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{Type, TypePtr};
+use record::attempt::{Attempt, SCHEMA};
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use twox_hash::XxHash3_128;
+
+/// Rows of a row group: who asks for one category reads no others.
+const GROUP_ROWS: usize = 16 << 10;
+
+/// zstd's level.
+const LEVEL: i32 = 3;
+
+/// Attempts that become one file, with the texts of their reports.
+#[derive(Debug, Default)]
+pub(super) struct Rows(pub(super) Vec<(Attempt, Option<String>)>);
+
+impl Rows {
+    /// Writes them; the name of the file, which depends on their ids alone.
+    pub(super) fn write(mut self, folder: &Folder) -> Result<String, Error> {
+        self.0.sort_by(|(one, _), (other, _)| {
+            let key = |a: &Attempt| (a.ended.or(a.began), a.submitted);
+            let order = one.category.cmp(&other.category);
+            order
+                .then_with(|| key(one).cmp(&key(other)))
+                .then_with(|| one.id.cmp(&other.id))
+        });
+        let name = format!("{}.parquet", self.digest());
+        let path = folder.packed().join(&name);
+        let failed = |source| Error::Write {
+            path: path.clone(),
+            source,
+        };
+        let made = folder::beside(&folder.packed()).map_err(|source| Error::Open {
+            path: path.clone(),
+            source,
+        })?;
+        self.write_to(made.as_file())
+            .map_err(|error| failed(io_error(error)))?;
+        made.as_file().sync_data().map_err(failed)?;
+        folder::keep(made, &path)?;
+        Ok(name)
+    }
+
+    fn digest(&self) -> String {
+        let mut ids: Vec<&str> = self.0.iter().map(|(one, _)| one.id.as_str()).collect();
+        ids.sort_unstable();
+        let mut hasher = XxHash3_128::new();
+        for id in ids {
+            hasher.write(id.as_bytes());
+        }
+        format!("{:032x}", hasher.finish_128())
+    }
+
+    fn write_to<W: Write + Send>(self, out: W) -> Result<(), ParquetError> {
+        let fields = fields();
+        let out = BufWriter::with_capacity(256 << 10, out);
+        let mut writer = SerializedFileWriter::new(out, schema(&fields)?, properties()?)?;
+        let mut rows = self.0.into_iter().peekable();
+        while rows.peek().is_some() {
+            let group: Vec<_> = rows.by_ref().take(GROUP_ROWS).collect();
+            write_group(&mut writer, &fields, &group)?;
+        }
+        writer.into_inner()?.flush()?;
+        Ok(())
+    }
+}
+
+fn write_group<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
+    fields: &[Field],
+    rows: &[(Attempt, Option<String>)],
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    let mut next = |values: &Values| -> Result<(), ParquetError> {
+        let Some(mut column) = group.next_column()? else {
+            return Err(ParquetError::General("a column without a place".to_owned()));
+        };
+        write_column(&mut column, values)?;
+        column.close()
+    };
+    for field in fields {
+        let mut values = Values::new(field.kind);
+        for (attempt, _) in rows {
+            values.push(field.get(attempt));
+        }
+        next(&values)?;
+    }
+    let reports = rows
+        .iter()
+        .map(|(_, report)| report.as_deref().map(ByteArray::from));
+    next(&Values::Texts(reports.collect()))?;
+    group.close()?;
+    Ok(())
+}
+
+fn write_column(
+    column: &mut SerializedColumnWriter<'_>,
+    values: &Values,
+) -> Result<(), ParquetError> {
+    match values {
+        Values::Texts(all) => {
+            let (present, levels) = split(all);
+            let writer = column.typed::<ByteArrayType>();
+            writer.write_batch(&present, Some(&levels), None)?;
+        }
+        Values::Ints(all) => {
+            let (present, levels) = split(all);
+            let writer = column.typed::<Int64Type>();
+            writer.write_batch(&present, Some(&levels), None)?;
+        }
+        Values::Reals(all) => {
+            let (present, levels) = split(all);
+            let writer = column.typed::<DoubleType>();
+            writer.write_batch(&present, Some(&levels), None)?;
+        }
+        Values::Lists(all) => {
+            let (mut words, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
+            for list in all {
+                levels.extend(std::iter::repeat_n(1, list.len()));
+                repeats.extend((0..list.len()).map(|place| i16::from(place > 0)));
+                if list.is_empty() {
+                    levels.push(0);
+                    repeats.push(0);
+                }
+                words.extend(list.iter().cloned());
+            }
+            let writer = column.typed::<ByteArrayType>();
+            writer.write_batch(&words, Some(&levels), Some(&repeats))?;
+        }
+    }
+    Ok(())
+}
+
+/// The values that are there, and by row whether there is one.
+fn split<T: Clone>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
+    let present = all.iter().flatten().cloned().collect();
+    let levels = all.iter().map(|one| i16::from(one.is_some())).collect();
+    (present, levels)
+}
+
+fn schema(fields: &[Field]) -> Result<TypePtr, ParquetError> {
+    let columns = fields.iter().map(|field| column(&field.name, field.kind));
+    let report = column(REPORT, Kind::Text);
+    let columns = columns.chain([report]).map(|made| made.map(Arc::new));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let root = Type::group_type_builder("attempt").with_fields(columns);
+    Ok(Arc::new(root.build()?))
+}
+
+fn column(name: &str, kind: Kind) -> Result<Type, ParquetError> {
+    let of = |physical| {
+        Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL)
+    };
+    match kind {
+        Kind::Text => text(name, Repetition::OPTIONAL),
+        Kind::Int => of(Physical::INT64).build(),
+        Kind::Real => of(Physical::DOUBLE).build(),
+        Kind::Time => of(Physical::INT64)
+            .with_logical_type(Some(LogicalType::timestamp(true, TimeUnit::MICROS)))
+            .build(),
+        Kind::List => {
+            let element = Arc::new(text("element", Repetition::REQUIRED)?);
+            let list = Type::group_type_builder("list")
+                .with_repetition(Repetition::REPEATED)
+                .with_fields(vec![element])
+                .build()?;
+            Type::group_type_builder(name)
+                .with_repetition(Repetition::REQUIRED)
+                .with_logical_type(Some(LogicalType::List))
+                .with_converted_type(ConvertedType::LIST)
+                .with_fields(vec![Arc::new(list)])
+                .build()
+        }
+    }
+}
+
+fn text(name: &str, repetition: Repetition) -> Result<Type, ParquetError> {
+    Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
+        .with_repetition(repetition)
+        .with_logical_type(Some(LogicalType::String))
+        .with_converted_type(ConvertedType::UTF8)
+        .build()
+}
+
+fn properties() -> Result<WriterPropertiesPtr, ParquetError> {
+    let version = KeyValue::new("plimsoll.schema".to_owned(), SCHEMA.to_owned());
+    let builder = WriterProperties::builder()
+        .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_key_value_metadata(Some(vec![version]));
+    Ok(Arc::new(builder.build()))
+}
+
+pub(super) fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}
