@@ -4,7 +4,11 @@
 //! task: `clippy.toml` forbids them here. `view::stdout` and `view::stderr` write.
 
 mod agent;
+#[cfg(feature = "archive")]
+mod archive;
 pub mod cmd;
+#[cfg(any(feature = "archive", feature = "query"))]
+mod interrupt;
 mod live;
 #[cfg(feature = "query")]
 mod query;

@@ -1,6 +1,8 @@
 //! The verbs of the one binary: words to options to one call.
 
 pub mod agent;
+#[cfg(feature = "archive")]
+pub mod archive;
 pub mod cctools_limits;
 #[cfg(feature = "dataset")]
 pub mod compact;
@@ -84,6 +86,8 @@ pub const VERBS: &[&Verb] = &[
     #[cfg(not(feature = "query"))]
     &query_never::PLOT,
     &top::VERB,
+    #[cfg(feature = "archive")]
+    &archive::VERB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

@@ -2,19 +2,16 @@
 
 use super::progress::Line;
 use crate::cmd::{STATUS_FAILURE, Status};
+use crate::interrupt::{self, Interrupt};
 use crate::view::stderr;
 use anyhow::{Context, Result};
 use query::{Engine, Error, Format, Heed, Look, Options, Out, Params, Progress, Report};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
-use sys::signal::{self, Signals};
 
 /// 128 + SIGINT.
 const STATUS_INTERRUPTED: Status = 130;
-
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 
 pub(crate) struct Question<'a> {
     pub(crate) dataset: &'a Path,
@@ -97,18 +94,6 @@ pub(crate) fn with<T>(
     Ok(heard)
 }
 
-/// SIGINT and SIGTERM, as something to look at.
-struct Interrupt(Signals);
-
-impl Interrupt {
-    /// Before there are other threads, which inherit it.
-    fn open() -> Result<Self> {
-        let mask = signal::bit(SIGINT) | signal::bit(SIGTERM);
-        signal::set_mask(mask);
-        Ok(Self(Signals::open(mask).context("signals")?))
-    }
-}
-
 /// stdout; the line on how far it is has to go first.
 struct Screen(Line);
 
@@ -141,8 +126,7 @@ impl Heeding {
 
     fn heed(&mut self, so_far: Progress) -> Heed {
         self.line.show(so_far);
-        let arrived = self.interrupt.0.next();
-        self.stopped = self.stopped.or(arrived.map(|arrived| arrived.signal));
+        self.stopped = self.stopped.or(self.interrupt.next());
         match self.stopped {
             Some(_) => Heed::Stop,
             None => Heed::Go,
@@ -152,7 +136,7 @@ impl Heeding {
     /// What came of it; what is wrong is said. `text` is the question, if somebody wrote it.
     fn end<T>(self, answered: Result<T, Error>, text: &str) -> Heard<T> {
         self.line.end();
-        let stopped = self.stopped.and_then(|it| Status::try_from(128 + it).ok());
+        let stopped = self.stopped.map(interrupt::status);
         Heard::Status(match answered {
             Ok(answer) => return Heard::Answer(answer),
             // Who was reading has enough.

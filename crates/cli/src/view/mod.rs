@@ -25,4 +25,6 @@ pub mod status;
 pub mod stderr;
 pub mod stdout;
 pub mod style;
+#[cfg(feature = "archive")]
+pub(crate) mod table;
 pub(crate) mod watch;

@@ -2,6 +2,7 @@
 
 use super::cell::{Cell, Kind};
 use record::attempt::{Amount, Attempt, End, Known, RESOURCES};
+use record::timestamp::rfc3339;
 use record::unit::Unit;
 use record::value::Number;
 
@@ -161,6 +162,29 @@ pub(super) fn fields() -> Vec<Field> {
         push(format!("used_{name}_known"), TEXT, From::Known(place));
     }
     fields
+}
+
+/// The names of all columns, as a table of texts has them.
+pub fn column_names() -> Vec<String> {
+    fields().into_iter().map(|field| field.name).collect()
+}
+
+/// The values of all columns as texts: nothing for what is not known, instants in RFC 3339, lists
+/// as JSON.
+pub fn words(attempt: &Attempt) -> Vec<String> {
+    let word = |field: &Field| match field.get(attempt) {
+        Cell::Absent => String::new(),
+        Cell::Text(text) => text,
+        Cell::Int(micros) if field.kind == Kind::Time => {
+            rfc3339(u64::try_from(micros).unwrap_or(0).saturating_mul(1000))
+        }
+        Cell::Int(value) => value.to_string(),
+        Cell::Real(value) => value.to_string(),
+        Cell::List(list) if list.is_empty() => String::new(),
+        // A list of texts is always JSON.
+        Cell::List(list) => serde_json::to_string(&list).unwrap_or_default(),
+    };
+    fields().iter().map(word).collect()
 }
 
 impl Field {

@@ -29,10 +29,12 @@ pub use batch::Batch;
 #[cfg(feature = "archive")]
 pub use catalogue::Damaged;
 #[cfg(feature = "archive")]
-pub use fields::{end_word, known_word};
+pub use fields::{column_names, end_word, known_word, words};
 #[cfg(feature = "archive")]
 pub use filter::{Condition, Filter, Relation};
 #[cfg(feature = "archive")]
 pub use intake::{Intake, Taken};
 #[cfg(feature = "archive")]
 pub use whole::{Archive, Each, Packed};
+#[cfg(feature = "archive")]
+pub use write::ParquetFile;

@@ -66,16 +66,81 @@ impl Rows {
     }
 
     fn write_to<W: Write + Send>(self, out: W) -> Result<(), ParquetError> {
+        let mut writing = Writing::begin(out)?;
+        for (attempt, report) in self.0 {
+            writing.push(attempt, report)?;
+        }
+        writing.end()
+    }
+}
+
+/// A file that is being written, row group by row group.
+struct Writing<W: Write + Send> {
+    fields: Vec<Field>,
+    writer: SerializedFileWriter<BufWriter<W>>,
+    group: Vec<(Attempt, Option<String>)>,
+}
+
+impl<W: Write + Send> Writing<W> {
+    fn begin(out: W) -> Result<Self, ParquetError> {
         let fields = fields();
         let out = BufWriter::with_capacity(256 << 10, out);
-        let mut writer = SerializedFileWriter::new(out, schema(&fields)?, properties()?)?;
-        let mut rows = self.0.into_iter().peekable();
-        while rows.peek().is_some() {
-            let group: Vec<_> = rows.by_ref().take(GROUP_ROWS).collect();
-            write_group(&mut writer, &fields, &group)?;
+        Ok(Self {
+            writer: SerializedFileWriter::new(out, schema(&fields)?, properties()?)?,
+            fields,
+            group: Vec::new(),
+        })
+    }
+
+    fn push(&mut self, attempt: Attempt, report: Option<String>) -> Result<(), ParquetError> {
+        self.group.push((attempt, report));
+        match self.group.len() >= GROUP_ROWS {
+            true => self.flush(),
+            false => Ok(()),
         }
-        writer.into_inner()?.flush()?;
+    }
+
+    fn flush(&mut self) -> Result<(), ParquetError> {
+        let group = std::mem::take(&mut self.group);
+        match group.is_empty() {
+            true => Ok(()),
+            false => write_group(&mut self.writer, &self.fields, &group),
+        }
+    }
+
+    fn end(mut self) -> Result<(), ParquetError> {
+        self.flush()?;
+        self.writer.into_inner()?.flush()?;
         Ok(())
+    }
+}
+
+/// Attempts as a Parquet file for others, with the columns of the archive's own.
+pub struct ParquetFile<W: Write + Send>(Writing<W>);
+
+impl<W: Write + Send> ParquetFile<W> {
+    /// Begins one.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin(out: W) -> io::Result<Self> {
+        Writing::begin(out).map(Self).map_err(io_error)
+    }
+
+    /// One more attempt, with the text of its report.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn push(&mut self, attempt: Attempt, report: Option<String>) -> io::Result<()> {
+        self.0.push(attempt, report).map_err(io_error)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn end(self) -> io::Result<()> {
+        self.0.end().map_err(io_error)
     }
 }
 

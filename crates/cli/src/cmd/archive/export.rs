@@ -1,0 +1,162 @@
+//! `plimsoll archive export`: attempts for others.
+
+use super::filter::FilterArgs;
+use super::{Part, PlaceArgs, Status, work};
+use crate::archive::place;
+use crate::archive::private::Veil;
+use crate::archive::rows::{self, Form, Writing};
+use crate::archive::work::Work;
+use crate::view::stderr;
+use anyhow::{Context, Result, bail};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use record::attempt::Attempt;
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, IsTerminal, Read, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use store::archive::{Archive, ParquetFile};
+
+pub(super) const PART: Part = Part {
+    name: "export",
+    command,
+    call,
+};
+
+#[derive(Debug, Args)]
+struct ExportArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// What is written
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "jsonl")]
+    format: Word,
+    /// Write it to this file [default: stdout]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Put digests in the place of users, hosts, paths, arguments, names and labels: the same for
+    /// the same word, within this export alone
+    #[arg(long)]
+    private: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Word {
+    /// One JSON object a line; `archive import --from jsonl` takes it
+    Jsonl,
+    /// Comma separated, with a heading
+    Csv,
+    /// Parquet, with the columns of the archive's own files
+    Parquet,
+}
+
+fn command() -> Command {
+    ExportArgs::augment_args(Command::new(PART.name))
+        .about("Write attempts as JSON lines, CSV or Parquet")
+        .after_help(
+            "Examples:\n  plimsoll archive export --format parquet --output tasks.parquet\n  \
+             plimsoll archive export --set 'run 3' --private > for-others.jsonl",
+        )
+}
+
+fn call(matches: &ArgMatches) -> Result<Status> {
+    let args = ExportArgs::from_arg_matches(matches)?;
+    if args.output.is_none() && args.format == Word::Parquet && std::io::stdout().is_terminal() {
+        bail!("--format parquet is nothing for a terminal: --output FILE, or a pipe");
+    }
+    work(args.quiet, |work| {
+        let archive = place::open(&args.place.path()?, work)?;
+        let out: Box<dyn Write + Send> = match &args.output {
+            None => Box::new(std::io::stdout()),
+            Some(path) => {
+                let file = File::create(path).with_context(|| path.display().to_string())?;
+                Box::new(file)
+            }
+        };
+        let count = match write(&args, &archive, work, out) {
+            // Who was reading has enough.
+            Err(error) if is_closed(&error) => return Ok(0),
+            written => written?,
+        };
+        work.clear();
+        super::list::damaged(&archive)?;
+        if !args.quiet {
+            stderr::line(&format!("{count} attempts"));
+        }
+        Ok(0)
+    })
+}
+
+fn write(
+    args: &ExportArgs,
+    archive: &Archive,
+    work: &Work,
+    out: Box<dyn Write + Send>,
+) -> Result<u64> {
+    let veil = args.private.then(salt).transpose()?.map(Veil::new);
+    let mut failed = None;
+    let mut count = 0;
+    let mut give = |push: &mut dyn FnMut(Attempt) -> Result<()>| {
+        let heed = |rows| work.heed(&|| format!("{rows} attempts written"));
+        rows::each(archive, &args.filter.filter(), &heed, &mut |mut attempt| {
+            if let Some(veil) = &veil {
+                veil.hide(&mut attempt);
+            }
+            count += 1;
+            Ok(match push(attempt) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            })
+        })
+        .map_err(anyhow::Error::from)
+    };
+    match args.format {
+        Word::Parquet => {
+            let mut file = ParquetFile::begin(out)?;
+            give(&mut |attempt| Ok(file.push(attempt, None)?))?;
+            file.end()?;
+        }
+        word => {
+            let form = if word == Word::Csv {
+                Form::Csv
+            } else {
+                Form::Jsonl
+            };
+            let mut out = BufWriter::new(out);
+            let mut writing = Writing::begin(&mut out, form)?;
+            give(&mut |attempt| writing.push(&attempt))?;
+            writing.end()?;
+            out.flush()?;
+        }
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(count),
+    }
+}
+
+fn is_closed(error: &anyhow::Error) -> bool {
+    let io = error
+        .chain()
+        .find_map(|cause| match cause.downcast_ref::<std::io::Error>() {
+            Some(io) => Some(io.kind()),
+            None => cause
+                .downcast_ref::<serde_json::Error>()
+                .and_then(serde_json::Error::io_error_kind),
+        });
+    io == Some(ErrorKind::BrokenPipe)
+}
+
+/// From the kernel.
+fn salt() -> Result<[u8; 16]> {
+    let mut salt = [0; 16];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut salt));
+    read.context("/dev/urandom")?;
+    Ok(salt)
+}
