@@ -43,6 +43,10 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         if !args.quiet {
             stderr::line(&match packed.written {
                 0 => "nothing to put together".to_owned(),
+                1 => format!(
+                    "{} attempts are in one file now; {} files removed",
+                    packed.attempts, packed.removed
+                ),
                 files => format!(
                     "{} attempts are in {files} files now; {} files removed",
                     packed.attempts, packed.removed
