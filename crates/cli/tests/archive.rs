@@ -69,7 +69,7 @@ fn attempt(number: u64) -> Attempt {
     let mut one = Attempt {
         id: format!("{number:032x}"),
         format: "csv".to_owned(),
-        category: if number % 2 == 0 { "even" } else { "odd" }.to_owned(),
+        category: if number.is_multiple_of(2) { "even" } else { "odd" }.to_owned(),
         set: Some("run, 1".to_owned()),
         tool: Some("/opt/secret/align".to_owned()),
         description: Some(format!("sample \"{number}\"\u{1b}[31m")),
