@@ -92,6 +92,14 @@ pub fn parse(text: &str, unit: Unit) -> Result<u64, BadQuantity> {
     Ok(value.round() as u64)
 }
 
+/// Reads `text` as [`parse`] does, nothing included.
+pub fn parse_with_zero(text: &str, unit: Unit) -> Result<u64, BadQuantity> {
+    match read(text, unit) {
+        Some(0.0) => Ok(0),
+        _ => parse(text, unit),
+    }
+}
+
 /// The quantity as it is written, zero and far too large ones included.
 fn read(text: &str, unit: Unit) -> Option<f64> {
     let trimmed = text.trim().to_ascii_lowercase();
@@ -237,6 +245,16 @@ mod tests {
             assert_eq!(parse(text, Unit::Nanoseconds), Ok(ms * 1_000_000), "{text}");
         }
         assert_eq!(parse("1.5", Unit::Cores), Ok(1500));
+    }
+
+    #[test]
+    fn nothing_is_read_where_it_may_be() {
+        for text in ["0", "0ms", "0h0m", "0.0s"] {
+            assert_eq!(parse_with_zero(text, Unit::Nanoseconds), Ok(0), "{text}");
+        }
+        assert_eq!(parse_with_zero("2s", Unit::Nanoseconds), Ok(2_000_000_000));
+        assert!(parse_with_zero("-0s", Unit::Nanoseconds).is_err());
+        assert!(parse_with_zero("", Unit::Bytes).is_err());
     }
 
     #[test]
