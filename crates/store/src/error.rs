@@ -1,9 +1,9 @@
-//! What can go wrong when a report is written.
+//! What can go wrong when files are written and read.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A report could not be written.
+/// A file could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The prefix names no file.
@@ -143,6 +143,38 @@ pub enum Error {
         format: &'static str,
         /// What the encoder said.
         source: serde_json::Error,
+    },
+    /// What is to be imported cannot be read any further.
+    #[cfg(feature = "import")]
+    #[error("cannot read what is to be imported")]
+    Import {
+        /// What the kernel or the decompression said.
+        source: io::Error,
+    },
+    /// A compressed file unpacks to more than is taken, as one does that was made to fill a disk.
+    #[cfg(feature = "import")]
+    #[error("stopped after {unpacked} bytes from {packed} compressed ones: more than is taken")]
+    Unpacked {
+        /// Bytes that came out.
+        unpacked: u64,
+        /// Bytes that they were made of.
+        packed: u64,
+    },
+    /// The file is not of the format that it was said to be.
+    #[cfg(feature = "import")]
+    #[error("not of the format {format}: {why}")]
+    NotOfFormat {
+        /// The format.
+        format: &'static str,
+        /// What is missing.
+        why: String,
+    },
+    /// The map from columns to fields cannot be understood.
+    #[cfg(feature = "import")]
+    #[error("column map: {why}")]
+    Columns {
+        /// What is wrong with it.
+        why: String,
     },
 }
 

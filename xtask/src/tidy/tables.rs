@@ -94,6 +94,14 @@ pub(crate) const FOLDERS: &[Folder] = &[
         ],
     },
     Folder {
+        path: "crates/store/src/import",
+        table: "FORMATS",
+        parts: &[
+            "amount", "columns", "detect", "instant", "intake", "lines", "objects", "table",
+            "unpack", "walk", "xml", "yaml",
+        ],
+    },
+    Folder {
         path: "crates/cli/src/cmd",
         table: "VERBS",
         parts: &[

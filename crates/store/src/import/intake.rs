@@ -1,0 +1,243 @@
+//! Where attempts and what is rejected go on their way out, with their identities.
+
+use crate::Error;
+use crate::identity::Identity;
+use record::attempt::{Amount, Amounts, Attempt, End};
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::ops::ControlFlow;
+
+use super::ColumnMap;
+
+/// What a reader is told beside the input.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// The name of the file, as it is kept with each attempt.
+    pub file: Option<String>,
+    /// The set that the attempts belong to, over what the input says.
+    pub set: Option<String>,
+    /// Which columns of a `csv` are which fields; without it those of the built-in map.
+    pub columns: Option<ColumnMap>,
+    /// Seconds that local times without a zone are ahead of UTC.
+    pub utc_offset_seconds: i32,
+}
+
+/// What comes out of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Row {
+    /// An attempt.
+    Attempt(Box<Attempt>),
+    /// A record that is none.
+    Rejected(Rejected),
+}
+
+/// A record that is no attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Where it is.
+    pub place: Place,
+    /// Its text, at most [`TEXT_MAX`] characters; views escape what is no text in it.
+    pub text: String,
+    /// Why it is none.
+    pub why: String,
+}
+
+/// Characters of a rejected record that are shown.
+pub(super) const TEXT_MAX: usize = 200;
+
+/// Where a record is, from 1 on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The line that it is or begins with.
+    Line(u64),
+    /// Its number among the records.
+    Record(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(number) => write!(f, "line {number}"),
+            Place::Record(number) => write!(f, "record {number}"),
+        }
+    }
+}
+
+/// Takes what comes out; `Break` stops the reading.
+pub type Sink<'s> = dyn FnMut(Row) -> ControlFlow<()> + 's;
+
+/// How many records there were: `records = attempts + rejected + joined`, unless it was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Records of the input.
+    pub records: u64,
+    /// Those that are attempts.
+    pub attempts: u64,
+    /// Those that are none.
+    pub rejected: u64,
+    /// Those that tell more of an attempt that is counted already: steps of a job.
+    pub joined: u64,
+}
+
+/// Why a reader goes no further.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// Whoever takes the rows has enough.
+    Stopped,
+    /// The input cannot be read.
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Halt::Failed(error)
+    }
+}
+
+impl From<io::Error> for Halt {
+    fn from(source: io::Error) -> Self {
+        // What unpacks says itself that it is too much.
+        match source.downcast::<Error>() {
+            Ok(error) => Halt::Failed(error),
+            Err(source) => Halt::Failed(Error::Import { source }),
+        }
+    }
+}
+
+/// Identities that are remembered, to tell equal records of a file apart. Behind so many the
+/// number of the record makes the identity, which is as much the same for the same file.
+const SEEN_MAX: usize = 1 << 24;
+
+/// The way out.
+pub(super) struct Intake<'s, 'o> {
+    format: &'static str,
+    options: &'o Options,
+    sink: &'s mut Sink<'o>,
+    seen: HashMap<u128, u64>,
+    summary: Summary,
+}
+
+impl<'s, 'o> Intake<'s, 'o> {
+    pub(super) fn new(format: &'static str, options: &'o Options, sink: &'s mut Sink<'o>) -> Self {
+        Self {
+            format,
+            options,
+            sink,
+            seen: HashMap::new(),
+            summary: Summary::default(),
+        }
+    }
+
+    pub(super) fn options(&self) -> &'o Options {
+        self.options
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    /// The beginning of the identity of an attempt.
+    pub(super) fn identity(&self) -> Identity {
+        Identity::new(self.format)
+    }
+
+    /// A record was met; it becomes one of the three below.
+    pub(super) fn met(&mut self) -> u64 {
+        self.summary.records += 1;
+        self.summary.records
+    }
+
+    /// It tells more of another attempt.
+    pub(super) fn joined(&mut self) {
+        self.summary.joined += 1;
+    }
+
+    /// It is no attempt.
+    pub(super) fn reject(
+        &mut self,
+        place: Place,
+        text: &[u8],
+        why: impl Into<String>,
+    ) -> Result<(), Halt> {
+        self.summary.rejected += 1;
+        // A character has at most 4 bytes.
+        let text = text.get(..TEXT_MAX * 4).unwrap_or(text);
+        let rejected = Rejected {
+            place,
+            text: String::from_utf8_lossy(text)
+                .chars()
+                .take(TEXT_MAX)
+                .collect(),
+            why: why.into(),
+        };
+        self.hand_on(Row::Rejected(rejected))
+    }
+
+    /// It is an attempt.
+    pub(super) fn attempt(&mut self, mut attempt: Attempt, identity: Identity) -> Result<(), Halt> {
+        self.summary.attempts += 1;
+        attempt.id = self.id(identity);
+        attempt.format = self.format.to_owned();
+        attempt.source.clone_from(&self.options.file);
+        if self.options.set.is_some() {
+            attempt.set.clone_from(&self.options.set);
+        }
+        // As the table of resources has it: where memory is not known, the resident set.
+        if attempt.used.get("memory").is_none()
+            && let Some(resident) = attempt.used.get("rss")
+        {
+            attempt.used.set("memory", resident);
+        }
+        self.hand_on(Row::Attempt(Box::new(attempt)))
+    }
+
+    fn hand_on(&mut self, row: Row) -> Result<(), Halt> {
+        match (self.sink)(row) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Halt::Stopped),
+        }
+    }
+
+    /// The first of equal records has their identity, the others one with their number.
+    fn id(&mut self, identity: Identity) -> String {
+        let value = identity.value();
+        let known = self.seen.len() < SEEN_MAX || self.seen.contains_key(&value);
+        let (word, number) = match known {
+            true => {
+                let times = self.seen.entry(value).or_insert(0);
+                *times += 1;
+                (b"again", *times)
+            }
+            false => (b"place", self.summary.records),
+        };
+        match (word, number) {
+            (b"again", 1) => identity.text(),
+            (word, number) => identity.with(word).with(&number.to_le_bytes()).text(),
+        }
+    }
+}
+
+/// An amount that another tool told, if it did.
+pub(super) fn set(amounts: &mut Amounts, name: &str, value: Option<u64>) {
+    if let Some(value) = value {
+        amounts.set(name, Amount::claimed(value));
+    }
+}
+
+/// How a task with this exit code or this signal ended.
+pub(super) fn end_of(code: Option<i32>, signal: Option<i32>) -> End {
+    match (code, signal) {
+        (Some(0), None) => End::Done,
+        (None, None) => End::Unknown,
+        _ => End::Failed,
+    }
+}
+
+/// The last two parts of the file's path: wherever files are moved to together, these stay.
+pub(super) fn tail(options: &Options) -> Option<&str> {
+    let path = options.file.as_deref()?;
+    let mut slashes = path.rmatch_indices('/').map(|(at, _)| at);
+    let begin = slashes.nth(1).map_or(0, |at| at + 1);
+    path.get(begin..)
+}

@@ -1,0 +1,341 @@
+//! Records of Pegasus' kickstart: YAML (version 3), items of a list that are appended one by one;
+//! or XML (version 2), one document behind the other. A record that is broken takes no other with
+//! it.
+
+use super::amount::{Bad, KIB, SECOND};
+use super::detect::Look;
+use super::intake::{Halt, Intake, Place, end_of, set};
+use super::lines::{LINE_MAX, Line, Lines};
+use super::walk::{Scalar, Visit};
+use super::{Format, instant, xml, yaml};
+use crate::attempt::host_class;
+use crate::category::{category_of_command, program_of_command};
+use record::attempt::{Attempt, End};
+use std::io::BufRead;
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: "kickstart",
+    doc: "records of Pegasus' kickstart, YAML or XML",
+    detects,
+    read,
+};
+
+/// Bytes of one record.
+const RECORD_MAX: usize = 64 << 20;
+
+/// A block of `inblock` and `outblock`.
+const BLOCK: u64 = 512;
+
+/// Members of `files` that are no inputs.
+const OWN_FILES: &[&str] = &["stdin", "stdout", "stderr", "metadata"];
+
+/// Which of the two a file is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Yaml,
+    Xml,
+}
+
+fn detects(look: &Look<'_>) -> bool {
+    let text = look.text;
+    text.starts_with("- invocation:")
+        || text.contains("\n- invocation:")
+        || text.contains("<invocation ")
+}
+
+/// The lines of a record.
+#[derive(Debug, Default)]
+struct Record {
+    line: u64,
+    text: Vec<u8>,
+    is_large: bool,
+}
+
+impl Record {
+    fn begin(line: Line<'_>) -> Self {
+        let mut record = Self {
+            line: line.number,
+            ..Self::default()
+        };
+        record.add(line);
+        record
+    }
+
+    fn add(&mut self, line: Line<'_>) {
+        let is_large = !line.is_whole || self.text.len() + line.bytes.len() > RECORD_MAX;
+        self.is_large |= is_large;
+        if !is_large {
+            self.text.extend_from_slice(line.bytes);
+            self.text.push(b'\n');
+        }
+    }
+}
+
+fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
+    let mut lines = Lines::new(input);
+    let mut record: Option<Record> = None;
+    let mut language = None;
+    while let Some(line) = lines.next()? {
+        let blank = line.bytes.trim_ascii();
+        let known = *language.get_or_insert_with(|| match blank.first() {
+            Some(b'<') => Language::Xml,
+            _ => Language::Yaml,
+        });
+        if record.is_none() && blank.is_empty() {
+            language = language.filter(|_| line.number > 1);
+            continue;
+        }
+        let (begins, ends) = match known {
+            Language::Yaml => (line.bytes.starts_with(b"- "), is_mark(line.bytes)),
+            Language::Xml => (has(line.bytes, b"<invocation"), false),
+        };
+        if begins {
+            if let Some(record) = record.replace(Record::begin(line)) {
+                finish(intake, &record, known)?;
+            }
+        } else if ends {
+            if let Some(record) = record.take() {
+                finish(intake, &record, known)?;
+            }
+        } else if let Some(record) = &mut record {
+            record.add(line);
+        } else if !is_passed_over(blank, known) {
+            intake.met();
+            intake.reject(Place::Line(line.number), line.bytes, "is in no record")?;
+        }
+        if known == Language::Xml
+            && has(line.bytes, b"</invocation>")
+            && let Some(record) = record.take()
+        {
+            finish(intake, &record, known)?;
+        }
+    }
+    match record {
+        Some(record) => finish(intake, &record, language.unwrap_or(Language::Yaml)),
+        None => Ok(()),
+    }
+}
+
+/// The ends of a document of YAML.
+fn is_mark(line: &[u8]) -> bool {
+    line.starts_with(b"---") || line.starts_with(b"...")
+}
+
+/// What may stand between records.
+fn is_passed_over(line: &[u8], language: Language) -> bool {
+    let first: &[&[u8]] = match language {
+        Language::Yaml => &[b"#", b"%"],
+        Language::Xml => &[b"<?", b"<!"],
+    };
+    first.iter().any(|first| line.starts_with(first))
+}
+
+fn has(line: &[u8], word: &[u8]) -> bool {
+    memchr::memmem::find(line, word).is_some()
+}
+
+/// What a record tells, from either language.
+#[derive(Debug, Default)]
+struct Draft {
+    attempt: Attempt,
+    is_record: bool,
+    /// Of the whole record, where its main job tells none.
+    duration: Option<u64>,
+    cpu: Option<u64>,
+    program: Option<String>,
+    arguments: Vec<String>,
+    model: Option<String>,
+    cpus: Option<u64>,
+    label: Option<String>,
+    stamp: Option<String>,
+    pid: Option<String>,
+    start: Option<String>,
+    utc_offset_seconds: i32,
+    file_size: Option<u64>,
+    is_output: bool,
+    bad: Option<String>,
+}
+
+impl Visit for Draft {
+    fn scalar(&mut self, path: &str, value: &Scalar<'_>) {
+        let path = path.strip_prefix("-/").unwrap_or(path);
+        let path = path.strip_prefix("invocation").unwrap_or(path);
+        let path = path.trim_start_matches(['/', '@']);
+        self.is_record |= ["", "version", "transformation"].contains(&path);
+        if let Err(Bad(why)) = self.take(path, value) {
+            let value: String = value.text().unwrap_or_default().chars().take(40).collect();
+            self.bad
+                .get_or_insert_with(|| format!("{path}: `{value}` {why}"));
+        }
+    }
+
+    /// A file that was named ends: the inputs add up.
+    fn end(&mut self, path: &str) {
+        let name = path.strip_prefix("-/files/");
+        if let Some(name) = name.filter(|name| !name.contains('/')) {
+            let size = self.file_size.take();
+            let is_output = std::mem::take(&mut self.is_output);
+            if let Some(size) = size.filter(|_| !is_output && !OWN_FILES.contains(&name)) {
+                let sum = self.attempt.input_size.unwrap_or(0);
+                self.attempt.input_size = Some(sum.saturating_add(size));
+            }
+        }
+    }
+}
+
+impl Draft {
+    fn take(&mut self, path: &str, value: &Scalar<'_>) -> Result<(), Bad> {
+        let attempt = &mut self.attempt;
+        match path {
+            "start" => self.start = value.text(),
+            "mainjob/start" | "mainjob@start" => {
+                if let Some(text) = value.text() {
+                    attempt.began = Some(instant::date(&text, self.utc_offset_seconds)?);
+                }
+            }
+            "duration" => self.duration = value.amount(SECOND)?,
+            "mainjob/duration" | "mainjob@duration" => {
+                set(&mut attempt.used, "wall", value.amount(SECOND)?);
+            }
+            "transformation" => attempt.category = value.text().unwrap_or_default(),
+            "derivation" => attempt.task = value.text(),
+            "wf-label" => self.label = value.text(),
+            "wf-stamp" => self.stamp = value.text(),
+            "hostname" => attempt.host = value.text(),
+            "user" => attempt.user = value.text(),
+            "pid" => self.pid = value.text(),
+            "jobids/condor" | "jobids/lrm" | "jobids@condor" | "jobids@lrm" => {
+                attempt.job = value.text();
+            }
+            "machine/cpu_model" => self.model = value.text(),
+            "machine/linux/cpu" | "machine/darwin/cpu" => self.model = value.text(),
+            "machine/cpu_count" | "machine/linux/cpu@count" | "machine/darwin/cpu@count" => {
+                self.cpus = value.amount(1)?;
+            }
+            path => return self.take_main(path, value),
+        }
+        Ok(())
+    }
+
+    /// What is told of the main job and of files.
+    fn take_main(&mut self, path: &str, value: &Scalar<'_>) -> Result<(), Bad> {
+        if let Some((_, member)) = path
+            .strip_prefix("files/")
+            .and_then(|path| path.split_once('/'))
+        {
+            match member {
+                "size" => self.file_size = value.amount(1)?,
+                "output" => self.is_output = *value == Scalar::Truth(true),
+                _ => {}
+            }
+            return Ok(());
+        }
+        let Some(path) = path.strip_prefix("mainjob/") else {
+            return Ok(());
+        };
+        let attempt = &mut self.attempt;
+        let used = &mut attempt.used;
+        match path {
+            "usage/utime" | "usage/stime" | "usage@utime" | "usage@stime" => {
+                if let Some(time) = value.amount(SECOND)? {
+                    self.cpu = Some(self.cpu.unwrap_or(0).saturating_add(time));
+                }
+            }
+            "usage/maxrss" | "usage@maxrss" => set(used, "rss", value.amount(KIB)?),
+            "usage/inblock" | "usage@inblock" => set(used, "disk_read", value.amount(BLOCK)?),
+            "usage/outblock" | "usage@outblock" => {
+                set(used, "disk_written", value.amount(BLOCK)?);
+            }
+            "status/regular_exitcode" | "status/regular@exitcode" => {
+                attempt.exit_code = value.code()?;
+            }
+            "status/signalled_signal" | "status/signalled@signal" => {
+                attempt.signal = value.code()?;
+            }
+            "status/failure_error" | "status/failure" => attempt.cause = value.text(),
+            "executable/file_name" | "statcall/file@name" => self.program = value.text(),
+            "argument_vector/-" | "argument-vector/arg" => {
+                self.arguments.push(value.text().unwrap_or_default());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn finish(intake: &mut Intake<'_, '_>, record: &Record, language: Language) -> Result<(), Halt> {
+    intake.met();
+    let place = Place::Line(record.line);
+    if record.is_large {
+        let why = format!("longer than {RECORD_MAX} bytes, or a line of it than {LINE_MAX}");
+        return intake.reject(place, &record.text, why);
+    }
+    let text = String::from_utf8_lossy(&record.text);
+    let mut draft = Draft {
+        utc_offset_seconds: intake.options().utc_offset_seconds,
+        ..Draft::default()
+    };
+    let done = match language {
+        Language::Yaml => yaml::walk(&text, &mut draft),
+        Language::Xml => xml::walk(&text, &mut draft),
+    };
+    let why = done.err().or_else(|| draft.bad.take());
+    if let Some(why) = why {
+        return intake.reject(place, &record.text, why);
+    }
+    if !draft.is_record {
+        return intake.reject(place, &record.text, "no record of an invocation");
+    }
+    draft.hand_on(intake)
+}
+
+impl Draft {
+    fn hand_on(self, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
+        let Self {
+            mut attempt,
+            duration,
+            cpu,
+            program,
+            arguments,
+            model,
+            cpus,
+            label,
+            stamp,
+            pid,
+            start,
+            utc_offset_seconds,
+            ..
+        } = self;
+        if attempt.used.get("wall").is_none() {
+            set(&mut attempt.used, "wall", duration);
+        }
+        set(&mut attempt.used, "cpu", cpu);
+        if attempt.began.is_none() {
+            let date = |text: &String| instant::date(text, utc_offset_seconds).ok();
+            attempt.began = start.as_ref().and_then(date);
+        }
+        attempt.command = program.into_iter().chain(arguments).collect();
+        attempt.tool = program_of_command(&attempt.command);
+        if attempt.category.is_empty() {
+            attempt.category = category_of_command(&attempt.command, None);
+        }
+        attempt.host_class = host_class(model.as_deref(), cpus);
+        attempt.set = match (label, stamp) {
+            (Some(label), Some(stamp)) => Some(format!("{label} {stamp}")),
+            (label, stamp) => label.or(stamp),
+        };
+        attempt.end = match attempt.cause {
+            Some(_) if attempt.exit_code.is_none() => End::Failed,
+            _ => end_of(attempt.exit_code, attempt.signal),
+        };
+        let identity = intake.identity();
+        let identity = identity
+            .maybe(attempt.host.as_deref())
+            .maybe(pid.as_deref())
+            .maybe(start.as_deref())
+            .maybe(attempt.task.as_deref())
+            .maybe(Some(&attempt.category));
+        intake.attempt(attempt, identity)
+    }
+}

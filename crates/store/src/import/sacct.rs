@@ -1,0 +1,495 @@
+//! Slurm's accounting, as `sacct --parsable2` writes it: a header, then a line a job, behind it a
+//! line a step. The steps are joined to their job: memory is the most that one of them used.
+
+use super::amount::{self, Bad, MIB, SECOND};
+use super::detect::Look;
+use super::intake::{Halt, Intake, Place, end_of, set};
+use super::lines::Line;
+use super::table::{self, Set, Shape};
+use super::{Format, instant};
+use record::attempt::{Amount, Attempt, End, Known};
+use record::value::Number;
+use std::io::BufRead;
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: NAME,
+    doc: "Slurm's sacct --parsable2, with its header",
+    detects,
+    read,
+};
+
+const NAME: &str = "sacct";
+
+/// The column whose fields may hold the separator, where it is the last.
+const FREE: &str = "JobName";
+
+/// What is asked of each node or CPU, or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Node(u64),
+    Cpu(u64),
+    All(u64),
+}
+
+/// A line of a job or step.
+#[derive(Debug, Default)]
+struct Entry {
+    attempt: Attempt,
+    utc_offset_seconds: i32,
+    id: Option<String>,
+    raw_id: Option<String>,
+    cluster: Option<String>,
+    state: Option<String>,
+    start: Option<String>,
+    memory: Option<Asked>,
+    cpus_asked: Option<u64>,
+    cpus_given: Option<u64>,
+    nodes: Option<u64>,
+    tasks: Option<u64>,
+    read_each: Option<u64>,
+    written_each: Option<u64>,
+}
+
+const COLUMNS: &[(&str, Set<Entry>)] = &[
+    ("JobID", |entry, text| keep(&mut entry.id, text)),
+    ("JobIDRaw", |entry, text| keep(&mut entry.raw_id, text)),
+    ("JobName", |entry, text| {
+        text.clone_into(&mut entry.attempt.category);
+        Ok(())
+    }),
+    ("Cluster", |entry, text| keep(&mut entry.cluster, text)),
+    ("User", |entry, text| keep(&mut entry.attempt.user, text)),
+    ("Account", |entry, text| label(entry, "account", text)),
+    ("Partition", |entry, text| label(entry, "partition", text)),
+    ("State", |entry, text| keep(&mut entry.state, text)),
+    ("ExitCode", exit_code),
+    ("Submit", |entry, text| {
+        entry.attempt.submitted = Some(date(entry, text)?);
+        Ok(())
+    }),
+    ("Start", |entry, text| {
+        entry.attempt.began = Some(date(entry, text)?);
+        keep(&mut entry.start, text)
+    }),
+    ("End", |entry, text| {
+        entry.attempt.ended = Some(date(entry, text)?);
+        Ok(())
+    }),
+    ("Elapsed", |entry, text| {
+        used(entry, "wall", amount::clock(text))
+    }),
+    ("ElapsedRaw", |entry, text| {
+        used(entry, "wall", amount::number(text, SECOND))
+    }),
+    ("TotalCPU", |entry, text| {
+        used(entry, "cpu", amount::clock(text))
+    }),
+    ("MaxRSS", |entry, text| {
+        used(entry, "rss", amount::size(text))
+    }),
+    ("MaxVMSize", |entry, text| {
+        used(entry, "virtual", amount::size(text))
+    }),
+    ("AveDiskRead", |entry, text| {
+        entry.read_each = Some(amount::size(text)?);
+        Ok(())
+    }),
+    ("AveDiskWrite", |entry, text| {
+        entry.written_each = Some(amount::size(text)?);
+        Ok(())
+    }),
+    ("MaxDiskRead", |entry, text| at_least(entry, "read", text)),
+    ("MaxDiskWrite", |entry, text| {
+        at_least(entry, "written", text)
+    }),
+    ("TRESUsageInTot", |entry, text| disk_of(entry, "read", text)),
+    ("TRESUsageOutTot", |entry, text| {
+        disk_of(entry, "written", text)
+    }),
+    ("NTasks", |entry, text| keep_count(&mut entry.tasks, text)),
+    ("NNodes", |entry, text| keep_count(&mut entry.nodes, text)),
+    ("ReqCPUS", |entry, text| {
+        keep_count(&mut entry.cpus_asked, text)
+    }),
+    ("AllocCPUS", |entry, text| {
+        keep_count(&mut entry.cpus_given, text)
+    }),
+    ("NCPUS", |entry, text| {
+        keep_count(&mut entry.cpus_given, text)
+    }),
+    ("ReqMem", requested_memory),
+    ("Timelimit", |entry, text| {
+        asked(entry, "wall", amount::clock(text))
+    }),
+    ("TimelimitRaw", |entry, text| {
+        asked(entry, "wall", amount::number(text, 60 * SECOND))
+    }),
+    ("NodeList", |entry, text| {
+        // Of several nodes none is the one where it ran.
+        let is_one = !text.contains(['[', ',']);
+        entry.attempt.host = Some(text.to_owned()).filter(|_| is_one);
+        Ok(())
+    }),
+];
+
+const SHAPE: Shape<Entry> = Shape {
+    format: NAME,
+    separator: '|',
+    columns: COLUMNS,
+    needs: &["JobID", "JobIDRaw"],
+    nothing: &[
+        "Unknown",
+        "None assigned",
+        "UNLIMITED",
+        "Partition_Limit",
+        "INVALID",
+        "?",
+    ],
+    free: Some(FREE),
+};
+
+fn keep(slot: &mut Option<String>, text: &str) -> Result<(), Bad> {
+    *slot = Some(text.to_owned());
+    Ok(())
+}
+
+fn keep_count(slot: &mut Option<u64>, text: &str) -> Result<(), Bad> {
+    // Slurm shortens counts of a thousand and more: `1K`.
+    *slot = Some(amount::size(text)?);
+    Ok(())
+}
+
+fn label(entry: &mut Entry, name: &str, text: &str) -> Result<(), Bad> {
+    let labels = &mut entry.attempt.labels;
+    labels.insert(name.to_owned(), text.to_owned());
+    Ok(())
+}
+
+fn used(entry: &mut Entry, name: &str, value: Result<u64, Bad>) -> Result<(), Bad> {
+    set(&mut entry.attempt.used, name, Some(value?));
+    Ok(())
+}
+
+fn asked(entry: &mut Entry, name: &str, value: Result<u64, Bad>) -> Result<(), Bad> {
+    set(&mut entry.attempt.requested, name, Some(value?));
+    Ok(())
+}
+
+/// The most of one task of a step: less than the sum, which may be told by another column.
+fn at_least(entry: &mut Entry, name: &str, text: &str) -> Result<(), Bad> {
+    let value = amount::size(text)?;
+    if entry.attempt.used.get(name).is_none() {
+        set(&mut entry.attempt.used, name, Some(value));
+    }
+    Ok(())
+}
+
+/// `cpu=00:00:01,fs/disk=2332,mem=6656K`: bytes of all tasks.
+fn disk_of(entry: &mut Entry, name: &str, text: &str) -> Result<(), Bad> {
+    let disk = text.split(',').find_map(|one| one.strip_prefix("fs/disk="));
+    match disk {
+        Some(disk) => used(entry, name, amount::size(disk)),
+        None => Ok(()),
+    }
+}
+
+/// Seconds since 1970 (`SLURM_TIME_FORMAT=%s`), or a local time.
+fn date(entry: &Entry, text: &str) -> Result<i64, Bad> {
+    instant::either(text, SECOND, entry.utc_offset_seconds)
+}
+
+/// `CODE:SIGNAL`.
+fn exit_code(entry: &mut Entry, text: &str) -> Result<(), Bad> {
+    let bad = Bad("is no exit code");
+    let (code, signal) = text.split_once(':').unwrap_or((text, "0"));
+    let (code, signal): (i32, i32) = (
+        code.parse().map_err(|_| bad)?,
+        signal.parse().map_err(|_| bad)?,
+    );
+    entry.attempt.signal = Some(signal).filter(|signal| *signal != 0);
+    let is_code = entry.attempt.signal.is_none() || code != 0;
+    entry.attempt.exit_code = Some(code).filter(|_| is_code);
+    Ok(())
+}
+
+/// `4Gn` of each node, `4Gc` of each CPU, as older versions have it, `4G` of all; 0 is all that a
+/// node has. Without a letter MiB.
+fn requested_memory(entry: &mut Entry, text: &str) -> Result<(), Bad> {
+    let (text, of) = match (text.strip_suffix('n'), text.strip_suffix('c')) {
+        (Some(text), _) => (text, Asked::Node as fn(u64) -> Asked),
+        (_, Some(text)) => (text, Asked::Cpu as fn(u64) -> Asked),
+        (None, None) => (text, Asked::All as fn(u64) -> Asked),
+    };
+    let is_plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let size = match is_plain {
+        true => amount::number(text, MIB)?,
+        false => amount::size(text)?,
+    };
+    entry.memory = Some(of(size)).filter(|_| size > 0);
+    Ok(())
+}
+
+fn detects(look: &Look<'_>) -> bool {
+    look.has_field('|', "JobID") || look.has_field('|', "JobIDRaw")
+}
+
+/// A job whose steps may follow.
+#[derive(Debug)]
+struct Job {
+    entry: Entry,
+    id: String,
+    times: u32,
+    line: u64,
+    text: Vec<u8>,
+    steps_cpu: Option<u64>,
+    steps_read: Option<u64>,
+    steps_written: Option<u64>,
+    is_starved: bool,
+}
+
+fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
+    let utc_offset_seconds = intake.options().utc_offset_seconds;
+    let begin = || Entry {
+        utc_offset_seconds,
+        ..Entry::default()
+    };
+    let mut job: Option<Job> = None;
+    table::read(input, intake, &SHAPE, begin, |intake, entry, line| {
+        let reject = |intake: &mut Intake<'_, '_>, why: &str| {
+            intake.reject(Place::Line(line.number), line.bytes, why)
+        };
+        let Some(id) = entry.id.clone().or_else(|| entry.raw_id.clone()) else {
+            return reject(intake, "no job id");
+        };
+        if let Some((of, _)) = id.split_once('.') {
+            return match &mut job {
+                Some(job) if job.id == of => {
+                    intake.joined();
+                    job.join(entry);
+                    Ok(())
+                }
+                _ => reject(intake, "a step that does not follow its job"),
+            };
+        }
+        let times = match &job {
+            Some(job) if job.id == id => job.times.saturating_add(1),
+            _ => 1,
+        };
+        let next = Job::new(entry, id, times, line);
+        match job.replace(next) {
+            Some(job) => job.finish(intake),
+            None => Ok(()),
+        }
+    })?;
+    match job {
+        Some(job) => job.finish(intake),
+        None => Ok(()),
+    }
+}
+
+impl Job {
+    fn new(entry: Entry, id: String, times: u32, line: Line<'_>) -> Self {
+        Self {
+            entry,
+            id,
+            times,
+            line: line.number,
+            text: line.bytes.to_vec(),
+            steps_cpu: None,
+            steps_read: None,
+            steps_written: None,
+            is_starved: false,
+        }
+    }
+
+    fn join(&mut self, step: Entry) {
+        let (read, written) = (step.sum("read"), step.sum("written"));
+        let Entry { attempt, state, .. } = step;
+        for name in ["rss", "virtual"] {
+            let own = self.entry.attempt.used.get(name);
+            let more = attempt
+                .used
+                .get(name)
+                .filter(|step| own.is_none_or(|own| step.value.as_f64() > own.value.as_f64()));
+            if let Some(more) = more {
+                self.entry.attempt.used.set(name, more);
+            }
+        }
+        let cpu = attempt.used.get("cpu").and_then(whole);
+        for (sum, value) in [
+            (&mut self.steps_cpu, cpu),
+            (&mut self.steps_read, read),
+            (&mut self.steps_written, written),
+        ] {
+            if let Some(value) = value {
+                *sum = Some(sum.unwrap_or(0).saturating_add(value));
+            }
+        }
+        self.is_starved |= state.is_some_and(|state| state.starts_with("OUT_OF_ME"));
+    }
+
+    fn finish(mut self, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
+        if let Err(why) = self.end() {
+            return intake.reject(Place::Line(self.line), &self.text, why);
+        }
+        self.amounts();
+        let Self {
+            entry, id, times, ..
+        } = self;
+        let Entry {
+            mut attempt,
+            raw_id,
+            cluster,
+            start,
+            ..
+        } = entry;
+        // The elements of an array are one campaign.
+        attempt.set = id.split_once('_').map(|(array, _)| array.to_owned());
+        attempt.attempt = Some(times);
+        if attempt.category.is_empty() {
+            attempt.category = "unnamed".to_owned();
+        }
+        let identity = intake
+            .identity()
+            .maybe(cluster.as_deref())
+            .maybe(raw_id.as_deref().or(Some(&id)))
+            .maybe(start.as_deref());
+        attempt.task = Some(id.clone());
+        attempt.job = Some(id);
+        intake.attempt(attempt, identity)
+    }
+
+    /// How it ended, or why it has not.
+    fn end(&mut self) -> Result<(), &'static str> {
+        let Entry { attempt, state, .. } = &mut self.entry;
+        let state = state.as_deref().unwrap_or_default();
+        let limit = |attempt: &mut Attempt, name: &str| {
+            attempt.exceeded = Some(name.to_owned());
+            End::Limit
+        };
+        // `CANCELLED by 1000`; a narrow column ends with `+`.
+        let (word, rest) = state.split_once(' ').unwrap_or((state, ""));
+        let is = |name: &str| {
+            let cut = word.strip_suffix('+');
+            word == name || cut.is_some_and(|cut| !cut.is_empty() && name.starts_with(cut))
+        };
+        attempt.end = match () {
+            () if word.is_empty() => end_of(attempt.exit_code, attempt.signal),
+            () if is("OUT_OF_MEMORY") => limit(attempt, "memory"),
+            () if is("TIMEOUT") => limit(attempt, "wall"),
+            () if is("COMPLETED") => End::Done,
+            () if is("FAILED") => End::Failed,
+            () if [
+                "PENDING",
+                "RUNNING",
+                "SUSPENDED",
+                "REQUEUED",
+                "RESIZING",
+                "COMPLETING",
+            ]
+            .iter()
+            .any(|name| is(name)) =>
+            {
+                return Err("it has not ended");
+            }
+            () => {
+                attempt.cause = Some(match rest {
+                    "" => word.to_owned(),
+                    by => format!("{word} {by}"),
+                });
+                End::Cancelled
+            }
+        };
+        // The kernel ended a step for want of memory: the job failed for that.
+        if self.is_starved && attempt.end == End::Failed {
+            attempt.end = limit(attempt, "memory");
+        }
+        Ok(())
+    }
+
+    fn amounts(&mut self) {
+        let read = self.steps_read.or_else(|| self.entry.sum("read"));
+        let written = self.steps_written.or_else(|| self.entry.sum("written"));
+        let steps_cpu = self.steps_cpu;
+        let entry = &mut self.entry;
+        let (cpus, nodes) = (entry.cpus_asked.or(entry.cpus_given), entry.nodes);
+        let attempt = &mut entry.attempt;
+        set(&mut attempt.used, "read", read);
+        set(&mut attempt.used, "written", written);
+        if attempt.used.get("cpu").is_none() {
+            set(&mut attempt.used, "cpu", steps_cpu);
+        }
+        // What never began used nothing that would tell of it.
+        if attempt.began.is_none() && attempt.used.get("wall").and_then(whole) == Some(0) {
+            attempt.used = record::attempt::Amounts::default();
+        }
+        let memory = entry.memory.and_then(|memory| match memory {
+            Asked::All(size) => Some(size),
+            Asked::Node(size) => size.checked_mul(nodes.unwrap_or(1)),
+            Asked::Cpu(size) => size.checked_mul(cpus?),
+        });
+        set(&mut attempt.requested, "memory", memory);
+        if let Some(cpus) = cpus.filter(|cpus| *cpus > 0) {
+            let cores = Amount {
+                value: Number::Real(cpus as f64),
+                known: Known::Claimed,
+            };
+            attempt.requested.set("cores", cores);
+        }
+    }
+}
+
+impl Entry {
+    /// What all tasks of a step read or wrote.
+    fn sum(&self, name: &str) -> Option<u64> {
+        let each = match name {
+            "read" => self.read_each,
+            _ => self.written_each,
+        };
+        let told = self.attempt.used.get(name).and_then(whole);
+        let sum = each.and_then(|each| each.checked_mul(self.tasks.unwrap_or(1)));
+        // The most of one task is told too, where the sum is not.
+        sum.max(told)
+    }
+}
+
+fn whole(amount: Amount) -> Option<u64> {
+    match amount.value {
+        Number::Whole(value) => Some(value),
+        Number::Real(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_asked_of_a_node_a_cpu_or_all() {
+        let of = |text| {
+            let mut entry = Entry::default();
+            requested_memory(&mut entry, text).map(|()| entry.memory)
+        };
+        assert_eq!(of("4Gn"), Ok(Some(Asked::Node(4 << 30))));
+        assert_eq!(of("1.5Gc"), Ok(Some(Asked::Cpu(3 << 29))));
+        assert_eq!(of("4000M"), Ok(Some(Asked::All(4000 << 20))));
+        assert_eq!(of("4000"), Ok(Some(Asked::All(4000 << 20))));
+        assert_eq!(of("0n"), Ok(None));
+        assert!(of("n").is_err() && of("x").is_err());
+    }
+
+    #[test]
+    fn an_exit_code_has_a_signal_behind_it() {
+        let of = |text| {
+            let mut entry = Entry::default();
+            exit_code(&mut entry, text).map(|()| (entry.attempt.exit_code, entry.attempt.signal))
+        };
+        assert_eq!(of("0:0"), Ok((Some(0), None)));
+        assert_eq!(of("2:0"), Ok((Some(2), None)));
+        assert_eq!(of("0:9"), Ok((None, Some(9))));
+        assert!(of("x:0").is_err() && of("99999999999:0").is_err());
+    }
+}
