@@ -123,7 +123,7 @@ fn requested(report: &Report) -> Amounts {
     let claims = report.request.iter();
     let claims = claims.map(|(name, claim)| (name.as_str(), claim.value));
     // A request is told before a limit.
-    for (name, value) in limits.chain(claims) {
+    for (name, value) in limits.chain(claims).filter(|(_, value)| is_amount(*value)) {
         let known = Known::Claimed;
         amounts.set(resource_name(name), Amount { value, known });
     }
@@ -135,17 +135,20 @@ fn used(report: &Report) -> Amounts {
     for (place, resource) in RESOURCES.iter().enumerate() {
         let told = |metric: &&str| report.usage.get(metric)?.value();
         let value = resource.metrics.iter().find_map(told);
-        amounts.set_at(place, value.filter(|value| is_number(value)).map(amount));
+        amounts.set_at(
+            place,
+            value.filter(|value| is_amount(value.value)).map(amount),
+        );
     }
     amounts
 }
 
-/// JSON has no other numbers, but a report is not read from JSON alone.
-fn is_number(value: &Value) -> bool {
-    match value.value {
-        Number::Whole(_) => true,
-        Number::Real(value) => value.is_finite(),
-    }
+/// Amounts are below this, as in [`record::quantity`].
+const TOO_LARGE: f64 = 9.2e18;
+
+/// Whether a number can be an amount: a report may come from anybody.
+fn is_amount(value: Number) -> bool {
+    (0.0..TOO_LARGE).contains(&value.as_f64())
 }
 
 fn amount(value: &Value) -> Amount {

@@ -36,6 +36,26 @@ pub fn program_of_command(command: &[String]) -> Option<String> {
     Run::of(&words).map(|run| run.name)
 }
 
+/// The words of a command that was told as one line, whose quotes are lost: what a shell was given
+/// as a text is taken to be all of the rest.
+pub fn words_of_line(line: &str) -> Vec<String> {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    let name = words.first().map_or("", |program| base(program));
+    let known = INTERPRETERS.iter().find(|one| (one.is)(name));
+    let options = words
+        .iter()
+        .skip(1)
+        .take_while(|word| word.starts_with('-'));
+    let place = known.and_then(|known| options.clone().position(|word| known.is_text(word)));
+    // The program, what is in front of the option, and that.
+    let Some(begin) = place.map(|place| place + 2) else {
+        return words.into_iter().map(str::to_owned).collect();
+    };
+    let text = words.split_off(begin.min(words.len())).join(" ");
+    let text = Some(text).filter(|text| !text.is_empty());
+    words.into_iter().map(str::to_owned).chain(text).collect()
+}
+
 /// A name without a number behind it: `blastall_ID0000012`, `blastall_00000012`, `split-3`.
 pub fn without_number(name: &str) -> &str {
     let front = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -63,6 +83,8 @@ enum Words<'w> {
     Arguments(&'w [&'w str]),
     /// A command for a shell, as one text.
     Text(&'w str),
+    /// The words behind a program of another language, as one text.
+    Code(&'w [&'w str]),
 }
 
 /// An interpreter.
@@ -75,6 +97,8 @@ struct Interpreter {
     modules: &'static [(&'static str, &'static str)],
     /// The option in front of a program as text.
     text: Option<char>,
+    /// Whether that text is commands.
+    is_shell: bool,
 }
 
 const INTERPRETERS: &[Interpreter] = &[
@@ -83,12 +107,14 @@ const INTERPRETERS: &[Interpreter] = &[
         valued: &["-W", "-X"],
         modules: &[("-m", "python -m ")],
         text: Some('c'),
+        is_shell: false,
     },
     Interpreter {
         is: |name| ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"].contains(&name),
         valued: &["-o", "+o", "-O", "+O"],
         modules: &[],
         text: Some('c'),
+        is_shell: true,
     },
     Interpreter {
         is: |name| {
@@ -100,6 +126,7 @@ const INTERPRETERS: &[Interpreter] = &[
         valued: &["-I", "-M", "-r"],
         modules: &[],
         text: Some('e'),
+        is_shell: false,
     },
     Interpreter {
         is: |name| name == "java",
@@ -116,12 +143,14 @@ const INTERPRETERS: &[Interpreter] = &[
         ],
         modules: &[("-jar", ""), ("-m", ""), ("--module", "")],
         text: None,
+        is_shell: false,
     },
     Interpreter {
         is: |name| ["R", "Rscript"].contains(&name),
         valued: &[],
         modules: &[("-f", "")],
         text: Some('e'),
+        is_shell: false,
     },
 ];
 
@@ -151,13 +180,17 @@ impl<'w> Run<'w> {
     fn shape(&self, parts: &mut Vec<String>) {
         parts.push(self.name.clone());
         match self.words {
-            Words::Arguments(words) => arguments(words, parts),
+            Words::Arguments(words) => arguments(words, SUBCOMMANDS_MAX, parts),
+            Words::Code(words) => {
+                parts.push(ANY.to_owned());
+                arguments(words, 0, parts);
+            }
             // What a shell is given as a text is a command or several; nothing is expanded.
             Words::Text(text) => {
                 let words: Vec<&str> = text.split_whitespace().take(WORDS_MAX).collect();
                 if let Some((program, rest)) = words.split_first() {
                     parts.push(base(program).to_owned());
-                    arguments(rest, parts);
+                    arguments(rest, SUBCOMMANDS_MAX, parts);
                 }
             }
         }
@@ -178,10 +211,13 @@ impl Interpreter {
                 });
             }
             if self.is_text(word) {
-                let (text, _) = rest.split_first()?;
+                let (text, behind) = rest.split_first()?;
                 return Some(Run {
                     name: format!("{name} {word}"),
-                    words: Words::Text(text),
+                    words: match self.is_shell {
+                        true => Words::Text(text),
+                        false => Words::Code(behind),
+                    },
                 });
             }
             if self.valued.contains(word) {
@@ -214,11 +250,10 @@ impl Interpreter {
 const BETWEEN: &[&str] = &["|", "||", "&&", ";", "&"];
 const IN_FRONT: &[&str] = &[">", ">>", "<", "2>", "2>&1"];
 
-/// The shape of arguments: options by name and once each, subcommands, `*` for the rest.
-fn arguments(words: &[&str], parts: &mut Vec<String>) {
+/// The shape of arguments: options by name and once each, so many subcommands, if they stand
+/// directly behind the program, `*` for the rest.
+fn arguments(words: &[&str], mut subcommands: usize, parts: &mut Vec<String>) {
     let mut seen: Vec<String> = Vec::new();
-    // Only what is directly behind a program is a subcommand.
-    let mut subcommands = SUBCOMMANDS_MAX;
     let mut is_program = false;
     for word in words {
         let shape = match *word {
@@ -354,7 +389,18 @@ mod tests {
             category_of_command(&shell, None),
             "sh -c bwa mem * | sort -k* > *"
         );
+        let code = ["python3", "-c", "import x; x.y(7)", "a"].map(str::to_owned);
+        assert_eq!(category_of_command(&code, None), "python3 -c *");
         assert_eq!(program_of_command(&[]), None);
+    }
+
+    #[test]
+    fn a_line_for_a_shell_is_one_text() {
+        assert_eq!(words_of_line("sh -ec  a b | c"), ["sh", "-ec", "a b | c"]);
+        assert_eq!(words_of_line("sh a -c b"), ["sh", "a", "-c", "b"]);
+        assert_eq!(words_of_line("gzip -c a"), ["gzip", "-c", "a"]);
+        assert_eq!(words_of_line("bash -c"), ["bash", "-c"]);
+        assert!(words_of_line(" ").is_empty());
     }
 
     #[test]
@@ -380,6 +426,7 @@ mod tests {
             program_of_command(&words);
             for word in &words {
                 without_number(word);
+                words_of_line(word);
             }
         }
     }

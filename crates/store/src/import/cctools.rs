@@ -7,7 +7,7 @@ use super::detect::Look;
 use super::intake::{Halt, Intake, Place, end_of};
 use super::objects::{Objects, Piece};
 use super::walk::{self, Scalar, Visit};
-use crate::category::{category_of_command, program_of_command};
+use crate::category::{category_of_command, program_of_command, words_of_line};
 use record::attempt::{Amount, Attempt, End, Known};
 use record::value::Number;
 use std::io::BufRead;
@@ -101,7 +101,13 @@ impl Draft {
         }
         match (value, self.value.take()) {
             (Scalar::Text(unit), Some((path, number))) if path == name => {
-                self.amount(name, number, unit)
+                if let Err(Bad(why)) = self.amount(name, number, unit) {
+                    let name = limit.unwrap_or(name);
+                    let unit: String = unit.chars().take(20).collect();
+                    self.bad
+                        .get_or_insert_with(|| format!("{name}: `{number} {unit}` {why}"));
+                }
+                Ok(())
             }
             (value, None) => {
                 self.value = value.real()?.map(|number| (name.to_owned(), number));
@@ -114,13 +120,13 @@ impl Draft {
     fn amount(&mut self, name: &str, value: f64, unit: &str) -> Result<(), Bad> {
         match name {
             "start" => {
-                let ns = in_base(value, unit, SECOND)?;
+                let ns = instant(value, unit)?;
                 self.start = Some(ns.to_string());
                 self.attempt.began = i64::try_from(ns).ok();
                 return Ok(());
             }
             "end" => {
-                self.attempt.ended = i64::try_from(in_base(value, unit, SECOND)?).ok();
+                self.attempt.ended = i64::try_from(instant(value, unit)?).ok();
                 return Ok(());
             }
             "cores_avg" => {
@@ -168,6 +174,12 @@ fn amount_of(resource: &str, value: f64, unit: &str) -> Result<Option<Amount>, B
     };
     let known = Known::Claimed;
     Ok(Some(Amount { value, known }))
+}
+
+/// Nanoseconds since 1970. A number of JSON has 53 bits: enough for microseconds.
+fn instant(value: f64, unit: &str) -> Result<u64, Bad> {
+    let seconds = in_base(1.0, unit, SECOND)? as f64 / 1e9;
+    amount::whole(amount::scaled(value * seconds, 1e6)?, 1000)
 }
 
 /// In bytes or nanoseconds.
@@ -255,8 +267,7 @@ fn finish(
             .maybe(id.as_deref()),
         false => identity.with(text),
     };
-    let words = command.unwrap_or_default();
-    attempt.command = words.split_whitespace().map(str::to_owned).collect();
+    attempt.command = words_of_line(&command.unwrap_or_default());
     attempt.tool = program_of_command(&attempt.command);
     if attempt.category.is_empty() {
         attempt.category = category_of_command(&attempt.command, None);

@@ -80,7 +80,7 @@ pub(super) const BUILT_IN_COLUMNS: &[&str] = &["src", "workflow", "run", "task"]
 impl ColumnMap {
     /// Reads `FIELD=COLUMN[:UNIT],...`. A field is a resource (`memory`), one that was asked for
     /// (`requested.memory`), a field of an attempt (`category`, `began`) or `label.NAME`. Without
-    /// a unit an amount is a number of base units or has its unit in each field.
+    /// a unit an amount has its unit in each field; a number alone is bytes or seconds.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut entries = Vec::new();
         for pair in text.split(',').filter(|pair| !pair.trim().is_empty()) {
@@ -199,6 +199,7 @@ impl Entry {
         }
         let is_number = !text.ends_with(|last: char| last.is_ascii_alphabetic());
         match unit {
+            Unit::Nanoseconds if is_number => amount::number(text, amount::SECOND),
             _ if is_number => amount::number(text, 1),
             Unit::Bytes | Unit::Nanoseconds => quantity::parse_with_zero(text, unit)
                 .map_err(|_| Bad("is no amount of that resource")),
@@ -327,6 +328,7 @@ mod tests {
         assert_eq!(value("memory=m:GiB", "1.5"), Ok(Number::Whole(3 << 29)));
         assert_eq!(value("memory=m", "4GiB"), Ok(Number::Whole(4 << 30)));
         assert_eq!(value("memory=m", "17"), Ok(Number::Whole(17)));
+        assert_eq!(value("wall=m", "1.5e1"), Ok(Number::Whole(15_000_000_000)));
         assert_eq!(
             value("cpu=m:s", "1.31969e+06"),
             Ok(Number::Whole(1_319_690_000_000_000))

@@ -31,13 +31,11 @@ const FIELDS_MAX: usize = 1 << 16;
 const NOTHING: &[&str] = &["", "-", "NA", "N/A", "NaN", "nan", "null", "None"];
 
 fn detects(look: &Look<'_>) -> bool {
-    let is_built_in = |separator| {
-        BUILT_IN_COLUMNS
-            .iter()
-            .all(|name| look.has_field(separator, name))
-    };
-    let is_table = look.fields(',').count() > 1;
-    is_built_in(',') || is_table && look.name.ends_with(".csv")
+    let has = |name: &&str| look.has_field(',', name);
+    let is_table = [',', ';', '\t']
+        .iter()
+        .any(|separator| look.fields(*separator).count() > 1);
+    BUILT_IN_COLUMNS.iter().all(has) || is_table && look.name.ends_with(".csv")
 }
 
 /// Records of a table, each held up to a bound.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::identity::Identity;
-use record::attempt::{Amount, Amounts, Attempt, End};
+use record::attempt::{Amount, Amounts, Attempt, End, Known, resource};
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
@@ -109,6 +109,16 @@ impl From<io::Error> for Halt {
 /// number of the record makes the identity, which is as much the same for the same file.
 const SEEN_MAX: usize = 1 << 24;
 
+/// The category of what has no name and no program.
+const UNNAMED: &str = "unnamed";
+
+/// No process has nothing of these: other tools write 0 where a task ended before they looked.
+const NEVER_ZERO: &[&str] = &["memory", "rss", "cgroup", "virtual"];
+
+fn is_claimed_zero(amount: Amount) -> bool {
+    amount.known == Known::Claimed && amount.value.as_f64() <= 0.0
+}
+
 /// The way out.
 pub(super) struct Intake<'s, 'o> {
     format: &'static str,
@@ -174,6 +184,20 @@ impl<'s, 'o> Intake<'s, 'o> {
         self.hand_on(Row::Rejected(rejected))
     }
 
+    /// It is an attempt whose identity the tool gave it: where it is told again, it is not another.
+    pub(super) fn attempt_once(
+        &mut self,
+        attempt: Attempt,
+        identity: Identity,
+        place: Place,
+        text: &[u8],
+    ) -> Result<(), Halt> {
+        match self.seen.contains_key(&identity.value()) {
+            true => self.reject(place, text, "told before in this file"),
+            false => self.attempt(attempt, identity),
+        }
+    }
+
     /// It is an attempt.
     pub(super) fn attempt(&mut self, mut attempt: Attempt, identity: Identity) -> Result<(), Halt> {
         self.summary.attempts += 1;
@@ -182,6 +206,16 @@ impl<'s, 'o> Intake<'s, 'o> {
         attempt.source.clone_from(&self.options.file);
         if self.options.set.is_some() {
             attempt.set.clone_from(&self.options.set);
+        }
+        if attempt.category.is_empty() {
+            attempt.category = attempt.tool.clone().unwrap_or_else(|| UNNAMED.to_owned());
+        }
+        for name in NEVER_ZERO {
+            if let (Some(place), Some(amount)) = (resource(name), attempt.used.get(name))
+                && is_claimed_zero(amount)
+            {
+                attempt.used.set_at(place, None);
+            }
         }
         // As the table of resources has it: where memory is not known, the resident set.
         if attempt.used.get("memory").is_none()

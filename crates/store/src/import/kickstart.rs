@@ -253,7 +253,9 @@ impl Draft {
             "status/signalled_signal" | "status/signalled@signal" => {
                 attempt.signal = value.code()?;
             }
-            "status/failure_error" | "status/failure" => attempt.cause = value.text(),
+            "status/failure_error" | "status/error" | "status/failure" => {
+                attempt.cause = value.text();
+            }
             "executable/file_name" | "statcall/file@name" => self.program = value.text(),
             "argument_vector/-" | "argument-vector/arg" => {
                 self.arguments.push(value.text().unwrap_or_default());
@@ -287,11 +289,11 @@ fn finish(intake: &mut Intake<'_, '_>, record: &Record, language: Language) -> R
     if !draft.is_record {
         return intake.reject(place, &record.text, "no record of an invocation");
     }
-    draft.hand_on(intake)
+    draft.hand_on(intake, place, &record.text)
 }
 
 impl Draft {
-    fn hand_on(self, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
+    fn hand_on(self, intake: &mut Intake<'_, '_>, place: Place, text: &[u8]) -> Result<(), Halt> {
         let Self {
             mut attempt,
             duration,
@@ -330,12 +332,15 @@ impl Draft {
             _ => end_of(attempt.exit_code, attempt.signal),
         };
         let identity = intake.identity();
+        let is_known = attempt.host.is_some() && pid.is_some() && start.is_some();
+        if !is_known {
+            return intake.attempt(attempt, identity.with(text));
+        }
         let identity = identity
             .maybe(attempt.host.as_deref())
             .maybe(pid.as_deref())
             .maybe(start.as_deref())
-            .maybe(attempt.task.as_deref())
-            .maybe(Some(&attempt.category));
-        intake.attempt(attempt, identity)
+            .maybe(attempt.task.as_deref());
+        intake.attempt_once(attempt, identity, place, text)
     }
 }

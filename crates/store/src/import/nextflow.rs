@@ -233,18 +233,21 @@ fn finish(intake: &mut Intake<'_, '_>, draft: Draft, line: Line<'_>) -> Result<(
         busy_cores(&mut attempt, busy);
     }
     let identity = intake.identity();
-    let identity = match hash.is_some() || native_id.is_some() {
-        // A task that is taken from the cache by a later run is the same attempt.
+    // The hash alone has 32 bits. A task that is taken from the cache by a later run is the same.
+    let is_known = hash.is_some() && (native_id.is_some() || submit.is_some());
+    let identity = match is_known {
         true => identity
             .maybe(hash.as_deref())
             .maybe(native_id.as_deref())
-            .maybe(submit.as_deref())
-            .maybe(hash.as_deref().map_or(task_id.as_deref(), |_| None)),
+            .maybe(submit.as_deref()),
         false => identity.with(line.bytes),
     };
     attempt.task = name.or(task_id);
     attempt.job = native_id;
-    intake.attempt(attempt, identity)
+    match is_known {
+        true => intake.attempt_once(attempt, identity, Place::Line(line.number), line.bytes),
+        false => intake.attempt(attempt, identity),
+    }
 }
 
 /// CPU time is a share of the wall time here: that is how Nextflow has it.

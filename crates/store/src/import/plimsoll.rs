@@ -41,7 +41,8 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
                     (text, "it has not ended".to_owned())
                 }
                 Ok(report) => {
-                    intake.attempt(of_report(&report), identity_of_report(&report))?;
+                    let identity = identity_of_report(&report);
+                    intake.attempt_once(of_report(&report), identity, place, text)?;
                     continue;
                 }
             },

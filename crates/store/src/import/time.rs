@@ -6,7 +6,7 @@ use super::amount::{self, Bad, KIB, SECOND};
 use super::detect::Look;
 use super::intake::{Halt, Intake, Place, end_of, set, tail};
 use super::lines::Lines;
-use crate::category::{category_of_command, program_of_command};
+use crate::category::{category_of_command, program_of_command, words_of_line};
 use record::attempt::Attempt;
 use std::io::BufRead;
 
@@ -86,9 +86,8 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
     let mut draft: Option<Draft> = None;
     let mut signal = None;
     while let Some(line) = lines.next()? {
-        // A line of the task's that has no end may stand in front of a label.
         let text = String::from_utf8_lossy(line.bytes);
-        let own = text.rfind('\t').and_then(|at| text.get(at + 1..));
+        let own = labelled(&text);
         if let Some(command) = own.and_then(|own| own.strip_prefix(FIRST)) {
             cut_off(intake, draft.take())?;
             intake.met();
@@ -109,10 +108,21 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
     cut_off(intake, draft)
 }
 
+/// The part of a line that begins with a label. A line of the task's that has no end may stand in
+/// front of it, and a command may have tabs.
+fn labelled(text: &str) -> Option<&str> {
+    let first = text.match_indices('\t').find(|(at, _)| {
+        let behind = text.get(at + 1..).unwrap_or_default();
+        behind.starts_with(FIRST)
+    });
+    let at = first.map(|(at, _)| at).or_else(|| text.rfind('\t'))?;
+    text.get(at + 1..)
+}
+
 fn begin(line: u64, command: &str, signal: Option<i32>) -> Draft {
     let command = command.strip_prefix('"').unwrap_or(command);
     let command = command.strip_suffix('"').unwrap_or(command);
-    let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    let command = words_of_line(command);
     let mut attempt = Attempt {
         category: category_of_command(&command, None),
         tool: program_of_command(&command),

@@ -1,13 +1,15 @@
 //! Slurm's accounting, as `sacct --parsable2` writes it: a header, then a line a job, behind it a
 //! line a step. The steps are joined to their job: memory is the most that one of them used.
 
+mod job;
+
 use super::amount::{self, Bad, MIB, SECOND};
 use super::detect::Look;
-use super::intake::{Halt, Intake, Place, end_of, set};
-use super::lines::Line;
+use super::intake::{Halt, Intake, Place, set};
 use super::table::{self, Set, Shape};
 use super::{Format, instant};
-use record::attempt::{Amount, Attempt, End, Known};
+use job::Job;
+use record::attempt::{Amount, Attempt};
 use record::value::Number;
 use std::io::BufRead;
 
@@ -23,6 +25,9 @@ const NAME: &str = "sacct";
 
 /// The column whose fields may hold the separator, where it is the last.
 const FREE: &str = "JobName";
+
+/// Signals that there are.
+const SIGNALS: std::ops::RangeInclusive<i32> = 1..=64;
 
 /// What is asked of each node or CPU, or of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +87,10 @@ const COLUMNS: &[(&str, Set<Entry>)] = &[
     ("ElapsedRaw", |entry, text| {
         used(entry, "wall", amount::number(text, SECOND))
     }),
-    ("TotalCPU", |entry, text| {
-        used(entry, "cpu", amount::clock(text))
+    ("TotalCPU", |entry, text| match amount::clock(text)? {
+        // Where nothing was gathered it is 0, which no process uses.
+        0 => Ok(()),
+        time => used(entry, "cpu", Ok(time)),
     }),
     ("MaxRSS", |entry, text| {
         used(entry, "rss", amount::size(text))
@@ -207,8 +214,9 @@ fn exit_code(entry: &mut Entry, text: &str) -> Result<(), Bad> {
         code.parse().map_err(|_| bad)?,
         signal.parse().map_err(|_| bad)?,
     );
-    entry.attempt.signal = Some(signal).filter(|signal| *signal != 0);
-    let is_code = entry.attempt.signal.is_none() || code != 0;
+    // Slurm writes 125 where there was no memory, which is no signal.
+    entry.attempt.signal = Some(signal).filter(|signal| SIGNALS.contains(signal));
+    let is_code = signal == 0 || code != 0;
     entry.attempt.exit_code = Some(code).filter(|_| is_code);
     Ok(())
 }
@@ -234,20 +242,6 @@ fn requested_memory(entry: &mut Entry, text: &str) -> Result<(), Bad> {
 
 fn detects(look: &Look<'_>) -> bool {
     look.has_field('|', "JobID") || look.has_field('|', "JobIDRaw")
-}
-
-/// A job whose steps may follow.
-#[derive(Debug)]
-struct Job {
-    entry: Entry,
-    id: String,
-    times: u32,
-    line: u64,
-    text: Vec<u8>,
-    steps_cpu: Option<u64>,
-    steps_read: Option<u64>,
-    steps_written: Option<u64>,
-    is_starved: bool,
 }
 
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
@@ -278,6 +272,9 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
             Some(job) if job.id == id => job.times.saturating_add(1),
             _ => 1,
         };
+        if let Some(job) = job.as_mut().filter(|_| times > 1) {
+            job.is_one_of_several = true;
+        }
         let next = Job::new(entry, id, times, line);
         match job.replace(next) {
             Some(job) => job.finish(intake),
@@ -287,158 +284,6 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
     match job {
         Some(job) => job.finish(intake),
         None => Ok(()),
-    }
-}
-
-impl Job {
-    fn new(entry: Entry, id: String, times: u32, line: Line<'_>) -> Self {
-        Self {
-            entry,
-            id,
-            times,
-            line: line.number,
-            text: line.bytes.to_vec(),
-            steps_cpu: None,
-            steps_read: None,
-            steps_written: None,
-            is_starved: false,
-        }
-    }
-
-    fn join(&mut self, step: Entry) {
-        let (read, written) = (step.sum("read"), step.sum("written"));
-        let Entry { attempt, state, .. } = step;
-        for name in ["rss", "virtual"] {
-            let own = self.entry.attempt.used.get(name);
-            let more = attempt
-                .used
-                .get(name)
-                .filter(|step| own.is_none_or(|own| step.value.as_f64() > own.value.as_f64()));
-            if let Some(more) = more {
-                self.entry.attempt.used.set(name, more);
-            }
-        }
-        let cpu = attempt.used.get("cpu").and_then(whole);
-        for (sum, value) in [
-            (&mut self.steps_cpu, cpu),
-            (&mut self.steps_read, read),
-            (&mut self.steps_written, written),
-        ] {
-            if let Some(value) = value {
-                *sum = Some(sum.unwrap_or(0).saturating_add(value));
-            }
-        }
-        self.is_starved |= state.is_some_and(|state| state.starts_with("OUT_OF_ME"));
-    }
-
-    fn finish(mut self, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
-        if let Err(why) = self.end() {
-            return intake.reject(Place::Line(self.line), &self.text, why);
-        }
-        self.amounts();
-        let Self {
-            entry, id, times, ..
-        } = self;
-        let Entry {
-            mut attempt,
-            raw_id,
-            cluster,
-            start,
-            ..
-        } = entry;
-        // The elements of an array are one campaign.
-        attempt.set = id.split_once('_').map(|(array, _)| array.to_owned());
-        attempt.attempt = Some(times);
-        if attempt.category.is_empty() {
-            attempt.category = "unnamed".to_owned();
-        }
-        let identity = intake
-            .identity()
-            .maybe(cluster.as_deref())
-            .maybe(raw_id.as_deref().or(Some(&id)))
-            .maybe(start.as_deref());
-        attempt.task = Some(id.clone());
-        attempt.job = Some(id);
-        intake.attempt(attempt, identity)
-    }
-
-    /// How it ended, or why it has not.
-    fn end(&mut self) -> Result<(), &'static str> {
-        let Entry { attempt, state, .. } = &mut self.entry;
-        let state = state.as_deref().unwrap_or_default();
-        let limit = |attempt: &mut Attempt, name: &str| {
-            attempt.exceeded = Some(name.to_owned());
-            End::Limit
-        };
-        // `CANCELLED by 1000`; a narrow column ends with `+`.
-        let (word, rest) = state.split_once(' ').unwrap_or((state, ""));
-        let is = |name: &str| {
-            let cut = word.strip_suffix('+');
-            word == name || cut.is_some_and(|cut| !cut.is_empty() && name.starts_with(cut))
-        };
-        attempt.end = match () {
-            () if word.is_empty() => end_of(attempt.exit_code, attempt.signal),
-            () if is("OUT_OF_MEMORY") => limit(attempt, "memory"),
-            () if is("TIMEOUT") => limit(attempt, "wall"),
-            () if is("COMPLETED") => End::Done,
-            () if is("FAILED") => End::Failed,
-            () if [
-                "PENDING",
-                "RUNNING",
-                "SUSPENDED",
-                "REQUEUED",
-                "RESIZING",
-                "COMPLETING",
-            ]
-            .iter()
-            .any(|name| is(name)) =>
-            {
-                return Err("it has not ended");
-            }
-            () => {
-                attempt.cause = Some(match rest {
-                    "" => word.to_owned(),
-                    by => format!("{word} {by}"),
-                });
-                End::Cancelled
-            }
-        };
-        // The kernel ended a step for want of memory: the job failed for that.
-        if self.is_starved && attempt.end == End::Failed {
-            attempt.end = limit(attempt, "memory");
-        }
-        Ok(())
-    }
-
-    fn amounts(&mut self) {
-        let read = self.steps_read.or_else(|| self.entry.sum("read"));
-        let written = self.steps_written.or_else(|| self.entry.sum("written"));
-        let steps_cpu = self.steps_cpu;
-        let entry = &mut self.entry;
-        let (cpus, nodes) = (entry.cpus_asked.or(entry.cpus_given), entry.nodes);
-        let attempt = &mut entry.attempt;
-        set(&mut attempt.used, "read", read);
-        set(&mut attempt.used, "written", written);
-        if attempt.used.get("cpu").is_none() {
-            set(&mut attempt.used, "cpu", steps_cpu);
-        }
-        // What never began used nothing that would tell of it.
-        if attempt.began.is_none() && attempt.used.get("wall").and_then(whole) == Some(0) {
-            attempt.used = record::attempt::Amounts::default();
-        }
-        let memory = entry.memory.and_then(|memory| match memory {
-            Asked::All(size) => Some(size),
-            Asked::Node(size) => size.checked_mul(nodes.unwrap_or(1)),
-            Asked::Cpu(size) => size.checked_mul(cpus?),
-        });
-        set(&mut attempt.requested, "memory", memory);
-        if let Some(cpus) = cpus.filter(|cpus| *cpus > 0) {
-            let cores = Amount {
-                value: Number::Real(cpus as f64),
-                known: Known::Claimed,
-            };
-            attempt.requested.set("cores", cores);
-        }
     }
 }
 
