@@ -3,6 +3,7 @@
 use super::KB;
 use crate::attempt::host_class;
 use crate::import::amount::{Bad, SECOND};
+use crate::import::intake::TEXT_MAX;
 use crate::import::walk::{Scalar, Visit};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,12 +12,22 @@ use std::rc::Rc;
 /// A task, as it is specified or as it was executed.
 #[derive(Debug, Default)]
 pub(super) struct Task {
+    /// Its place among the specified.
+    pub(super) number: u64,
     pub(super) name: Option<String>,
     pub(super) id: Option<String>,
     pub(super) category: Option<String>,
     pub(super) parents: Vec<String>,
     pub(super) inputs: Vec<String>,
     pub(super) input_size: Option<u64>,
+    /// How it ran, for those that did.
+    pub(super) run: Option<Box<Run>>,
+    pub(super) bad: Option<Box<str>>,
+}
+
+/// How a task ran.
+#[derive(Debug, Default)]
+pub(super) struct Run {
     pub(super) runtime: Option<u64>,
     pub(super) executed_at: Option<String>,
     pub(super) program: Option<String>,
@@ -30,7 +41,6 @@ pub(super) struct Task {
     pub(super) written_kb: Option<u64>,
     pub(super) memory: Option<u64>,
     pub(super) machine: Option<String>,
-    pub(super) bad: Option<String>,
 }
 
 /// A file of a task in an early version, or one that is specified.
@@ -57,8 +67,11 @@ pub(super) struct Document {
     pub(super) executed: Option<String>,
     /// Kickstart's bytes were put into members of KB as they were.
     pub(super) is_pegasus: bool,
-    pub(super) specified: Vec<Task>,
+    /// By what others call them.
+    pub(super) specified: HashMap<String, Task>,
     pub(super) ran: Vec<Task>,
+    /// Entries of lists of tasks that are none, and why.
+    pub(super) broken: Vec<(String, &'static str)>,
     /// Whether tasks were executed where they are specified, in one list.
     pub(super) is_early: bool,
     pub(super) sizes: HashMap<String, u64>,
@@ -91,6 +104,11 @@ impl Visit for Document {
                 let tasks = [SPECIFIED, RAN].iter().chain(EARLY);
                 let member = tasks.filter_map(|tasks| path.strip_prefix(tasks)).next();
                 match member {
+                    Some("") => {
+                        let entry = value.text().unwrap_or_default();
+                        let entry = entry.chars().take(TEXT_MAX).collect();
+                        self.broken.push((entry, "is no task"));
+                    }
                     Some(member) => self.of_task(member.trim_start_matches('/'), value),
                     None => self.beside(path, value),
                 }
@@ -101,7 +119,19 @@ impl Visit for Document {
     fn end(&mut self, path: &str) {
         self.since.set(0);
         match path {
-            SPECIFIED => self.specified.push(std::mem::take(&mut self.task)),
+            SPECIFIED => {
+                let mut task = std::mem::take(&mut self.task);
+                task.number = self.specified.len() as u64;
+                match task.key().cloned() {
+                    Some(key) if self.specified.contains_key(&key) => {
+                        self.broken.push((key, "specified before"));
+                    }
+                    Some(key) => {
+                        self.specified.insert(key, task);
+                    }
+                    None => self.broken.push((String::new(), "no id and no name")),
+                }
+            }
             RAN => self.ran.push(std::mem::take(&mut self.task)),
             "workflow/specification/files/-" => {
                 let File { id, size, .. } = std::mem::take(&mut self.file);
@@ -145,7 +175,7 @@ impl Document {
         if let Err(Bad(why)) = done {
             let value: String = value.text().unwrap_or_default().chars().take(40).collect();
             let bad = &mut self.task.bad;
-            bad.get_or_insert_with(|| format!("{member}: `{value}` {why}"));
+            bad.get_or_insert_with(|| format!("{member}: `{value}` {why}").into());
         }
     }
 
@@ -199,6 +229,43 @@ impl Task {
             "category" => self.category = value.text(),
             "parents/-" => self.parents.extend(value.text()),
             "inputFiles/-" => self.inputs.extend(value.text()),
+            member if RUN_MEMBERS.contains(&member) => {
+                self.run.get_or_insert_default().take(member, value)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What other tasks call it.
+    pub(super) fn key(&self) -> Option<&String> {
+        self.id.as_ref().or(self.name.as_ref())
+    }
+}
+
+const RUN_MEMBERS: &[&str] = &[
+    "runtime",
+    "runtimeInSeconds",
+    "executedAt",
+    "command/program",
+    "command/arguments/-",
+    "arguments/-",
+    "cores",
+    "coreCount",
+    "avgCPU",
+    "readBytes",
+    "writtenBytes",
+    "bytesRead",
+    "bytesWritten",
+    "memoryInBytes",
+    "memory",
+    "machine",
+    "machines/-",
+];
+
+impl Run {
+    fn take(&mut self, member: &str, value: &Scalar<'_>) -> Result<(), Bad> {
+        match member {
             "runtime" | "runtimeInSeconds" => self.runtime = value.amount(SECOND)?,
             "executedAt" => self.executed_at = value.text(),
             "command/program" => self.program = value.text(),
@@ -211,20 +278,14 @@ impl Task {
             "bytesWritten" => self.written_kb = value.amount(1)?,
             "memoryInBytes" => self.memory = value.amount(1)?,
             "memory" => self.memory = self.memory.or(value.amount(KB)?),
-            "machine" | "machines/-" => {
+            _ => {
                 // Of several machines none is the one where it ran.
                 self.machine = match self.machine {
                     None => value.text(),
                     Some(_) => Some(String::new()),
                 };
             }
-            _ => {}
         }
         Ok(())
-    }
-
-    /// What other tasks call it.
-    pub(super) fn key(&self) -> Option<&String> {
-        self.id.as_ref().or(self.name.as_ref())
     }
 }

@@ -11,16 +11,13 @@ use record::value::Number;
 use std::collections::{HashMap, HashSet};
 
 impl Document {
-    /// Hands on what was read.
-    pub(super) fn hand_on(&mut self, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
-        let specified = std::mem::take(&mut self.specified);
-        let mut order = Vec::with_capacity(specified.len());
-        let mut by_key: HashMap<String, Task> = HashMap::new();
-        for task in specified {
-            let key = task.key().cloned().unwrap_or_default();
-            order.push(key.clone());
-            by_key.insert(key, task);
-        }
+    /// Hands on what was read; `without` is why a task is none that was not executed.
+    pub(super) fn hand_on(
+        &mut self,
+        intake: &mut Intake<'_, '_>,
+        without: &str,
+    ) -> Result<(), Halt> {
+        let mut by_key = std::mem::take(&mut self.specified);
         let ran = std::mem::take(&mut self.ran);
         let names = Names::of(&ran, self.is_early);
         for task in ran {
@@ -40,11 +37,13 @@ impl Document {
                 Err(why) => intake.reject(place, shown.as_bytes(), why)?,
             }
         }
-        for key in order {
-            if by_key.remove(&key).is_some() {
-                let place = Place::Record(intake.met());
-                intake.reject(place, key.as_bytes(), "it was not executed")?;
-            }
+        let mut left: Vec<_> = by_key.into_iter().collect();
+        left.sort_by_key(|(_, task)| task.number);
+        let left = left.iter().map(|(key, _)| (key, without));
+        let broken = self.broken.iter().map(|(key, why)| (key, *why));
+        for (key, why) in left.chain(broken) {
+            let place = Place::Record(intake.met());
+            intake.reject(place, key.as_bytes(), why)?;
         }
         Ok(())
     }
@@ -58,15 +57,16 @@ impl Document {
     ) -> Result<(Attempt, Option<String>), String> {
         let specified = specified.unwrap_or_default();
         if let Some(why) = ran.bad.or(specified.bad) {
-            return Err(why);
+            return Err(why.into());
         }
+        let run = *ran.run.unwrap_or_default();
         let (name, id) = (ran.name.or(specified.name), ran.id.or(specified.id));
         let key = match self.is_early {
             true => name.clone().or_else(|| id.clone()),
             false => id.clone().or_else(|| name.clone()),
         };
         let key = key.ok_or("no id and no name")?;
-        let began = ran.executed_at.as_deref().map(|text| {
+        let began = run.executed_at.as_deref().map(|text| {
             instant::date(text, 0).map_err(|Bad(why)| format!("executedAt: `{text}` {why}"))
         });
         let mut attempt = Attempt {
@@ -80,12 +80,12 @@ impl Document {
         let named = name.as_ref().or(id.as_ref());
         let category = category.or_else(|| Some(without_number(named?).to_owned()));
         // Before 1.2 no program is told: it is called as the category.
-        let has_words = ran.program.is_some() || !ran.arguments.is_empty();
-        let program = ran
+        let has_words = run.program.is_some() || !run.arguments.is_empty();
+        let program = run
             .program
             .or_else(|| category.clone())
             .filter(|_| has_words);
-        attempt.command = program.into_iter().chain(ran.arguments).collect();
+        attempt.command = program.into_iter().chain(run.arguments).collect();
         attempt.tool = program_of_command(&attempt.command);
         attempt.category = category.unwrap_or_else(|| category_of_command(&attempt.command, None));
         attempt.description = name.filter(|name| *name != attempt.category);
@@ -93,7 +93,7 @@ impl Document {
         attempt.parents = parents.map(|parent| names.key(parent)).collect();
         attempt.task = Some(key);
         attempt.input_size = ran.input_size.or_else(|| self.sum(&specified.inputs));
-        if let Some(machine) = ran.machine.filter(|machine| !machine.is_empty()) {
+        if let Some(machine) = run.machine.filter(|machine| !machine.is_empty()) {
             attempt.host_class = self.machines.get(&machine).cloned().flatten();
             attempt.host = Some(machine);
         }
@@ -101,24 +101,24 @@ impl Document {
         let kb = if self.is_pegasus { 1 } else { KB };
         let bytes = |kilobytes: Option<u64>| kilobytes.and_then(|value| value.checked_mul(kb));
         for (name, value) in [
-            ("wall", ran.runtime),
-            ("rss", ran.memory),
-            ("read", ran.read.or_else(|| bytes(ran.read_kb))),
-            ("written", ran.written.or_else(|| bytes(ran.written_kb))),
+            ("wall", run.runtime),
+            ("rss", run.memory),
+            ("read", run.read.or_else(|| bytes(run.read_kb))),
+            ("written", run.written.or_else(|| bytes(run.written_kb))),
         ] {
             set(used, name, value);
         }
-        if let Some(busy) = ran.busy {
-            let cpu = ran
+        if let Some(busy) = run.busy {
+            let cpu = run
                 .runtime
                 .and_then(|wall| amount::scaled(busy, wall as f64).ok());
             set(used, "cpu", cpu);
             used.set("cores", real(busy));
         }
-        if let Some(cores) = ran.cores {
+        if let Some(cores) = run.cores {
             attempt.requested.set("cores", real(cores));
         }
-        Ok((attempt, ran.executed_at))
+        Ok((attempt, run.executed_at))
     }
 
     /// The size of the inputs; none if one has none.

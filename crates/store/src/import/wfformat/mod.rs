@@ -95,12 +95,12 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
             format: NAME,
             why: "no tasks in it".to_owned(),
         })),
-        Ok(()) => document.hand_on(intake),
+        Ok(()) => document.hand_on(intake, "it was not executed"),
         Err(error) => {
             let line = u64::try_from(error.line()).unwrap_or(u64::MAX);
             let why = format!("the document is broken: {error}");
             // What came before is whole.
-            document.hand_on(intake)?;
+            document.hand_on(intake, "the document breaks before its execution")?;
             intake.met();
             intake.reject(Place::Line(line), b"", why)?;
             match error.is_io() {
