@@ -10,6 +10,7 @@ use record::identity::Ending;
 use record::limit::Resource;
 use record::quantity;
 use record::report::{Evidence, Exit, ExitType, serde_free::Scalar};
+use record::unit::Nanos;
 use source::group::Killed;
 use source::root::Root;
 
@@ -49,7 +50,7 @@ pub(super) fn exit(
     }
     let starved = starved(facts, hold, outcome);
     evidence.extend(starved.as_ref().map(Starved::evidence));
-    evidence.extend(throttled(hold));
+    evidence.extend(throttled(facts, hold));
     evidence.extend(outcome.unended.evidence());
     let cause = enforced
         .map(limit_cause)
@@ -66,17 +67,25 @@ pub(super) fn exit(
     }
 }
 
-/// A CPU quota held the task back.
-fn throttled(hold: &Hold) -> Option<Evidence> {
-    let group = hold.last_group?;
-    let time = group.throttled_time.filter(|time| time.0 > 0)?;
-    let times = group
-        .throttled
-        .map_or(String::new(), |times| format!("{times} times, "));
-    Some(Evidence {
-        kind: "throttled".to_owned(),
-        value: Scalar::Text(format!("{times}{}", quantity::show_time(time.0))),
-        source: "cgroup cpu.stat".to_owned(),
+/// A CPU quota held the task back: one of its own group, or of a group above, where others may be.
+fn throttled(facts: &Facts, hold: &Hold) -> Option<Evidence> {
+    let told = |times: Option<u64>, time: Nanos, source: String| {
+        let times = times.map_or(String::new(), |times| format!("{times} times, "));
+        Evidence {
+            kind: "throttled".to_owned(),
+            value: Scalar::Text(format!("{times}{}", quantity::show_time(time.0))),
+            source,
+        }
+    };
+    let group = hold.last_group;
+    let own = group.and_then(|group| {
+        let time = group.throttled_time.filter(|time| time.0 > 0)?;
+        Some(told(group.throttled, time, "cgroup cpu.stat".to_owned()))
+    });
+    own.or_else(|| {
+        let above = facts.throttles.found()?;
+        let source = above.source.display().to_string();
+        Some(told(Some(above.times), above.time, source))
     })
 }
 

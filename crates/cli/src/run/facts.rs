@@ -13,8 +13,10 @@ use record::unit::{Nanos, Unit};
 use record::value::{Absent, Number};
 use reduce::tree::Tree;
 use source::context::remote::{Here, leaves_tree};
-use source::group::OomKills;
+use source::group::{OomKills, Throttles};
 use source::interpose::preload::Seen;
+use source::query::proc_pid_stat::{self, Stat};
+use source::root::Root;
 use std::collections::BTreeMap;
 use std::path::Path;
 use sys::clock::{self, Clock};
@@ -59,6 +61,8 @@ pub(crate) struct Facts {
     pub(crate) footprint_absent: Option<String>,
     /// Processes that the kernel ended for want of memory around here.
     pub(crate) oom: OomKills,
+    /// What quotas on CPU time above us held back.
+    pub(crate) throttles: Throttles,
     /// The launcher's own cost.
     pub(crate) launcher: Usage,
     /// The outputs that were named, to be looked at once more.
@@ -130,6 +134,7 @@ impl Facts {
             launcher_ended: false,
             footprint_absent: None,
             oom: surroundings.oom,
+            throttles: surroundings.throttles,
             launcher: Usage::default(),
             outputs: Outputs::default(),
             library_saw: None,
@@ -211,7 +216,8 @@ impl Facts {
         let sender = if arrived.from_kernel() {
             "the terminal or the kernel".to_owned()
         } else {
-            format!("pid {} of uid {}", arrived.pid, arrived.uid)
+            let name = name_of(arrived.pid);
+            format!("pid {} of uid {}{name}", arrived.pid, arrived.uid)
         };
         let evidence = &mut self.report.exit.evidence;
         let one = Evidence {
@@ -289,6 +295,16 @@ impl Facts {
             client.state = State::Ended;
         }
     }
+}
+
+/// ` (NAME)` of a process that sent a signal, unless it is gone by now or in a PID namespace that
+/// is not ours.
+fn name_of(pid: u32) -> String {
+    if pid == 0 {
+        return String::new();
+    }
+    let name = |stat: &Stat<'_>| format!(" ({})", String::from_utf8_lossy(stat.comm));
+    proc_pid_stat::read(&Root::default(), Some(pid), name).unwrap_or_default()
 }
 
 /// The state of a task that has not ended.
@@ -374,4 +390,5 @@ pub(crate) struct Surroundings {
     pub(crate) allocation: BTreeMap<String, Claim>,
     pub(crate) host: report::Host,
     pub(crate) oom: OomKills,
+    pub(crate) throttles: Throttles,
 }

@@ -2,7 +2,7 @@
 
 use super::facts::Surroundings;
 use source::context::{self, Context};
-use source::group::OomKills;
+use source::group::{OomKills, Throttles};
 use source::query::host;
 use source::query::proc_pid_cgroup::{self, Membership};
 use source::root::Root;
@@ -20,8 +20,10 @@ pub(crate) fn gather() -> Surroundings {
     let context = context_in(&groups);
     let mut allocation = host::allocation(&root);
     let mut oom = OomKills::default();
+    let mut throttles = Throttles::default();
     if let Ok(places) = Places::find() {
         oom = OomKills::begin(&root, &places);
+        throttles = Throttles::begin(&places);
         let nearest = source::group::nearest_limits(&places);
         if let Some(memory) = nearest.memory {
             allocation.insert("memory".to_owned(), memory);
@@ -43,6 +45,7 @@ pub(crate) fn gather() -> Surroundings {
         request: context.request,
         allocation,
         oom,
+        throttles,
         host: host::facts(&root).host,
     }
 }

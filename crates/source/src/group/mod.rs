@@ -5,12 +5,14 @@ mod content;
 mod limits;
 mod oom;
 mod reader;
+mod throttle;
 
 pub use container::{ContainerGroup, FirstProcess, containers, words};
 pub use content::METRICS;
 pub use limits::{NearestLimits, nearest_limits};
 pub use oom::{Killed, OomKills};
 pub use reader::GroupReader;
+pub use throttle::{Throttled, Throttles};
 
 use record::value::Absent;
 
