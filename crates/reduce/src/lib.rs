@@ -30,6 +30,7 @@ mod pages;
 mod pass;
 mod peak;
 pub mod redact;
+pub mod request;
 mod resident;
 pub mod series;
 pub mod settings;
@@ -45,6 +46,7 @@ mod total;
 pub mod tree;
 mod unwaited;
 mod usage;
+pub mod why;
 mod window;
 
 pub use metric::METRICS;
