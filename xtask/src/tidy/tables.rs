@@ -118,10 +118,21 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "named_file",
             "query_never",
             "query_words",
+            "report_file",
             "similar",
             "statuses",
             "when",
         ],
+    },
+    Folder {
+        path: "crates/reduce/src/why",
+        table: "CAUSES",
+        parts: &["amounts", "answer", "case", "signals", "verdict"],
+    },
+    Folder {
+        path: "crates/reduce/src/request",
+        table: "TARGETS",
+        parts: &["words"],
     },
     Folder {
         path: "crates/cli/src/cmd/compat",

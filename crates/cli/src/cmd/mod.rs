@@ -28,6 +28,7 @@ pub mod query;
 pub mod query_never;
 #[cfg(feature = "query")]
 mod query_words;
+mod report_file;
 pub mod run;
 pub mod run_args;
 mod run_values;
@@ -37,6 +38,7 @@ pub mod statuses;
 pub mod top;
 mod watch;
 mod when;
+pub mod why;
 
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue};
@@ -85,6 +87,7 @@ pub const VERBS: &[&Verb] = &[
     &query_never::JOB,
     #[cfg(not(feature = "query"))]
     &query_never::PLOT,
+    &why::VERB,
     &top::VERB,
     #[cfg(feature = "archive")]
     &archive::VERB,

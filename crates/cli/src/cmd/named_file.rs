@@ -72,15 +72,23 @@ pub(super) fn text_of_pipe_or_file(path: &Path) -> Result<String> {
 /// # Errors
 /// If it cannot be read, is anything else, or is longer; if what is waited for does not come.
 pub(super) fn bytes_of_pipe_or_file(path: &Path, bytes_max: u64, wait: Wait) -> Result<Vec<u8>> {
+    bytes_in(open_pipe_or_file(path, wait)?, bytes_max)
+}
+
+/// The same to be read piece by piece.
+///
+/// # Errors
+/// If it cannot be opened, or is anything else.
+pub(super) fn open_pipe_or_file(path: &Path, wait: Wait) -> Result<Box<dyn Read>> {
     let file = open_any(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_fifo() {
-        return bytes_in(Pipe::new(file, wait, PATIENCE), bytes_max);
+        return Ok(Box::new(Pipe::new(file, wait, PATIENCE)));
     }
     if !kind.is_file() {
         bail!("{NOT_REGULAR}, and no pipe");
     }
-    bytes_in(file, bytes_max)
+    Ok(Box::new(file))
 }
 
 /// All that comes, at most so many bytes.

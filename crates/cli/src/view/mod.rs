@@ -28,3 +28,4 @@ pub mod style;
 #[cfg(feature = "archive")]
 pub(crate) mod table;
 pub(crate) mod watch;
+pub mod why;

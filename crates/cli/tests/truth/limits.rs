@@ -439,9 +439,9 @@ fn a_memory_limit_within_a_memory_limit() {
     assert_eq!(cause.contains("for want of memory"), told, "{cause}");
 }
 
-/// Below a control group that is too small: the kernel ends the task, and not by a limit of ours.
-#[test]
-fn a_memory_limit_above_ours() {
+/// Words that start others in a control group that is too small for 150 MiB; nothing but status 99
+/// where none can be made.
+pub(crate) fn above() -> Vec<OsString> {
     const ABOVE: &str = "\
         d=$(sed -n 's|^[0-9]*:memory:|/sys/fs/cgroup/memory|p' /proc/self/cgroup); \
         f=memory.limit_in_bytes; \
@@ -453,7 +453,12 @@ fn a_memory_limit_above_ours() {
             [ ! -e $g/${s%=*} ] || echo ${s#*=} > $g/${s%=*} || exit 99; done; \
         echo $$ > $g/cgroup.procs || exit 99; \
         \"$@\"; s=$?; echo $$ > $d/cgroup.procs; rmdir $g; exit $s";
-    let above = || words!["/bin/sh", "-c", ABOVE, "sh"];
+    words!["/bin/sh", "-c", ABOVE, "sh"]
+}
+
+/// Below a control group that is too small: the kernel ends the task, and not by a limit of ours.
+#[test]
+fn a_memory_limit_above_ours() {
     let probe = Run::bare(words!["/bin/true"]).wrapped(above()).finish();
     if probe.status != 0 {
         skip!("no group can be made here: {}", probe.stderr.trim());

@@ -74,3 +74,4 @@ mod tree;
 mod unended;
 mod unwaited;
 mod unwritable;
+mod why;
