@@ -10,6 +10,9 @@ use crate::tree::Tree;
 use record::quantity;
 use record::report::{FootprintLine, Gpu, Usage};
 
+/// How the note begins that work left the tree of processes.
+pub(crate) const LEFT_THE_TREE: &str = "work left the tree through";
+
 /// A process that outlived the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
@@ -119,7 +122,7 @@ impl Tree {
         if !self.departed.is_empty() {
             let programs = self.departed.join(", ");
             notes.push(format!(
-                "work left the tree through {programs}: what it used there is not in these numbers"
+                "{LEFT_THE_TREE} {programs}: what it used there is not in these numbers"
             ));
         }
         let lost = self.events_lost();

@@ -466,6 +466,30 @@ fn success_asks_for_what_was_used_and_some_more() {
 }
 
 #[test]
+fn of_work_that_was_done_elsewhere_no_less_is_asked_for() {
+    let mut report = report();
+    in_slurm(&mut report);
+    ask(
+        &mut report,
+        "memory",
+        16 * GIB,
+        Unit::Bytes,
+        "SLURM_MEM_PER_NODE",
+    );
+    ask(&mut report, "cores", 8, Unit::Cores, "SLURM_CPUS_PER_TASK");
+    assert_eq!(lines(&report, "slurm").len(), 2);
+    let note = "work left the tree through docker: what it used there is not in these numbers";
+    report.monitor.notes.push(note.to_owned());
+    let why = judge(&report);
+    let sentence = &beside(&why, "elsewhere").unwrap().sentence;
+    assert!(
+        sentence.starts_with("Work was done elsewhere, through docker: "),
+        "{sentence}"
+    );
+    assert!(lines(&report, "slurm").is_empty());
+}
+
+#[test]
 fn each_target_has_its_words() {
     let mut report = killed(9);
     evidence(
@@ -531,4 +555,53 @@ fn what_nobody_knows_is_told_so() {
     assert_eq!((why.main.cause, why.also.len()), ("running", 0));
     report.exit.kind = ExitType::NotStarted;
     expect(&report, "not_started", Certainty::Unknown);
+}
+
+proptest::proptest! {
+    /// Whatever numbers a report has, there is an answer for every target.
+    #[test]
+    fn every_report_has_an_answer(
+        numbers in proptest::collection::vec(proptest::num::u64::ANY, 9),
+        real in proptest::num::f64::ANY,
+        code in proptest::option::of(-300i32..300),
+        signal in proptest::option::of(-2i32..70),
+        kind in 0usize..6,
+        text in ".{0,40}",
+    ) {
+        let kinds = [
+            ExitType::Normal, ExitType::Signal, ExitType::Limit,
+            ExitType::NotStarted, ExitType::Running, ExitType::Unknown,
+        ];
+        let mut report = report();
+        report.exit.kind = kinds[kind];
+        (report.exit.code, report.exit.signal) = (code, signal);
+        report.task.command = vec![text.clone()];
+        report.exit.cause = Some(text.clone());
+        let names = ["memory_peak", "wall_time", "cpu_wait", "swap_peak"];
+        for (name, number) in names.iter().zip(&numbers) {
+            metric(&mut report, name, *number, Unit::Bytes);
+        }
+        cores(&mut report, "cores_peak", real);
+        for (name, number) in ["memory", "wall", "cores"].iter().zip(&numbers[4..]) {
+            ask(&mut report, name, *number, Unit::Bytes, &text);
+        }
+        evidence(&mut report, "oom_kill", &numbers[7].to_string(), &text);
+        evidence(&mut report, "signal_sender", &text, &text);
+        report.exceeded.push(Exceeded {
+            resource: "memory".to_owned(),
+            limit: Number::Real(real),
+            value: Number::Whole(numbers[8]),
+            unit: Unit::Bytes,
+            at_ns: None,
+            pid: None,
+            process: Some(text),
+            enforced: numbers[8].is_multiple_of(2),
+            source: String::new(),
+        });
+        for target in TARGETS {
+            let why = judge(&report);
+            proptest::prop_assert!(why.main.sentence.ends_with('.'));
+            pastes(&report, &why, target);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! CPUs that were asked for and stood idle.
 
 use super::case::{show, told_claim};
+use super::elsewhere;
 use super::verdict::{Certainty, Change, Verdict};
 use super::{Case, Cause};
 use record::quantity;
@@ -69,7 +70,7 @@ pub(super) fn unused(case: &Case<'_>) -> Option<(Change, f64)> {
     let time = |metric| case.amount(metric).map_or(0.0, |time| time.value);
     let wanted = (time("cpu_time") + time("cpu_wait")) / wall;
     let enough = (peak.max(wanted) - SPARE).ceil().max(1.0);
-    if enough >= claim.value.as_f64() {
+    if enough >= claim.value.as_f64() || elsewhere::note(case).is_some() {
         return None;
     }
     let waited = match wanted > peak {

@@ -16,8 +16,8 @@ fn end(case: &Case<'_>) -> Option<Verdict> {
     let signal = case.exit().signal?;
     let Crash { usual, advice, .. } = signals::crash(signal)?;
     let sentence = format!(
-        "The command likely ended by its own fault: it was killed by {}{}, of which the usual \
-         reason is {usual}; the report does not say who sent it.",
+        "The command was killed by {}{}, likely for the usual reason, {usual}; the report does \
+         not say who sent it.",
         signals::name(signal),
         case.after()
     );

@@ -8,6 +8,7 @@ mod case;
 mod cores;
 mod crash;
 mod disk;
+mod elsewhere;
 mod exit_code;
 mod limit;
 mod memory;
@@ -67,6 +68,7 @@ pub const CAUSES: &[&Cause] = &[
     &shell_signal::CAUSE,
     &exit_code::CAUSE,
     &named::CAUSE,
+    &elsewhere::CAUSE,
     &memory::CAUSE,
     &swap::CAUSE,
     &waits::CAUSE,

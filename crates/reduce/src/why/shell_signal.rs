@@ -28,8 +28,8 @@ fn end(case: &Case<'_>) -> Option<Verdict> {
         _ => "",
     };
     let sentence = format!(
-        "A command that {} ran was likely killed by {name}{usual}: the shell exited with {code} \
-         = 128 + {signal}{}{no_proof}.",
+        "{} exited with {code} = 128 + {signal}{}: a command that it ran was likely killed by \
+         {name}{usual}{no_proof}.",
         case.program(),
         case.after()
     );

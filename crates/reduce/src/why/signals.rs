@@ -66,7 +66,7 @@ pub(super) fn of_status(status: i32) -> Option<i32> {
 #[derive(Debug)]
 pub(super) struct Crash {
     pub(super) signal: i32,
-    /// Completes "the usual reason is".
+    /// Completes "for the usual reason, ".
     pub(super) usual: &'static str,
     pub(super) advice: &'static str,
 }
@@ -90,8 +90,8 @@ pub(super) const CRASHES: &[Crash] = &[
     },
     Crash {
         signal: 6,
-        usual: "abort(3): a failed assertion, memory that the C library finds spoilt, or a C++ \
-                exception that nobody caught",
+        usual: "abort(3), as after a failed assertion, where the C library finds memory spoilt, or \
+                where nobody catches a C++ exception",
         advice: "Read what it wrote to standard error, which is not in the report: abort(3) is \
                  mostly called after a message.",
     },
@@ -109,8 +109,8 @@ pub(super) const CRASHES: &[Crash] = &[
     },
     Crash {
         signal: 11,
-        usual: "an access to memory that is not the program's: a fault of the program, or a stack \
-                that is too small (`ulimit -s`)",
+        usual: "an access to memory that is not the program's (a fault of the program, or a stack \
+                too small for it: `ulimit -s`)",
         advice: DEBUG,
     },
     Crash {

@@ -3,6 +3,7 @@
 use super::amounts::with_headroom;
 use super::case::{show, told_claim};
 use super::cores;
+use super::elsewhere;
 use super::verdict::{Certainty, Change, Verdict};
 use super::{Case, Cause};
 use record::quantity;
@@ -116,8 +117,10 @@ fn wall(case: &Case<'_>) -> Option<String> {
 fn changes(case: &Case<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     let killed = case.evidence("oom_kill").next().is_some();
+    let is_partial = elsewhere::note(case).is_some();
     if let Some((metric, used)) = case.memory()
         && !killed
+        && !is_partial
     {
         changes.extend(with_headroom(case, "memory", used, metric));
     }
