@@ -4,7 +4,6 @@
 //! task: `clippy.toml` forbids them here. `view::stdout` and `view::stderr` write.
 
 mod agent;
-#[cfg(feature = "archive")]
 mod archive;
 pub mod cmd;
 #[cfg(any(feature = "archive", feature = "query"))]

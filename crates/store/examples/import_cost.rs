@@ -145,8 +145,8 @@ fn row(format: &str, n: u64) -> String {
         "kickstart" => format!(
             "- invocation: True\n  version: 3.0\n  start: 2026-03-02T10:{minute:02}:{second:02}\
              .218-05:00\n  duration: 12.500\n  transformation: \"a\"\n  hostname: \"n1\"\n  pid: \
-             {n}\n  mainjob:\n    usage:\n      utime: 1.5\n      stime: 0.5\n      maxrss: {n}\n    \
-             status:\n      raw: 0\n      regular_exitcode: 0"
+             {n}\n  mainjob:\n    usage:\n      utime: 1.5\n      stime: 0.5\n      maxrss: \
+             {n}\n    status:\n      raw: 0\n      regular_exitcode: 0"
         ),
         "time" => format!(
             "\tCommand being timed: \"sort {n}.txt\"\n\tUser time (seconds): 1.00\n\tElapsed (wall \

@@ -40,6 +40,7 @@ pub fn of_report(report: &Report) -> Attempt {
         category: category.unwrap_or_else(|| category_of_command(&task.command, image)),
         tool: program_of_command(&task.command),
         command: task.command.clone(),
+        task: some(&task.id),
         image: task.image.clone(),
         attempt: Some(task.attempt).filter(|number| *number > 0),
         job,

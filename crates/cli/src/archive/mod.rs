@@ -1,7 +1,15 @@
 //! `plimsoll archive`: where it is, and what is done with all of its attempts.
 
+#[cfg(feature = "archive")]
 pub(crate) mod overview;
+#[cfg(feature = "archive")]
 pub(crate) mod place;
+#[cfg(feature = "archive")]
 pub(crate) mod private;
+#[cfg(feature = "archive")]
+pub(crate) mod report;
+#[cfg(feature = "archive")]
 pub(crate) mod rows;
+pub(crate) mod usual;
+#[cfg(feature = "archive")]
 pub(crate) mod work;

@@ -56,6 +56,11 @@ impl Work {
         self.stopped.get().is_none()
     }
 
+    /// Whether somebody asked to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.get().is_some()
+    }
+
     /// Takes the line away: what is written next stands in its place.
     pub(crate) fn clear(&self) {
         if self.is_there.take() {

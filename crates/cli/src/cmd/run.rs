@@ -7,6 +7,7 @@ use super::run_args::{self, CompatWord, DeathWord, LevelWord, MechanismWord, Run
 use super::run_values::{grace, inputs, interval, labels, name, prefix};
 use super::statuses::{Compat, cctools};
 use super::{Status, Verb};
+use crate::run::archived::{self, Archived};
 use anyhow::{Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::limit::Resource;
@@ -124,6 +125,8 @@ pub struct RunOptions {
     pub with_series: Option<Series>,
     /// The file that gets the report as one line.
     pub append: Option<PathBuf>,
+    /// The archive that gets the report, and the set in it.
+    pub archive: Option<Archived>,
     /// The formats asked for by name, with their places.
     pub formats: Vec<AskedFormat>,
     /// What single formats were asked for.
@@ -188,7 +191,10 @@ impl RunOptions {
     pub fn on_stderr(&self, terminal: bool) -> Vec<Kind> {
         let to_stderr = |one: &&AskedFormat| one.to == Destination::Stderr;
         let asked: Vec<_> = self.formats.iter().filter(to_stderr).collect();
-        let elsewhere = self.output.is_some() || self.append.is_some() || !self.formats.is_empty();
+        let elsewhere = self.output.is_some()
+            || self.append.is_some()
+            || self.archive.is_some()
+            || !self.formats.is_empty();
         if asked.is_empty() && !self.quiet && (terminal || !elsewhere) {
             return vec![Kind::Text];
         }
@@ -281,6 +287,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         with_processes: args.report.with.contains(&WithWord::Processes),
         with_series,
         append: args.report.append,
+        archive: archived::asked(args.report.archive, args.report.set)?,
         formats,
         format_details: Details {
             time_format: args.report.time_format,

@@ -173,6 +173,13 @@ pub struct ReportArgs {
     /// Add the report as one line to FILE
     #[arg(long, value_name = "FILE")]
     pub append: Option<PathBuf>,
+    /// Add the report to the archive in DIR (plimsoll archive) [default DIR:
+    /// $XDG_DATA_HOME/plimsoll/archive, else ~/.local/share/plimsoll/archive]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
+    pub archive: Option<OsString>,
+    /// The set of the archive that it belongs to: one run of a workflow
+    #[arg(long, value_name = "NAME", requires = "archive")]
+    pub set: Option<String>,
     /// Write the report in this format too (repeatable; names below) to PATH, `-` for stderr or
     /// fd:N; without PATH to PREFIX.EXT if there is a PREFIX, else (and text always) to stderr
     #[arg(

@@ -1,5 +1,6 @@
 //! `plimsoll run`: the front, the monitor, and how they are started.
 
+pub(crate) mod archived;
 mod assemble;
 mod calls;
 mod cause;

@@ -1,6 +1,7 @@
 //! Where the report goes: its files, the common file, stderr, and the status line while the task
 //! runs.
 
+use super::archived::{self, Archived};
 use super::assemble::{self, Assembled};
 use super::eyes::Eyes;
 use super::facts::Facts;
@@ -17,6 +18,7 @@ use record::unit::Nanos;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
+use store::archive::folder::Folder;
 use store::export::{self, json, jsonl};
 use store::file::{Output, write_file};
 use store::place::Place;
@@ -28,6 +30,7 @@ const RUNNING_PERIOD: Nanos = Nanos::from_secs(10);
 pub(crate) struct Paper {
     output: Option<Output>,
     append: Option<Place>,
+    archive: Option<Folder>,
     printed: Printed,
     next_running: Nanos,
     live: Option<Live>,
@@ -45,7 +48,9 @@ impl Paper {
         let append = options.append.as_deref();
         let append = append.map(|path| open_file(path, Place::appending));
         let append = append.transpose()?;
+        let archive = options.archive.as_ref();
         Ok(Self {
+            archive: archive.map(Archived::open).transpose()?,
             output,
             append,
             printed: Printed::check(options, inherited)?,
@@ -146,14 +151,24 @@ impl Paper {
         let append = self
             .append
             .map_or(Ok(()), |append| add_line(append, &done.report));
+        let set = || {
+            options
+                .archive
+                .as_ref()
+                .and_then(|archive| archive.set.clone())
+        };
+        let archive = self
+            .archive
+            .map_or(Ok(()), |folder| archived::add(&folder, set(), &done.report));
         // A terminal that is held up holds up what is for people alone.
         if let Some(mut live) = self.live {
             live.end();
         }
         let texts = Texts::new(done, options, &self.printed);
         let unprinted = self.printed.write(&texts);
-        let lost = output.is_err() || append.is_err() || !unprinted.is_empty();
-        let failed = [output, append].into_iter().filter_map(Result::err);
+        let files = [output, append, archive];
+        let lost = files.iter().any(Result::is_err) || !unprinted.is_empty();
+        let failed = files.into_iter().filter_map(Result::err);
         for error in beside.into_iter().chain(failed).chain(unprinted) {
             super::warn(&super::chain(&error));
         }

@@ -75,6 +75,7 @@ fn run_bare(options: &RunOptions, error: sys::Error) -> Result<Status> {
 fn asks_for_watching(options: &RunOptions) -> bool {
     options.output.is_some()
         || options.append.is_some()
+        || options.archive.is_some()
         || !options.formats.is_empty()
         || options.compat.is_some()
         || options.level.is_some()

@@ -21,11 +21,12 @@ pub(super) fn real(text: &str) -> Result<f64, Bad> {
     at_least_zero(value)
 }
 
-/// A number, if it is one, not below 0.
+/// A number, if it is one that an amount can be.
 pub(super) fn at_least_zero(value: f64) -> Result<f64, Bad> {
     match value {
         value if !value.is_finite() => Err(Bad("is no number")),
         value if value < 0.0 => Err(Bad("is below 0")),
+        value if value >= TOO_LARGE => Err(Bad("is too large")),
         // Not -0.
         value => Ok(value + 0.0),
     }

@@ -1,7 +1,9 @@
 //! `plimsoll archive`: what tasks used, kept for ever in a folder. One file a subcommand.
 
+mod add;
 mod export;
 mod filter;
+mod import;
 mod list;
 mod pack;
 mod query;
@@ -9,7 +11,7 @@ mod set;
 mod show;
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
-use crate::archive::place;
+use crate::archive::usual::usual;
 use crate::archive::work::Work;
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command, ValueEnum};
@@ -32,6 +34,8 @@ struct Part {
 }
 
 const PARTS: &[&Part] = &[
+    &add::PART,
+    &import::PART,
     &list::PART,
     &show::PART,
     &query::PART,
@@ -53,7 +57,7 @@ impl PlaceArgs {
     fn path(&self) -> Result<PathBuf> {
         match &self.archive {
             Some(path) => Ok(path.clone()),
-            None => place::usual(),
+            None => usual(),
         }
     }
 }

@@ -116,8 +116,9 @@ const ID_SHOWN: usize = 12;
 fn text(found: &[Attempt]) -> String {
     let mut table = Table::new(&HEADING);
     for attempt in found {
-        let what = attempt.description.clone().or_else(|| attempt.task.clone());
-        let what = what.unwrap_or_else(|| attempt.command.join(" "));
+        let command = Some(attempt.command.join(" ")).filter(|text| !text.is_empty());
+        let what = attempt.description.clone().or(command);
+        let what = what.or_else(|| attempt.task.clone()).unwrap_or_default();
         let amount = |name: &str, is_used: bool| {
             let amounts = if is_used {
                 &attempt.used

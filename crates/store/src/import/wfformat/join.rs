@@ -1,7 +1,7 @@
 //! From a document that was read to attempts: a task as it ran, with what is specified of it.
 
 use super::KB;
-use super::document::{Document, Task};
+use super::document::{Document, Run, Task};
 use crate::category::{category_of_command, program_of_command, without_number};
 use crate::import::amount::{self, Bad};
 use crate::import::instant;
@@ -76,6 +76,7 @@ impl Document {
             end: End::Done,
             ..Attempt::default()
         };
+        self.amounts(&run, &mut attempt);
         let category = ran.category.or(specified.category);
         let named = name.as_ref().or(id.as_ref());
         let category = category.or_else(|| Some(without_number(named?).to_owned()));
@@ -97,9 +98,13 @@ impl Document {
             attempt.host_class = self.machines.get(&machine).cloned().flatten();
             attempt.host = Some(machine);
         }
+        Ok((attempt, run.executed_at))
+    }
+
+    fn amounts(&self, run: &Run, attempt: &mut Attempt) {
         let used = &mut attempt.used;
         let kb = if self.is_pegasus { 1 } else { KB };
-        let bytes = |kilobytes: Option<u64>| kilobytes.and_then(|value| value.checked_mul(kb));
+        let bytes = |told: Option<u64>| told.and_then(|told| amount::whole(told, kb).ok());
         for (name, value) in [
             ("wall", run.runtime),
             ("rss", run.memory),
@@ -118,7 +123,6 @@ impl Document {
         if let Some(cores) = run.cores {
             attempt.requested.set("cores", real(cores));
         }
-        Ok((attempt, run.executed_at))
     }
 
     /// The size of the inputs; none if one has none.
