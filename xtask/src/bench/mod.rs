@@ -12,10 +12,13 @@ mod overhead;
 mod pairs;
 mod person;
 mod place;
+mod policies;
 mod readings;
+mod replay;
 mod reports;
 mod resident;
 mod table;
+mod trace;
 mod ways;
 mod workload;
 
@@ -52,6 +55,9 @@ enum What {
     Accuracy(AccuracyWords),
     /// The same experiments: CPU time and wall time with each monitor against the bare program.
     Overhead(SeedWords),
+    /// Real tasks once more, each with the request that a policy chooses by those before it: what
+    /// each policy wastes, and how many tasks fail at first.
+    Advise(replay::ReplayWords),
 }
 
 #[derive(Debug, Args)]
@@ -159,6 +165,7 @@ fn measure(what: What) -> Result<()> {
         }
         What::Agent(words) => agent::measure(&place(words.binary.as_deref())?, &words),
         What::Accuracy(words) => accuracy::measure(&disk(&words.seeds)?, &words.seeds, words.sizes),
+        What::Advise(words) => replay::measure(&words),
         What::Overhead(words) => overhead::measure(&disk(&words)?, &words),
     }
 }

@@ -18,6 +18,7 @@ pub(crate) const MAY_USE: &[(&str, &[&str])] = &[
     ("preload", &[]),
     ("source", &["record", "sys", "preload"]),
     ("reduce", &["record"]),
+    ("advise", &["record"]),
     ("store", &["record", "reduce"]),
     ("query", &["record", "store"]),
     (

@@ -1,0 +1,26 @@
+//! History to the next request and its retry ladder, with the evidence.
+//!
+//! Everything here is a function of its input: no clock, no file.
+
+mod advice;
+mod category;
+mod history;
+mod line;
+mod past;
+mod plan;
+mod rule;
+mod rungs;
+mod settings;
+mod smooth;
+mod spread;
+mod warning;
+
+pub use advice::{Advice, Basis, Evidence, Question, Waste};
+pub use category::{Attempt, Category, Ended, GRAIN_BYTES, Peak, Terms};
+pub use history::History;
+pub use line::NoLine;
+pub use past::{RUNS_MAX, Run};
+pub use rule::{Rule, Why};
+pub use settings::{Error, Price, Settings, Share};
+pub use spread::Spread;
+pub use warning::{Warning, amount};
