@@ -94,3 +94,54 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     let lower = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     Some(f64::midpoint(lower, *middle))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_odd_runs_do_not_turn_the_line() {
+        let odd = |x: u32| x % 5 == 4;
+        let value = |x: u32| {
+            if odd(x) {
+                1e6
+            } else {
+                100.0 + 3.0 * f64::from(x)
+            }
+        };
+        let runs: Vec<(f64, f64, f64)> = (0..200).map(|x| (f64::from(x), value(x), 1.0)).collect();
+        let line = Line::through(&runs).unwrap();
+        assert!((line.slope - 3.0).abs() < 0.1, "{line:?}");
+        assert!((line.base(1000.0) - 3100.0).abs() < 100.0, "{line:?}");
+    }
+
+    #[test]
+    fn without_a_line_there_is_a_reason() {
+        let runs = |of: fn(f64) -> (f64, f64)| -> Vec<(f64, f64, f64)> {
+            let runs = (1..10).map(|x| of(f64::from(x)));
+            runs.map(|(input, value)| (input, value, 1.0)).collect()
+        };
+        let through = |of| Line::through(&runs(of)).unwrap_err();
+        assert_eq!(Line::through(&[(1.0, 1.0, 1.0); 4]), Err(NoLine::Few));
+        assert_eq!(through(|x| (100.0 + 0.1 * x, x)), NoLine::Alike);
+        assert_eq!(through(|x| (x, 10.0 - x)), NoLine::Flat);
+        assert_eq!(through(|x| (x, 10.0)), NoLine::Flat);
+    }
+
+    #[test]
+    fn the_base_is_never_less_than_a_tenth_of_the_least() {
+        let runs: Vec<(f64, f64, f64)> = (10..20)
+            .map(|x| (f64::from(x), f64::from(x - 9), 1.0))
+            .collect();
+        let line = Line::through(&runs).unwrap();
+        assert_eq!(line.base(0.0), 1.0);
+        assert_eq!(line.base(f64::INFINITY), 1e30);
+    }
+
+    #[test]
+    fn the_middle_of_an_even_number_is_between_two() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0, 10.0]), Some(2.5));
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&mut []), None);
+    }
+}

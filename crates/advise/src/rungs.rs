@@ -104,3 +104,106 @@ impl Charge {
         self.failed + self.idle
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Share;
+    use crate::spread::Spread;
+
+    fn ladder(first: f64, rungs: Rungs) -> Vec<f64> {
+        let next = |rung: &f64| rungs.next(*rung);
+        std::iter::successors(Some(first), next).take(6).collect()
+    }
+
+    #[test]
+    fn a_ladder_doubles_halts_above_the_largest_seen_and_doubles_on() {
+        let rungs = Rungs::above(1000.0, f64::INFINITY);
+        assert_eq!(
+            ladder(300.0, rungs),
+            [300.0, 600.0, 1050.0, 2100.0, 4200.0, 8400.0]
+        );
+        let capped = Rungs::above(1000.0, 1500.0);
+        assert_eq!(ladder(600.0, capped), [600.0, 1050.0, 1500.0]);
+    }
+
+    #[test]
+    fn a_step_asks_for_a_further_grain_at_least() {
+        let settings = Settings::new(64);
+        let rungs = Rungs::above(120.0, f64::INFINITY);
+        assert_eq!(step(64, &rungs, &settings), Some(128));
+        // 1.05 x 120 / (1 - 10^-10) is no further grain.
+        let just = Settings::new(126);
+        let rungs_just = Rungs::above(120.0 * (1.0 + 1e-10), f64::INFINITY);
+        assert_eq!(step(126, &rungs_just, &just), Some(252));
+        assert_eq!(step(128, &rungs, &settings), Some(256));
+        let capped = Settings {
+            node: Some(150),
+            ..settings
+        };
+        assert_eq!(step(128, &Rungs::above(120.0, 150.0), &capped), Some(150));
+        assert_eq!(step(150, &Rungs::above(120.0, 150.0), &capped), None);
+        assert_eq!(step(u64::MAX, &rungs, &settings), None);
+    }
+
+    /// The points of the rule written out, each first request charged on each.
+    fn cheapest(values: &[(f64, f64)], max: f64) -> f64 {
+        let count = values.len() as f64;
+        let ln: Vec<f64> = values.iter().map(|run| run.0.ln()).collect();
+        let mean = ln.iter().sum::<f64>() / count;
+        let variance = ln.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / count;
+        let width = if count < 30.0 {
+            ((2.0 * 0.0625 + count * variance) / (count + 2.0)).sqrt() / count.sqrt()
+        } else {
+            (variance.sqrt() / count.sqrt()).max(0.01)
+        };
+        let places = [-1.28, -0.52, 0.0, 0.52, 1.28];
+        let points: Vec<(f64, f64)> = values
+            .iter()
+            .flat_map(|(v, t)| places.map(|z| (v * (z * width.max(0.01)).exp(), t / 5.0)))
+            .collect();
+        let rungs = Rungs::above(max, f64::INFINITY);
+        let cost = |first: f64| -> f64 {
+            let each = points.iter().map(|(v, t)| {
+                let (mut rung, mut cost) = (first, 0.0);
+                while rung < *v {
+                    cost += 2.0 * rung * t;
+                    rung = rungs.next(rung).unwrap();
+                }
+                cost + (rung - v) * t
+            });
+            each.sum()
+        };
+        let share = |first: f64| {
+            let above = points.iter().filter(|point| point.0 > first).count();
+            above as f64 / points.len() as f64
+        };
+        let allowed = points.iter().map(|it| it.0).filter(|a| share(*a) <= 0.05);
+        allowed
+            .min_by(|a, b| cost(*a).total_cmp(&cost(*b)))
+            .unwrap()
+    }
+
+    #[test]
+    fn the_first_request_is_the_cheapest_of_those_allowed() {
+        for count in [1_u32, 2, 7, 29, 30, 80] {
+            let run = |index: u32| {
+                let value = 1000.0 + f64::from(index * 7919 % 1009) * f64::from(index % 7);
+                (value, 1.0 + f64::from(index * 31 % 17))
+            };
+            let values: Vec<(f64, f64)> = (0..count).map(run).collect();
+            let spread = Spread::of_values(values.iter().copied());
+            let rungs = Rungs::above(spread.max(), f64::INFINITY);
+            let settings = Settings {
+                retries: Share::new(0.05).unwrap(),
+                ..Settings::new(1)
+            };
+            let first = rungs.first(&Smooth::new(&spread), spread.weight(), &settings);
+            let truth = cheapest(&values, spread.max());
+            assert!(
+                (first / truth - 1.0).abs() < 1e-9,
+                "{count}: {first} {truth}"
+            );
+        }
+    }
+}
