@@ -24,7 +24,7 @@ pub(crate) const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "record", "sys", "preload", "source", "reduce", "store", "query",
+            "record", "sys", "preload", "source", "reduce", "advise", "store", "query",
         ],
     ),
 ];

@@ -1,6 +1,8 @@
 //! `plimsoll archive`: where it is, and what is done with all of its attempts.
 
 #[cfg(feature = "archive")]
+pub(crate) mod history;
+#[cfg(feature = "archive")]
 pub(crate) mod overview;
 #[cfg(feature = "archive")]
 pub(crate) mod place;
@@ -8,6 +10,8 @@ pub(crate) mod place;
 pub(crate) mod private;
 #[cfg(feature = "archive")]
 pub(crate) mod report;
+#[cfg(feature = "archive")]
+pub(crate) mod request;
 #[cfg(feature = "archive")]
 pub(crate) mod rows;
 pub(crate) mod usual;

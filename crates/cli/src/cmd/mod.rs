@@ -1,5 +1,7 @@
 //! The verbs of the one binary: words to options to one call.
 
+#[cfg(feature = "archive")]
+pub mod advise;
 pub mod agent;
 #[cfg(feature = "archive")]
 pub mod archive;
@@ -91,6 +93,8 @@ pub const VERBS: &[&Verb] = &[
     &top::VERB,
     #[cfg(feature = "archive")]
     &archive::VERB,
+    #[cfg(feature = "archive")]
+    &advise::VERB,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

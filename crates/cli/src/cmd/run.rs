@@ -317,12 +317,7 @@ fn check(args: RunArgs) -> Result<RunOptions> {
             .transpose()?,
         labels: labels(&args.labels.label)?,
         attempt: args.labels.attempt,
-        inputs: args
-            .labels
-            .inputs_bytes
-            .as_deref()
-            .map(inputs)
-            .transpose()?,
+        inputs: inputs(args.labels.inputs_bytes.as_deref())?,
     })
 }
 

@@ -24,10 +24,9 @@ pub(super) fn grace(text: &str) -> Result<Nanos> {
         .context("--grace")
 }
 
-pub(super) fn inputs(text: &str) -> Result<Bytes> {
-    or_zero(text, Unit::Bytes)
-        .map(Bytes)
-        .context("--inputs-bytes")
+pub(super) fn inputs(text: Option<&str>) -> Result<Option<Bytes>> {
+    let read = text.map(|text| or_zero(text, Unit::Bytes).map(Bytes));
+    read.transpose().context("--inputs-bytes")
 }
 
 /// A quantity that may be 0, with any unit or none.

@@ -1,5 +1,7 @@
 //! What people see. A view computes no metric: it shows the values of a report and their shares.
 
+#[cfg(feature = "archive")]
+pub(crate) mod advise;
 pub mod amount;
 pub mod bottom_row;
 mod calls;

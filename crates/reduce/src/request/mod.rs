@@ -62,6 +62,11 @@ pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
+/// `plimsoll run` itself.
+pub const fn own() -> &'static Target {
+    &plimsoll::TARGET
+}
+
 /// The target of the scheduler that the report names; `plimsoll run` itself where there is none.
 pub fn target_of(report: &Report) -> &'static Target {
     let scheduler = report.task.job.scheduler.as_deref();

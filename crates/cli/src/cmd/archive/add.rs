@@ -43,7 +43,7 @@ fn command() -> Command {
              Exit status: 0 all are in it, 1 some cannot be read, 2 usage.\n\nExamples:\n  \
              plimsoll archive add job.json\n  \
              plimsoll archive add all.jsonl --set 'run 3'\n  \
-             plimsoll run --format jsonl=- -- make 2>&1 >/dev/null | ssh host plimsoll archive add -",
+             ssh host plimsoll archive add - < job.json",
         )
 }
 
