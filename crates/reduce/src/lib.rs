@@ -39,6 +39,7 @@ pub mod sockets;
 pub mod space;
 mod span;
 mod spent;
+pub mod statistics;
 pub mod summary;
 mod told;
 pub mod top;

@@ -1,0 +1,285 @@
+//! Statistics that merge by addition: moments (Pebay 2008, "Formulas for robust, one-pass parallel
+//! computation of covariances and arbitrary-order statistical moments") and a sketch of quantiles
+//! (Masson et al. 2019, DDSketch) in logarithmic buckets.
+
+use std::collections::BTreeMap;
+
+/// A quantile is at most this part of itself off.
+pub const QUANTILE_ERROR: f64 = 0.01;
+
+/// The bounds of a bucket are apart by this factor.
+const STEP: f64 = (1.0 + QUANTILE_ERROR) / (1.0 - QUANTILE_ERROR);
+
+/// Numbers nearer to 0 are counted as 0; larger ones than the other as that. So there are at most
+/// 4836 buckets of either sign.
+const NEAREST: f64 = 1e-12;
+const FARTHEST: f64 = 1e30;
+
+/// Count, mean and central moments of numbers, as numpy and scipy give them by default: those of a
+/// population, not corrected for being a sample. One number or a million, of any offset: each is
+/// right to a part in 10^9.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Moments {
+    count: u64,
+    mean: Exact,
+    /// Sums of second, third and fourth powers of what each is above the mean.
+    second: f64,
+    third: f64,
+    fourth: f64,
+}
+
+/// A number with what rounding took from it, so that the mean of instants is not lost in their
+/// offset.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Exact {
+    high: f64,
+    low: f64,
+}
+
+impl Exact {
+    /// Sum and rounding error (Knuth's two-sum).
+    fn plus(self, number: f64) -> Self {
+        let high = self.high + number;
+        let back = high - self.high;
+        let lost = (self.high - (high - back)) + (number - back);
+        let low = self.low + lost;
+        let sum = high + low;
+        Self {
+            high: sum,
+            low: low - (sum - high),
+        }
+    }
+
+    fn above(self, other: Exact) -> f64 {
+        (self.high - other.high) + (self.low - other.low)
+    }
+}
+
+impl Moments {
+    /// Of one number.
+    pub fn of(number: f64) -> Self {
+        Self {
+            count: 1,
+            mean: Exact {
+                high: number,
+                low: 0.0,
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Those of all numbers of both.
+    pub fn merge(&mut self, other: &Moments) {
+        if self.count == 0 || other.count == 0 {
+            if self.count == 0 {
+                *self = *other;
+            }
+            return;
+        }
+        let (a, b) = (self.count as f64, other.count as f64);
+        let n = a + b;
+        let (x, y) = (a / n, b / n);
+        let d = other.mean.above(self.mean);
+        self.fourth += other.fourth
+            + d.powi(4) * a * y * (x * x - x * y + y * y)
+            + 6.0 * d * d * (x * x * other.second + y * y * self.second)
+            + 4.0 * d * (x * other.third - y * self.third);
+        self.third += other.third
+            + d.powi(3) * a * y * (x - y)
+            + 3.0 * d * (x * other.second - y * self.second);
+        self.second += other.second + d * d * a * y;
+        self.mean = self.mean.plus(d * y);
+        self.count = self.count.saturating_add(other.count);
+    }
+
+    /// How many numbers.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their mean; none of none.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.mean.high)
+    }
+
+    /// Their standard deviation; none of none.
+    pub fn deviation(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.second / self.count as f64).sqrt())
+    }
+
+    /// The third moment in standard deviations; none where all numbers are the same.
+    pub fn skewness(&self) -> Option<f64> {
+        let count = self.count as f64;
+        (self.second > 0.0).then(|| self.third * count.sqrt() / self.second.powf(1.5))
+    }
+
+    /// The fourth moment in standard deviations above that of a normal distribution: the **excess**
+    /// kurtosis, 0 of a normal one; none where all numbers are the same.
+    pub fn kurtosis_excess(&self) -> Option<f64> {
+        let count = self.count as f64;
+        (self.second > 0.0).then(|| self.fourth / self.second * (count / self.second) - 3.0)
+    }
+}
+
+/// What is in a bucket of a [`Sketch`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Bucket {
+    count: u64,
+    weight: f64,
+}
+
+impl Bucket {
+    fn add(&mut self, count: u64, weight: f64) {
+        self.count = self.count.saturating_add(count);
+        self.weight += weight;
+    }
+}
+
+/// Numbers by their size in buckets of which each is 2 % wide, with how many there are and a summed
+/// weight, such as the time that each lasted.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sketch {
+    above: BTreeMap<i32, Bucket>,
+    zero: Bucket,
+    below: BTreeMap<i32, Bucket>,
+    count: u64,
+}
+
+impl Sketch {
+    /// Takes in `count` numbers that are all `number`, together of `weight`.
+    pub fn add(&mut self, number: f64, count: u64, weight: f64) {
+        let bucket = if number >= NEAREST {
+            self.above.entry(index(number)).or_default()
+        } else if number <= -NEAREST {
+            self.below.entry(index(-number)).or_default()
+        } else {
+            &mut self.zero
+        };
+        bucket.add(count, weight);
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// Takes in all that another has.
+    pub fn merge(&mut self, other: &Sketch) {
+        for (mine, theirs) in [
+            (&mut self.above, &other.above),
+            (&mut self.below, &other.below),
+        ] {
+            for (index, bucket) in theirs {
+                let entry = mine.entry(*index).or_default();
+                entry.add(bucket.count, bucket.weight);
+            }
+        }
+        self.zero.add(other.zero.count, other.zero.weight);
+        self.count = self.count.saturating_add(other.count);
+    }
+
+    /// Buckets from the smallest numbers up: a number within 1 % of all in it, how many there are,
+    /// and their weight.
+    pub fn buckets(&self) -> impl Iterator<Item = (f64, u64, f64)> + '_ {
+        let told = |number: f64, bucket: &Bucket| (number, bucket.count, bucket.weight);
+        let below = self.below.iter().rev();
+        let below = below.map(move |(index, it)| told(-middle(*index), it));
+        let zero = (self.zero.count > 0).then(|| told(0.0, &self.zero));
+        let above = self.above.iter();
+        let above = above.map(move |(index, it)| told(middle(*index), it));
+        below.chain(zero).chain(above)
+    }
+
+    /// The number that a `share` (from 0 to 1) of them is at or below, within [`QUANTILE_ERROR`] of
+    /// itself; none of none.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let rank = share.clamp(0.0, 1.0) * self.count.checked_sub(1)? as f64;
+        let (mut below, mut last) = (0_u64, None);
+        for (number, count, _) in self.buckets() {
+            below = below.saturating_add(count);
+            last = Some(number);
+            if below as f64 > rank.floor() {
+                break;
+            }
+        }
+        last
+    }
+}
+
+/// The bucket of a number above 0.
+fn index(number: f64) -> i32 {
+    (number.min(FARTHEST).ln() / STEP.ln()).ceil() as i32
+}
+
+/// What is at most 1 % from all in a bucket.
+fn middle(index: i32) -> f64 {
+    2.0 * STEP.powi(index) / (STEP + 1.0)
+}
+
+/// Moments, quantiles and extremes of numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Statistics {
+    moments: Moments,
+    sketch: Sketch,
+    extremes: Option<(f64, f64)>,
+    refused: u64,
+}
+
+impl Statistics {
+    /// Takes in a number of a weight; what is not finite is only counted, as refused.
+    pub fn add(&mut self, number: f64, weight: f64) {
+        if !number.is_finite() {
+            self.refused = self.refused.saturating_add(1);
+            return;
+        }
+        let weight = if weight.is_finite() { weight } else { 0.0 };
+        self.moments.merge(&Moments::of(number));
+        self.sketch.add(number, 1, weight);
+        self.widen(Some((number, number)));
+    }
+
+    /// Takes in all numbers of another.
+    pub fn merge(&mut self, other: &Statistics) {
+        self.moments.merge(&other.moments);
+        self.sketch.merge(&other.sketch);
+        self.widen(other.extremes);
+        self.refused = self.refused.saturating_add(other.refused);
+    }
+
+    fn widen(&mut self, other: Option<(f64, f64)>) {
+        self.extremes = match (self.extremes, other) {
+            (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+
+    /// Count, mean and higher moments.
+    pub const fn moments(&self) -> &Moments {
+        &self.moments
+    }
+
+    /// The buckets.
+    pub const fn sketch(&self) -> &Sketch {
+        &self.sketch
+    }
+
+    /// The smallest and the largest; none of none.
+    pub const fn extremes(&self) -> Option<(f64, f64)> {
+        self.extremes
+    }
+
+    /// How many were no numbers.
+    pub const fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// The number that a `share` (from 0 to 1) of them is at or below, within [`QUANTILE_ERROR`] of
+    /// itself, the extremes exactly; none of none.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let (min, max) = self.extremes?;
+        let within = self.sketch.quantile(share)?.clamp(min, max);
+        Some(if share <= 0.0 {
+            min
+        } else if share >= 1.0 {
+            max
+        } else {
+            within
+        })
+    }
+}
