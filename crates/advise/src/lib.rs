@@ -1,5 +1,9 @@
 //! History to the next request and its retry ladder, with the evidence.
 //!
+//! A [`Category`] learns the attempts of one kind of task, in the order in which they ended, and
+//! gives [`Advice`] on memory, disk, cores and time. A [`History`] does so for one resource, fast
+//! enough to be asked before and told after every task.
+//!
 //! Everything here is a function of its input: no clock, no file.
 
 mod advice;
