@@ -404,3 +404,179 @@ fn what_others_told_is_taken_in_and_every_row_is_accounted_for() {
             .contains("+HH:MM")
     );
 }
+
+#[test]
+fn statistics_are_those_of_the_attempts() {
+    let home = Home::new();
+    for number in 1..=5u64 {
+        let mut one = attempt(number * 2 + 1);
+        one.end = if number == 1 { End::Failed } else { End::Done };
+        one.exceeded = None;
+        one.used.set(
+            "memory",
+            Amount::claimed([9, 1, 2, 3, 10][number as usize - 1] << 30),
+        );
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    for _ in 0..2 {
+        // 1, 2, 3 and 10 GiB: their mean is 4, their second to fourth moments 12.5, 45 and 348.5.
+        let all = json(&home.told(&["stats", "--category", "odd", "--format", "json"]));
+        let memory = &all["resource"]["memory"];
+        assert_eq!(memory["count"], 4);
+        let near = |name: &str, value: f64| {
+            let told = memory[name].as_f64().unwrap();
+            assert!((told / value - 1.0).abs() < 1e-9, "{name} {told} {value}");
+        };
+        let gib = (1u64 << 30) as f64;
+        near("mean", 4.0 * gib);
+        near("sd", 12.5f64.sqrt() * gib);
+        near("skewness", 45.0 / 12.5f64.powf(1.5));
+        near("excess_kurtosis", 348.5 / 12.5f64.powi(2) - 3.0);
+        near("min", gib);
+        near("max", 10.0 * gib);
+        let half = memory["quantiles"]["0.5"].as_f64().unwrap() / gib;
+        assert!((1.98..=2.02).contains(&half), "{half}");
+        let bars = memory["histogram"].as_array().unwrap();
+        let counts: u64 = bars.iter().map(|bar| bar["count"].as_u64().unwrap()).sum();
+        assert_eq!((bars.len(), counts, &bars[19]["count"]), (20, 4, &1.into()));
+        assert_eq!(memory["known"], serde_json::json!({"claimed": 4}));
+        home.told(&["pack", "--quiet"]);
+    }
+    let text = home.told(&["stats", "--resource", "memory", "--histogram"]);
+    assert!(text.contains("4 GiB") && text.contains("####"), "{text}");
+    assert!(
+        home.refused(&["stats", "--category", "none"], 1)
+            .contains("no attempts")
+    );
+    assert!(
+        home.refused(&["stats", "--resource", "warmth"], 2)
+            .contains("memory")
+    );
+}
+
+/// `plimsoll advise` in this home.
+fn advise(home: &Home, words: &[&str]) -> Output {
+    let mut command = Command::new(binary());
+    command.env_clear().env("HOME", home.path());
+    command.arg("advise").args(words).output().unwrap()
+}
+
+#[test]
+fn what_such_tasks_used_is_what_the_next_should_ask_for() {
+    let home = Home::new();
+    for number in 0..40u64 {
+        let mut one = attempt(number * 2 + 1);
+        (one.end, one.exceeded) = (End::Done, None);
+        one.used
+            .set("memory", Amount::claimed((1000 + number % 5) << 20));
+        one.used.set("cpu", Amount::claimed(2 * 3_600_000_000_000));
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    let told = |words: &[&str]| {
+        let done = advise(&home, words);
+        let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{words:?}: {errors}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let words = [
+        "--category",
+        "odd",
+        "--format",
+        "json",
+        "--request",
+        "memory=8GiB",
+    ];
+    let all = json(&told(&words));
+    let mib = |value: &Value| value.as_f64().unwrap() / f64::from(1 << 20);
+    // All use about 1000 MiB, two cores, an hour.
+    let first = mib(&all["memory"]["first"]);
+    assert!((1000.0..1130.0).contains(&first), "{first}");
+    let ladder = all["memory"]["ladder"].as_array().unwrap();
+    let steps = ladder
+        .windows(2)
+        .all(|pair| pair[0].as_f64() < pair[1].as_f64());
+    assert!(ladder.len() > 2 && steps, "{ladder:?}");
+    assert_eq!(
+        (&all["memory"]["runs"], &all["cores"]["first"]),
+        (&40.into(), &2.0.into())
+    );
+    assert_eq!(all["wall"]["first"], 5_400_000_000_000u64);
+    assert!(all["disk"]["first"].is_null());
+    let waste = &all["memory"]["waste"];
+    assert!(waste["advised"].as_f64() < waste["user"].as_f64());
+    let text = told(&["--category", "odd", "--for", "slurm"]);
+    assert!(
+        text.contains("#SBATCH --mem=") && text.contains("--cpus-per-task=2"),
+        "{text}"
+    );
+    let capped = json(&told(&[
+        "--category",
+        "odd",
+        "--format",
+        "json",
+        "--max",
+        "memory=500MB",
+    ]));
+    assert!(capped["memory"]["first"].as_u64().unwrap() <= 500_000_000);
+    let sibling = ["--category", "new", "--sibling", "odd", "--format", "json"];
+    assert_eq!(json(&told(&sibling))["memory"]["by"], "sibling");
+    let none = advise(&home, &["--category", "new"]);
+    assert_eq!(none.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert!(
+        said.contains("run one pilot first") && none.stdout.is_empty(),
+        "{said}"
+    );
+    for words in [
+        &[][..],
+        &["--category", "odd", "--quantile", "1.5"],
+        &["--category", "odd", "--max", "memory"],
+        &["--category", "odd", "--max", "warmth=1"],
+        &["--category", "odd", "--for", "nobody"],
+    ] {
+        assert_eq!(advise(&home, words).status.code(), Some(2), "{words:?}");
+    }
+}
+
+#[test]
+fn after_a_failure_it_climbs() {
+    let home = Home::new();
+    let report = home.path().join("r").display().to_string();
+    let words = [
+        "--output",
+        &report,
+        "--quiet",
+        "--category",
+        "odd",
+        "--limit",
+        "memory=20MB",
+        "--",
+    ];
+    let fill = "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}";
+    let done = run(&home, &[&words[..], &["sh", "-c", fill]].concat());
+    assert_eq!(done.status.code(), Some(137));
+    for number in 0..20u64 {
+        let mut one = attempt(number * 2 + 1);
+        (one.end, one.exceeded) = (End::Done, None);
+        one.used
+            .set("memory", Amount::claimed((10 + number % 5) << 20));
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    let done = advise(&home, &["--after", &report, "--format", "json"]);
+    assert_eq!(
+        done.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    let all = json(&String::from_utf8_lossy(&done.stdout));
+    assert_eq!(all["category"], "odd");
+    assert!(
+        all["memory"]["first"].as_u64().unwrap() > 20_000_000,
+        "{all}"
+    );
+    run(&home, &["--output", &report, "--quiet", "--", "false"]);
+    let done = advise(&home, &["--after", &report, "--category", "odd"]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("was not ended for memory"), "{said}");
+}

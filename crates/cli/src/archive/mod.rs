@@ -14,6 +14,8 @@ pub(crate) mod report;
 pub(crate) mod request;
 #[cfg(feature = "archive")]
 pub(crate) mod rows;
+#[cfg(feature = "archive")]
+pub(crate) mod statistics;
 pub(crate) mod usual;
 #[cfg(feature = "archive")]
 pub(crate) mod work;

@@ -9,6 +9,7 @@ mod pack;
 mod query;
 mod set;
 mod show;
+mod stats;
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::archive::usual::usual;
@@ -39,6 +40,7 @@ const PARTS: &[&Part] = &[
     &list::PART,
     &show::PART,
     &query::PART,
+    &stats::PART,
     &export::PART,
     &set::PART,
     &pack::PART,
