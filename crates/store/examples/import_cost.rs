@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::ops::ControlFlow;
 use std::time::Instant;
 use store::import::{self, Options, Row};
@@ -28,10 +28,10 @@ fn main() {
 
 fn cost(file: &str, format: Option<&str>) {
     let input = BufReader::with_capacity(1 << 16, File::open(file).unwrap());
-    let mut input = import::unpacked(input).unwrap();
+    let input = import::unpacked(input).unwrap();
     let format = match format {
         Some(name) => import::format(name),
-        None => import::detect(file, input.fill_buf().unwrap()),
+        None => import::detect(file, input.beginning()),
     };
     let format = format.unwrap();
     let options = Options {

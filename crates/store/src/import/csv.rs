@@ -152,7 +152,7 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
         .collect();
     let is_built_in = BUILT_IN_COLUMNS
         .iter()
-        .all(|name| header.iter().any(|column| unmarked(column) == *name));
+        .all(|name| header.iter().any(|column| column == *name));
     let map = match &intake.options().columns {
         Some(map) => Cow::Borrowed(map),
         None if is_built_in => Cow::Owned(ColumnMap::built_in()?),
@@ -184,17 +184,11 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
     Ok(())
 }
 
-fn unmarked(name: &str) -> &str {
-    name.strip_prefix('\u{feff}').unwrap_or(name)
-}
-
 /// For each column of the header what becomes of it.
 fn columns<'m>(map: &'m ColumnMap, header: &[String]) -> Result<Vec<Vec<&'m Entry>>, Error> {
     let mut columns = vec![Vec::new(); header.len()];
     for entry in &map.entries {
-        let place = header
-            .iter()
-            .position(|name| unmarked(name) == entry.column);
+        let place = header.iter().position(|name| *name == entry.column);
         match place.and_then(|place| columns.get_mut(place)) {
             Some(column) => column.push(entry),
             None if map.is_loose => {}

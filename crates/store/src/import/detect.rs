@@ -27,10 +27,9 @@ impl Look<'_> {
     }
 }
 
-/// The format that a file of this name probably has, if `first` is how it begins: what is
-/// compressed must have been [unpacked](super::unpacked).
+/// The format that a file of this name probably has, if `first` is
+/// [how it begins](super::Unpacked::beginning), unpacked.
 pub fn detect(file_name: &str, first: &[u8]) -> Option<&'static Format> {
-    let first = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
     let first = first.get(..LOOK_MAX).unwrap_or(first);
     let name = file_name.rsplit('/').next().unwrap_or(file_name);
     let name = name.to_ascii_lowercase();

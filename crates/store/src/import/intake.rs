@@ -37,7 +37,7 @@ pub enum Row {
 pub struct Rejected {
     /// Where it is.
     pub place: Place,
-    /// Its text, at most [`TEXT_MAX`] characters; views escape what is no text in it.
+    /// Its text, at most 200 characters; views escape what is no text in it.
     pub text: String,
     /// Why it is none.
     pub why: String,
@@ -116,7 +116,7 @@ const UNNAMED: &str = "unnamed";
 const NEVER_ZERO: &[&str] = &["memory", "rss", "cgroup", "virtual"];
 
 fn is_claimed_zero(amount: Amount) -> bool {
-    amount.known == Known::Claimed && amount.value.as_f64() <= 0.0
+    matches!(amount.known, Known::Claimed | Known::LowerBound) && amount.value.as_f64() <= 0.0
 }
 
 /// The way out.

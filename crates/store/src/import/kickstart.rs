@@ -28,7 +28,14 @@ const RECORD_MAX: usize = 64 << 20;
 const BLOCK: u64 = 512;
 
 /// Members of `files` that are no inputs.
-const OWN_FILES: &[&str] = &["stdin", "stdout", "stderr", "metadata"];
+const OWN_FILES: &[&str] = &[
+    "stdin",
+    "stdout",
+    "stderr",
+    "metadata",
+    "kickstart",
+    "logfile",
+];
 
 /// Which of the two a file is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,48 +81,108 @@ impl Record {
 
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
     let mut lines = Lines::new(input);
-    let mut record: Option<Record> = None;
-    let mut language = None;
+    let mut records: Option<Records> = None;
     while let Some(line) = lines.next()? {
         let blank = line.bytes.trim_ascii();
-        let known = *language.get_or_insert_with(|| match blank.first() {
-            Some(b'<') => Language::Xml,
-            _ => Language::Yaml,
-        });
-        if record.is_none() && blank.is_empty() {
-            language = language.filter(|_| line.number > 1);
+        if records.is_none() && blank.is_empty() {
             continue;
         }
-        let (begins, ends) = match known {
-            Language::Yaml => (line.bytes.starts_with(b"- "), is_mark(line.bytes)),
-            Language::Xml => (has(line.bytes, b"<invocation"), false),
-        };
-        if begins {
-            if let Some(record) = record.replace(Record::begin(line)) {
-                finish(intake, &record, known)?;
-            }
-        } else if ends {
-            if let Some(record) = record.take() {
-                finish(intake, &record, known)?;
-            }
-        } else if let Some(record) = &mut record {
-            record.add(line);
-        } else if !is_passed_over(blank, known) {
-            intake.met();
-            intake.reject(Place::Line(line.number), line.bytes, "is in no record")?;
-        }
-        if known == Language::Xml
-            && has(line.bytes, b"</invocation>")
-            && let Some(record) = record.take()
-        {
-            finish(intake, &record, known)?;
-        }
+        let records = records.get_or_insert_with(|| Records {
+            language: match blank.first() {
+                Some(b'<') => Language::Xml,
+                _ => Language::Yaml,
+            },
+            record: None,
+            between: Between::Nothing,
+        });
+        records.take(intake, line)?;
     }
-    match record {
-        Some(record) => finish(intake, &record, language.unwrap_or(Language::Yaml)),
+    match records {
+        Some(mut records) => records.end(intake),
         None => Ok(()),
     }
 }
+
+/// What stands where there is no record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Between {
+    Nothing,
+    /// Lines that belong to nothing, told once.
+    Stray,
+    /// Another part of a file of Pegasus: what it checked and transferred, and where.
+    Part {
+        is_told: bool,
+    },
+}
+
+/// The records of a file.
+struct Records {
+    language: Language,
+    record: Option<Record>,
+    between: Between,
+}
+
+impl Records {
+    fn take(&mut self, intake: &mut Intake<'_, '_>, line: Line<'_>) -> Result<(), Halt> {
+        let is_part = matches!(self.between, Between::Part { .. });
+        let begins = match self.language {
+            Language::Yaml if is_part => line.bytes.starts_with(b"- invocation"),
+            Language::Yaml => line.bytes.starts_with(b"- "),
+            Language::Xml => has(line.bytes, b"<invocation"),
+        };
+        if begins {
+            self.end(intake)?;
+            self.between = Between::Nothing;
+            self.record = Some(Record::begin(line));
+        } else if self.language == Language::Yaml && is_mark(line.bytes) {
+            self.end(intake)?;
+            self.between = match has(line.bytes, PART) {
+                true => Between::Part { is_told: false },
+                false => Between::Nothing,
+            };
+        } else if let Some(record) = &mut self.record {
+            record.add(line);
+        } else {
+            self.aside(intake, line)?;
+        }
+        if self.language == Language::Xml && has(line.bytes, b"</invocation>") {
+            self.end(intake)?;
+        }
+        Ok(())
+    }
+
+    /// A line in no record.
+    fn aside(&mut self, intake: &mut Intake<'_, '_>, line: Line<'_>) -> Result<(), Halt> {
+        let blank = line.bytes.trim_ascii();
+        if blank.is_empty() || is_passed_over(blank, self.language) {
+            return Ok(());
+        }
+        match self.between {
+            Between::Stray | Between::Part { is_told: true } => {}
+            Between::Part { is_told: false } => {
+                self.between = Between::Part { is_told: true };
+                intake.met();
+                intake.joined();
+            }
+            Between::Nothing => {
+                self.between = Between::Stray;
+                intake.met();
+                intake.reject(Place::Line(line.number), line.bytes, "is in no record")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
+        match self.record.take() {
+            Some(record) => finish(intake, &record, self.language),
+            None => Ok(()),
+        }
+    }
+}
+
+/// In front of each part of a file of Pegasus.
+const PART: &[u8] = b"pegasus-multipart";
 
 /// The ends of a document of YAML.
 fn is_mark(line: &[u8]) -> bool {
@@ -146,6 +213,8 @@ struct Draft {
     program: Option<String>,
     arguments: Vec<String>,
     model: Option<String>,
+    /// As the machine calls itself, where its address has no name.
+    node: Option<String>,
     cpus: Option<u64>,
     label: Option<String>,
     stamp: Option<String>,
@@ -185,6 +254,13 @@ impl Visit for Draft {
 }
 
 impl Draft {
+    /// Whether it is told how long the task ran and how it ended.
+    fn is_told(&self) -> bool {
+        let attempt = &self.attempt;
+        let is_over = attempt.exit_code.is_some() || attempt.signal.is_some();
+        attempt.used.get("wall").is_some() && is_over
+    }
+
     fn take(&mut self, path: &str, value: &Scalar<'_>) -> Result<(), Bad> {
         let attempt = &mut self.attempt;
         match path {
@@ -208,8 +284,9 @@ impl Draft {
             "jobids/condor" | "jobids/lrm" | "jobids@condor" | "jobids@lrm" => {
                 attempt.job = value.text();
             }
-            "machine/cpu_model" => self.model = value.text(),
-            "machine/linux/cpu" | "machine/darwin/cpu" => self.model = value.text(),
+            "machine/cpu_model" | "machine/cpu_name" | "machine/linux/cpu"
+            | "machine/darwin/cpu" => self.model = value.text(),
+            "machine/uname_nodename" | "machine/uname@nodename" => self.node = value.text(),
             "machine/cpu_count" | "machine/linux/cpu@count" | "machine/darwin/cpu@count" => {
                 self.cpus = value.amount(1)?;
             }
@@ -282,7 +359,10 @@ fn finish(intake: &mut Intake<'_, '_>, record: &Record, language: Language) -> R
         Language::Yaml => yaml::walk(&text, &mut draft),
         Language::Xml => xml::walk(&text, &mut draft),
     };
-    let why = done.err().or_else(|| draft.bad.take());
+    // Where what the task wrote, or the files of its processes, is no YAML, all that an attempt has
+    // stands in front of that.
+    let broken = done.err().filter(|_| !draft.is_told());
+    let why = draft.bad.take().or(broken);
     if let Some(why) = why {
         return intake.reject(place, &record.text, why);
     }
@@ -301,6 +381,7 @@ impl Draft {
             program,
             arguments,
             model,
+            node,
             cpus,
             label,
             stamp,
@@ -317,6 +398,7 @@ impl Draft {
             let date = |text: &String| instant::date(text, utc_offset_seconds).ok();
             attempt.began = start.as_ref().and_then(date);
         }
+        attempt.host = attempt.host.or(node);
         attempt.command = program.into_iter().chain(arguments).collect();
         attempt.tool = program_of_command(&attempt.command);
         if attempt.category.is_empty() {

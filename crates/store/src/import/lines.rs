@@ -7,9 +7,6 @@ use std::io::{BufRead, ErrorKind};
 /// What is held of a line.
 pub(super) const LINE_MAX: usize = 1 << 20;
 
-/// A byte order mark.
-const MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// The lines of an input.
 pub(super) struct Lines<'r> {
     input: &'r mut dyn BufRead,
@@ -68,10 +65,7 @@ impl<'r> Lines<'r> {
             return Ok(None);
         }
         self.number += 1;
-        let mut bytes = self.line.as_slice();
-        if self.number == 1 {
-            bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
-        }
+        let bytes = self.line.as_slice();
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         Ok(Some(Line {
             number: self.number,
@@ -88,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_and_the_next_is_whole() {
-        let text = format!("\u{feff}a\r\n\n{}\nb", "x".repeat(LINE_MAX + 7));
+        let text = format!("a\r\n\n{}\nb", "x".repeat(LINE_MAX + 7));
         let mut input = BufReader::with_capacity(1000, text.as_bytes());
         let mut lines = Lines::new(&mut input);
         let mut all = Vec::new();

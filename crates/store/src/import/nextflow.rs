@@ -33,6 +33,9 @@ struct Draft {
     name: Option<String>,
     status: Option<String>,
     busy: Option<f64>,
+    /// What it had last, in tables without peaks.
+    rss: Option<u64>,
+    vmem: Option<u64>,
     task_id: Option<String>,
     hash: Option<String>,
     native_id: Option<String>,
@@ -93,6 +96,14 @@ const COLUMNS: &[Column] = &[
     }),
     ("peak_rss", |draft, text| {
         used(draft, "rss", amount::size(text))
+    }),
+    ("rss", |draft, text| {
+        draft.rss = Some(amount::size(text)?);
+        Ok(())
+    }),
+    ("vmem", |draft, text| {
+        draft.vmem = Some(amount::size(text)?);
+        Ok(())
     }),
     ("peak_vmem", |draft, text| {
         used(draft, "virtual", amount::size(text))
@@ -201,6 +212,8 @@ fn finish(intake: &mut Intake<'_, '_>, draft: Draft, line: Line<'_>) -> Result<(
         name,
         status,
         busy,
+        rss,
+        vmem,
         task_id,
         hash,
         native_id,
@@ -229,7 +242,15 @@ fn finish(intake: &mut Intake<'_, '_>, draft: Draft, line: Line<'_>) -> Result<(
         let wall = wall.and_then(|(ended, began)| u64::try_from(ended.checked_sub(began)?).ok());
         set(&mut attempt.used, "wall", wall);
     }
-    if let Some(busy) = busy {
+    for (name, last) in [("rss", rss), ("virtual", vmem)] {
+        if let (Some(last), None) = (last, attempt.used.get(name)) {
+            let value = Number::Whole(last);
+            let known = Known::LowerBound;
+            attempt.used.set(name, Amount { value, known });
+        }
+    }
+    // 0 is what was not measured.
+    if let Some(busy) = busy.filter(|busy| *busy > 0.0) {
         busy_cores(&mut attempt, busy);
     }
     let identity = intake.identity();

@@ -50,6 +50,7 @@ enum Step {
     Another,
 }
 
+/// What may stand between objects; byte order marks too, where files were put together.
 const SPACE: &[u8] = b" \t\r\n,[]\x1e\xef\xbb\xbf";
 
 impl<'r> Objects<'r> {
@@ -254,7 +255,10 @@ mod tests {
             pieces("[\n{},\n {\"a\": [{}]}\n]\n", 99),
             ["{}", "{\"a\": [{}]}"]
         );
-        assert_eq!(pieces("\u{feff}{\"a\":\n{}}\n", 99), ["{\"a\":\n{}}"]);
+        assert_eq!(
+            pieces("{}\n\u{feff}{\"a\":\n{}}\n", 99),
+            ["{}", "{\"a\":\n{}}"]
+        );
         let list = "{\"a\":[\n{},\n{}\n]}";
         assert_eq!(pieces(list, 99), [list]);
         assert!(pieces(" \n", 99).is_empty());

@@ -117,8 +117,12 @@ fn what_is_compressed_is_unpacked() {
         packed(&text.as_bytes()[10..]),
     ]
     .concat();
-    let told = read(named("nextflow"), &input, &Options::default()).unwrap();
+    let told = read(named("nextflow"), input.as_slice(), &Options::default()).unwrap();
     assert_eq!(told.summary.attempts, 2);
+    let first = import::unpacked(input.as_slice()).unwrap();
+    assert_eq!(first.beginning(), text.as_bytes());
+    let found = import::detect("TRACE.CSV.GZ", b"a,b\n1,2\n");
+    assert_eq!(found, Some(named("csv")));
     let cut = &input[..input.len() - 9];
     let error = read(named("nextflow"), cut, &Options::default());
     assert!(matches!(error, Err(Error::Import { .. })), "{error:?}");

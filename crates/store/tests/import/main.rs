@@ -14,6 +14,7 @@ mod golden;
 mod round;
 
 use record::attempt::Attempt;
+use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use store::import::{self, Format, Options, Rejected, Row, Summary};
@@ -27,7 +28,7 @@ struct Told {
     summary: Summary,
 }
 
-fn read(format: &Format, input: &[u8], options: &Options) -> Result<Told, store::Error> {
+fn read(format: &Format, input: impl BufRead, options: &Options) -> Result<Told, store::Error> {
     let mut told = Told::default();
     let mut sink = |row: Row| {
         told.rows.push(row);

@@ -49,7 +49,7 @@ impl Case {
             file: Some("benchmarks/a.tsv".to_owned()),
             ..Options::default()
         };
-        let told = read(named(imported), &text.unwrap(), &options).unwrap();
+        let told = read(named(imported), text.unwrap().as_slice(), &options).unwrap();
         assert!(told.attempts.len() <= 1, "{exported}: {told:?}");
         if let Some(rejected) = told.rejected.first() {
             panic!("{exported} of {}: {rejected:?}", self.folder.display());

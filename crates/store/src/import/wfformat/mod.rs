@@ -70,7 +70,6 @@ impl Read for Bounded<'_> {
 }
 
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
-    skip_mark(input)?;
     if input.fill_buf()?.is_empty() {
         return Ok(());
     }
@@ -118,11 +117,4 @@ fn failed(error: io::Error) -> Result<(), Halt> {
         Halt::Failed(Error::Import { source }) if source.kind() == io::ErrorKind::Other => Ok(()),
         _ => Err(halt),
     }
-}
-
-fn skip_mark(input: &mut dyn BufRead) -> Result<(), Halt> {
-    if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
-        input.consume(3);
-    }
-    Ok(())
 }
