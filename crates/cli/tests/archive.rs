@@ -461,8 +461,8 @@ fn advise(home: &Home, words: &[&str]) -> Output {
     command.arg("advise").args(words).output().unwrap()
 }
 
-#[test]
-fn what_such_tasks_used_is_what_the_next_should_ask_for() {
+/// 40 attempts that use about 1000 MiB, two cores, an hour.
+fn alike() -> Home {
     let home = Home::new();
     for number in 0..40u64 {
         let mut one = attempt(number * 2 + 1);
@@ -472,6 +472,12 @@ fn what_such_tasks_used_is_what_the_next_should_ask_for() {
         one.used.set("cpu", Amount::claimed(2 * 3_600_000_000_000));
         home.folder().add(&Stored::new(one, None)).unwrap();
     }
+    home
+}
+
+#[test]
+fn what_such_tasks_used_is_what_the_next_should_ask_for() {
+    let home = alike();
     let told = |words: &[&str]| {
         let done = advise(&home, words);
         let errors = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -488,7 +494,6 @@ fn what_such_tasks_used_is_what_the_next_should_ask_for() {
     ];
     let all = json(&told(&words));
     let mib = |value: &Value| value.as_f64().unwrap() / f64::from(1 << 20);
-    // All use about 1000 MiB, two cores, an hour.
     let first = mib(&all["memory"]["first"]);
     assert!((1000.0..1130.0).contains(&first), "{first}");
     let ladder = all["memory"]["ladder"].as_array().unwrap();
@@ -520,6 +525,11 @@ fn what_such_tasks_used_is_what_the_next_should_ask_for() {
     assert!(capped["memory"]["first"].as_u64().unwrap() <= 500_000_000);
     let sibling = ["--category", "new", "--sibling", "odd", "--format", "json"];
     assert_eq!(json(&told(&sibling))["memory"]["by"], "sibling");
+}
+
+#[test]
+fn advice_that_cannot_be_given_is_refused() {
+    let home = alike();
     let none = advise(&home, &["--category", "new"]);
     assert_eq!(none.status.code(), Some(1));
     let said = String::from_utf8_lossy(&none.stderr).into_owned();
@@ -575,8 +585,82 @@ fn after_a_failure_it_climbs() {
         all["memory"]["first"].as_u64().unwrap() > 20_000_000,
         "{all}"
     );
+    home.told(&["add", &format!("{report}.json"), "--quiet"]);
+    let query = home.told(&["query", "--end", "limit", "--format", "jsonl"]);
+    let one: Attempt = serde_json::from_str(&query).unwrap();
+    let why = |words: &[&str]| {
+        let mut command = Command::new(binary());
+        command.env_clear().env("HOME", home.path()).arg("why");
+        let done = command.args(words).output().unwrap();
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        (
+            done.status.code(),
+            text,
+            String::from_utf8_lossy(&done.stderr).into_owned(),
+        )
+    };
+    let (status, text, _) = why(&[&one.id[..10]]);
+    assert_eq!(status, Some(0));
+    assert!(text.contains("memory"), "{text}");
+    let (status, _, said) = why(&["0123456789"]);
+    assert_eq!(status, Some(1));
+    assert!(
+        said.contains("no attempt") && said.contains("no such report"),
+        "{said}"
+    );
+    let (status, _, said) = why(&["nothing"]);
+    assert_eq!(status, Some(1));
+    assert!(!said.contains("no attempt"), "{said}");
     run(&home, &["--output", &report, "--quiet", "--", "false"]);
     let done = advise(&home, &["--after", &report, "--category", "odd"]);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(said.contains("was not ended for memory"), "{said}");
+}
+
+#[test]
+fn what_moved_between_two_sets_is_told() {
+    let home = Home::new();
+    for number in 0..40u64 {
+        let mut one = attempt(number + 1);
+        (one.end, one.exceeded) = (End::Done, None);
+        let set = if number < 20 { "old" } else { "new" };
+        one.set = Some(set.to_owned());
+        let noise = number * 7 % 10;
+        // One kind needs twice as much now, the other what it did.
+        let base = if number >= 20 && one.category == "odd" {
+            2000
+        } else {
+            1000
+        };
+        one.used
+            .set("memory", Amount::claimed((base + noise) << 20));
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    let words = [
+        "diff",
+        "old",
+        "new",
+        "--resource",
+        "memory",
+        "--format",
+        "json",
+    ];
+    let all = json(&home.told(&words));
+    let moved = all["differences"].as_array().unwrap();
+    assert_eq!(moved.len(), 1, "{all}");
+    assert_eq!(
+        (&moved[0]["category"], &moved[0]["moved"]),
+        (&"odd".into(), &true.into())
+    );
+    let ratio = moved[0]["after"].as_f64().unwrap() / moved[0]["before"].as_f64().unwrap();
+    assert!((1.98..2.01).contains(&ratio), "{ratio}");
+    let text = home.told(&["diff", "old", "new", "--resource", "memory", "--all"]);
+    assert!(
+        text.contains("1 of 2 compared moved") && text.contains("even"),
+        "{text}"
+    );
+    assert!(
+        home.refused(&["diff", "old", "none"], 1)
+            .contains("no set `none`")
+    );
 }

@@ -24,6 +24,7 @@ mod life;
 pub mod limit;
 pub mod live;
 pub mod metric;
+pub mod moved;
 mod moves;
 mod names;
 mod pages;

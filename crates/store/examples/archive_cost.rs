@@ -98,7 +98,7 @@ fn main() {
             open(path).pack(SystemTime::now(), &|_| true).unwrap()
         ),
         _ => {
-            let mut archive = open(path);
+            let archive = open(path);
             archive.refresh(SystemTime::now(), &|_| true).unwrap();
             println!("refreshed after {:.3} s", begun.elapsed().as_secs_f64());
             let all = scan(&archive, None);

@@ -35,6 +35,12 @@ pub(super) fn read(word: &Path, id: Option<&str>) -> Result<Report> {
     of(BufReader::new(input), id).with_context(told)
 }
 
+/// Whether there is a file that may be meant.
+#[cfg(feature = "archive")]
+pub(super) fn is_there(word: &Path) -> bool {
+    word == Path::new("-") || word.exists() || find(word).is_ok()
+}
+
 /// The file that is meant.
 fn find(word: &Path) -> Result<PathBuf> {
     let whole = with_end(word, ".json");

@@ -1,8 +1,14 @@
 //! `plimsoll why`: why a task ended as it did.
 
+#[cfg(feature = "archive")]
+use super::archive;
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, report_file};
+#[cfg(feature = "archive")]
+use crate::archive::{place, usual::usual, work::Work};
 use crate::view::style::{Style, environment_allows_color};
 use crate::view::{self, stdout};
+#[cfg(feature = "archive")]
+use anyhow::Context;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -23,12 +29,18 @@ pub const VERB: Verb = Verb {
 #[derive(Debug, Args)]
 struct WhyArgs {
     /// The report: a file, the PREFIX of `plimsoll run --output`, or - for stdin. Of a file with a
-    /// line for each task (`--append`) it is the last line
+    /// line for each task (`--append`) it is the last line. Else the id of an attempt in the
+    /// archive, or its first digits
     #[arg(value_name = "REPORT")]
     report: PathBuf,
     /// Of a file with a line for each task that of this one, the last if there are several
     #[arg(long, value_name = "ID")]
     id: Option<String>,
+    /// The folder of the archive [default: $XDG_DATA_HOME/plimsoll/archive, else
+    /// ~/.local/share/plimsoll/archive]
+    #[cfg(feature = "archive")]
+    #[arg(long, value_name = "DIR")]
+    archive: Option<PathBuf>,
     /// What is printed
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: FormatWord,
@@ -61,6 +73,7 @@ fn command() -> Command {
              plimsoll run --output r -- make\n  \
              plimsoll why r\n  \
              plimsoll why all.jsonl --id 7\n  \
+             plimsoll why 4f1c09\n  \
              plimsoll why r --for nextflow\n  \
              plimsoll why r --format json | jq -r .cause",
         )
@@ -68,9 +81,52 @@ fn command() -> Command {
 
 fn call(matches: &ArgMatches) -> Result<Status> {
     let args = WhyArgs::from_arg_matches(matches)?;
-    let report = report_file::read(&args.report, args.id.as_deref())?;
+    let report = read(&args)?;
     let target = args.target.as_deref().and_then(request::target);
     tell(&report, target, args.format)
+}
+
+/// The report that is meant.
+fn read(args: &WhyArgs) -> Result<Report> {
+    let read = || report_file::read(&args.report, args.id.as_deref());
+    #[cfg(feature = "archive")]
+    {
+        let is_named = args.archive.is_some();
+        match args.report.to_str() {
+            Some(id) if is_named || (is_id(id) && !report_file::is_there(&args.report)) => {
+                match archived(args, id) {
+                    // Nobody said that an archive is meant: the file is what is missed.
+                    Err(error) if !is_named => read().with_context(|| format!("{error:#}")),
+                    found => found,
+                }
+            }
+            _ => read(),
+        }
+    }
+    #[cfg(not(feature = "archive"))]
+    read()
+}
+
+/// Whether it may be the first digits of an id.
+#[cfg(feature = "archive")]
+fn is_id(word: &str) -> bool {
+    (4..=32).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The report of an attempt in the archive.
+#[cfg(feature = "archive")]
+fn archived(args: &WhyArgs, id: &str) -> Result<Report> {
+    let path = match &args.archive {
+        Some(path) => path.clone(),
+        None => usual()?,
+    };
+    let mut work = Work::begin(true)?;
+    let stored = archive::show::find(&place::open(&path, &mut work)?, id)?;
+    let format = &stored.attempt.format;
+    let text = stored.report.as_deref();
+    let text =
+        text.with_context(|| format!("it was imported from {format}: there is no report"))?;
+    serde_json::from_str(text).context("its report")
 }
 
 /// Prints why the task of this report ended as it did.

@@ -91,14 +91,13 @@ impl Catalogue {
 
     /// Learns what came and what went.
     pub(super) fn refresh(
-        &mut self,
+        &self,
         folder: &Folder,
         now: SystemTime,
         heed: &dyn Fn(u64) -> bool,
     ) -> Result<(), Error> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let begin = rusqlite::TransactionBehavior::Immediate;
+        let transaction = Transaction::new_unchecked(&self.connection, begin)?;
         forget_damaged(&transaction)?;
         // Loose ones first: what is packed meanwhile is found in its new place then.
         let mut done = 0;
@@ -113,6 +112,11 @@ impl Catalogue {
         refresh_packs(&transaction, folder, &mut is_wanted)?;
         transaction.commit()?;
         Ok(())
+    }
+
+    /// What is asked as long as this is held is of one time, whatever another process learns.
+    pub(super) fn hold(&self) -> Result<Transaction<'_>, Error> {
+        Ok(self.connection.unchecked_transaction()?)
     }
 
     /// The files of many attempts.
@@ -142,6 +146,16 @@ impl Catalogue {
             }
         }
         Ok(packs)
+    }
+
+    /// The numbers of the files of many that have attempts in common with others.
+    pub(super) fn packs_in_common(&self) -> Result<HashSet<i64>, Error> {
+        let mut ask = self.connection.prepare(
+            "SELECT pack FROM again UNION \
+             SELECT packed.pack FROM again JOIN packed ON packed.id = again.id",
+        )?;
+        let rows = ask.query_map([], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The attempts that have a file of their own and are in no other, in order of their ids.

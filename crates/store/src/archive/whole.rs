@@ -9,6 +9,9 @@ use super::pack::{Columns, Pack};
 use super::write::Rows;
 use crate::Error;
 use record::attempt::Attempt;
+use rusqlite::Transaction;
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -25,7 +28,12 @@ const LOOSE_ROWS: usize = 4096;
 pub struct Archive {
     folder: Folder,
     catalogue: Catalogue,
+    /// When it was looked at last.
+    now: Cell<SystemTime>,
 }
+
+/// Files that others packed are looked for so often.
+const TRIES: usize = 8;
 
 /// What packing did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +58,7 @@ impl Archive {
         Ok(Self {
             catalogue: Catalogue::open(catalogue)?,
             folder,
+            now: Cell::new(SystemTime::UNIX_EPOCH),
         })
     }
 
@@ -63,7 +72,8 @@ impl Archive {
     ///
     /// # Errors
     /// If files cannot be listed or read; [`Error::Interrupted`].
-    pub fn refresh(&mut self, now: SystemTime, heed: &dyn Fn(u64) -> bool) -> Result<(), Error> {
+    pub fn refresh(&self, now: SystemTime, heed: &dyn Fn(u64) -> bool) -> Result<(), Error> {
+        self.now.set(now);
         self.catalogue.refresh(&self.folder, now, heed)
     }
 
@@ -111,11 +121,7 @@ impl Archive {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let columns = Columns::named(&names);
         let category = filter.category.as_deref();
-        // All are opened before the first is read: one that is removed meanwhile is still there.
-        let mut packs = Vec::new();
-        for known in self.catalogue.packs()? {
-            packs.push((self.open_pack(&known)?, known));
-        }
+        let (_held, packs) = self.hold_packs()?;
         for (pack, known) in &packs {
             let done = pack.scan(&columns, category, &mut |batch| {
                 let is_wanted = |row: &usize| {
@@ -158,6 +164,28 @@ impl Archive {
         Ok(())
     }
 
+    /// The catalogue as it is now, and its files: all are open, so that one that another packs
+    /// meanwhile is still there.
+    fn hold_packs(&self) -> Result<(Transaction<'_>, Vec<(Pack, Known)>), Error> {
+        for _ in 1..TRIES {
+            match self.try_hold_packs() {
+                // It was packed after the catalogue was made: there is a new one.
+                Err(error) if is_gone(&error) => self.refresh(self.now.get(), &|_| true)?,
+                held => return held,
+            }
+        }
+        self.try_hold_packs()
+    }
+
+    fn try_hold_packs(&self) -> Result<(Transaction<'_>, Vec<(Pack, Known)>), Error> {
+        let held = self.catalogue.hold()?;
+        let mut packs = Vec::new();
+        for known in self.catalogue.packs()? {
+            packs.push((self.open_pack(&known)?, known));
+        }
+        Ok((held, packs))
+    }
+
     fn open_pack(&self, known: &Known) -> Result<Pack, Error> {
         Pack::open(&self.folder.packed().join(&known.name))
     }
@@ -167,17 +195,33 @@ impl Archive {
     /// # Errors
     /// If files cannot be read.
     pub fn find(&self, prefix: &str, most: usize) -> Result<Vec<Stored>, Error> {
-        let mut found = Vec::new();
-        for one in self.catalogue.find(prefix, most)? {
-            match one.packed {
-                None => found.extend(self.folder.read(&one.id)?),
-                Some((name, _)) => {
-                    let pack = Pack::open(&self.folder.packed().join(name))?;
-                    found.extend(row_of(&pack, &one.id)?);
-                }
+        for _ in 1..TRIES {
+            match self.try_find(prefix, most)? {
+                // Another packs them.
+                None => self.refresh(self.now.get(), &|_| true)?,
+                Some(found) => return Ok(found),
             }
         }
-        Ok(found)
+        Ok(self.try_find(prefix, most)?.unwrap_or_default())
+    }
+
+    /// None where one of them is no longer where it was.
+    fn try_find(&self, prefix: &str, most: usize) -> Result<Option<Vec<Stored>>, Error> {
+        let mut found = Vec::new();
+        for one in self.catalogue.find(prefix, most)? {
+            let stored = match one.packed {
+                None => self.folder.read(&one.id)?,
+                Some((name, _)) => match Pack::open(&self.folder.packed().join(name)) {
+                    Err(error) if is_gone(&error) => None,
+                    pack => row_of(&pack?, &one.id)?,
+                },
+            };
+            match stored {
+                None => return Ok(None),
+                Some(stored) => found.push(stored),
+            }
+        }
+        Ok(Some(found))
     }
 
     /// Puts attempts with files of their own together, and small files of many; whoever adds
@@ -195,20 +239,19 @@ impl Archive {
             bytes: 0,
             singles: Vec::new(),
             names: Vec::new(),
+            seen: HashSet::new(),
             packed: Packed::default(),
             heed,
         };
         for known in &small {
             let pack = match self.open_pack(known) {
                 // Another packed it meanwhile.
-                Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
+                Err(error) if is_gone(&error) => continue,
                 pack => pack?,
             };
             pack.all(&Columns::all(), &mut |batch| {
                 for row in 0..batch.rows() {
-                    if !known.again.contains(&(batch.first + row as u64)) {
-                        packing.push(batch.attempt(row), batch.report(row))?;
-                    }
+                    packing.push(batch.attempt(row), batch.report(row))?;
                 }
                 Ok(())
             })?;
@@ -238,16 +281,17 @@ impl Archive {
         Ok(packed)
     }
 
-    /// Those that are put together: small ones, unless one is alone, and those with attempts that
-    /// others have.
+    /// Those that are put together: small ones, unless one is alone, and those that have attempts
+    /// in common.
     fn small_packs(&self) -> Result<Vec<Known>, Error> {
         let all = self.catalogue.packs()?;
         let has_loose = self.catalogue.count()?.1 > 0;
         let small = |known: &Known| known.rows < SMALL_ROWS;
         let together = all.iter().filter(|known| small(known)).count() + usize::from(has_loose) > 1;
+        let common = self.catalogue.packs_in_common()?;
         let chosen = all
             .into_iter()
-            .filter(|known| !known.again.is_empty() || (together && small(known)));
+            .filter(|known| common.contains(&known.number) || (together && small(known)));
         Ok(chosen.collect())
     }
 }
@@ -260,6 +304,9 @@ struct Packing<'a> {
     /// Attempts whose own files go when the file is there.
     singles: Vec<String>,
     names: Vec<String>,
+    /// Whose attempts are in it. What another file has is no reason to leave one out: whoever packs
+    /// at the same time may leave out that one.
+    seen: HashSet<String>,
     packed: Packed,
     heed: &'a dyn Fn(u64) -> bool,
 }
@@ -268,6 +315,9 @@ impl Packing<'_> {
     fn push(&mut self, attempt: Attempt, report: Option<String>) -> Result<(), Error> {
         if !(self.heed)(self.packed.attempts + self.rows.0.len() as u64) {
             return Err(Error::Interrupted);
+        }
+        if !self.seen.insert(attempt.id.clone()) {
+            return Ok(());
         }
         self.bytes += weight(&attempt, report.as_deref());
         self.rows.0.push((attempt, report));
@@ -291,6 +341,10 @@ impl Packing<'_> {
         }
         Ok(())
     }
+}
+
+fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::Read { source, .. } if source.kind() == ErrorKind::NotFound)
 }
 
 /// The attempt of an id in a file.

@@ -129,7 +129,7 @@ fn a_catalogue_is_a_cache() {
     let (path, cache) = (home.path().join("a"), home.path().join("c.sqlite"));
     let open = || {
         let folder = Folder::create(&path).unwrap();
-        let mut archive = Archive::open(folder, Some(&cache)).unwrap();
+        let archive = Archive::open(folder, Some(&cache)).unwrap();
         archive.refresh(now(), &|_| true).unwrap();
         archive
     };

@@ -51,7 +51,7 @@ fn now() -> SystemTime {
 }
 
 fn archive(path: &Path) -> Archive {
-    let mut archive = Archive::open(Folder::create(path).unwrap(), None).unwrap();
+    let archive = Archive::open(Folder::create(path).unwrap(), None).unwrap();
     archive.refresh(now(), &|_| true).unwrap();
     archive
 }

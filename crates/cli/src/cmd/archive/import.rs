@@ -68,8 +68,8 @@ fn command() -> Command {
              2 usage, 130 interrupted.\n\nExamples:\n  \
              plimsoll archive import --from nextflow trace.txt --set 'run 3'\n  \
              sacct --parsable2 --allusers --starttime 2026-11-01 --format \
-             JobID,JobName,State,Submit,Start,End,Elapsed,MaxRSS,ReqMem,ReqCPUS,TotalCPU,ExitCode | \
-             plimsoll archive import --from sacct -\n  \
+             JobID,JobName,State,Submit,Start,End,Elapsed,MaxRSS,ReqMem,ReqCPUS,TotalCPU,ExitCode \
+             | plimsoll archive import --from sacct -\n  \
              plimsoll archive import --from csv --map memory=rss_kb:KiB,category=name t.csv",
         )
 }

@@ -1,6 +1,7 @@
 //! `plimsoll archive`: what tasks used, kept for ever in a folder. One file a subcommand.
 
 mod add;
+mod diff;
 mod export;
 mod filter;
 mod import;
@@ -8,7 +9,7 @@ mod list;
 mod pack;
 mod query;
 mod set;
-mod show;
+pub(super) mod show;
 mod stats;
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
@@ -41,6 +42,7 @@ const PARTS: &[&Part] = &[
     &show::PART,
     &query::PART,
     &stats::PART,
+    &diff::PART,
     &export::PART,
     &set::PART,
     &pack::PART,

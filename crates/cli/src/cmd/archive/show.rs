@@ -74,7 +74,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
 }
 
 /// The only attempt of this id, of an id that begins so, or of the task of this name.
-pub(super) fn find(archive: &Archive, id: &str) -> Result<Stored> {
+pub(in crate::cmd) fn find(archive: &Archive, id: &str) -> Result<Stored> {
     let is_prefix = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut found = match is_prefix {
         true => archive.find(&id.to_ascii_lowercase(), 2)?,
