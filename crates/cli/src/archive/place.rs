@@ -25,7 +25,7 @@ fn known(folder: Folder, work: &mut Work) -> Result<Archive> {
     let catalogue = catalogue(folder.path());
     // Where nothing can be kept it is made anew each time.
     let opened = Archive::open(folder.clone(), catalogue.as_deref());
-    let mut archive = match (opened, catalogue) {
+    let archive = match (opened, catalogue) {
         (Err(_), Some(_)) => Archive::open(folder, None)?,
         (opened, _) => opened?,
     };

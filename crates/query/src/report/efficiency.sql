@@ -1,19 +1,20 @@
-WITH {{life}}, {{jobs}}, asked AS (
-  SELECT host, boot_id, pid, start_ns, identifier FROM who
-  WHERE {{chosen}} AND identifier IN (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))
-), ranked AS (
-  SELECT identifier, host, row_number() OVER (ORDER BY identifier, host) AS part
-  FROM (SELECT DISTINCT identifier, host FROM asked) AS d
+WITH {{life}}, {{jobs}}, ranked AS (
+  SELECT identifier, row_number() OVER (ORDER BY identifier) AS part
+  FROM (SELECT DISTINCT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login')) AS d
+), machines AS (
+  SELECT host, row_number() OVER (ORDER BY host) AS machine
+  FROM (SELECT DISTINCT host FROM process WHERE {{hosts}}) AS d
 ), members AS (
-  SELECT a.host, a.boot_id, a.pid, a.start_ns, r.part
-  FROM asked AS a JOIN ranked AS r ON r.identifier = a.identifier AND r.host = a.host
+  SELECT w.host, w.boot_id, w.pid, w.start_ns, r.part, h.machine
+  FROM (SELECT host, boot_id, pid, start_ns, identifier FROM who WHERE {{chosen}}) AS w
+    JOIN ranked AS r ON r.identifier = w.identifier JOIN machines AS h ON h.host = w.host
 ), instants AS (
-  SELECT s.at_ns, m.part, sum(s.rss) AS rss
+  SELECT s.at_ns, m.part, m.machine, sum(s.rss) AS rss
   FROM members AS m JOIN (
     SELECT host, boot_id, pid, start_ns, at_ns, rss FROM sample
     WHERE {{hosts}} AND {{window}} AND {{pids}}
   ) AS s ON m.host = s.host AND m.boot_id = s.boot_id AND m.pid = s.pid AND m.start_ns = s.start_ns
-  GROUP BY s.at_ns, m.part
+  GROUP BY s.at_ns, m.part, m.machine
 ), parts AS (
   SELECT part, max(rss) AS rss_peak FROM instants GROUP BY part
 ), peaks AS (
