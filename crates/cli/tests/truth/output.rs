@@ -166,8 +166,10 @@ fn the_schema_is_complete() {
     );
     assert!(report.host.cpus > 0 && report.host.memory_bytes > 0);
     assert!(report.monitor.cpu_time_ns.0 > 0 && report.monitor.memory_peak_bytes.0 > 0);
+    // Most of it are pages of the program's file, without optimisation a large one; of one that was
+    // just written the kernel maps larger pieces.
     assert!(
-        report.monitor.memory_peak_bytes.0 <= 40 << 20,
+        report.monitor.memory_peak_bytes.0 <= 64 << 20,
         "{:?}",
         report.monitor
     );
