@@ -42,7 +42,7 @@ fn cost(file: &str, format: Option<&str>) {
     let mut with_memory = 0_u64;
     let mut sink = |row: Row| {
         match row {
-            Row::Attempt(one) => with_memory += u64::from(one.used.get("memory").is_some()),
+            Row::Attempt(one, _) => with_memory += u64::from(one.used.get("memory").is_some()),
             Row::Rejected(one) => *reasons.entry(one.why).or_default() += 1,
         }
         ControlFlow::Continue(())

@@ -11,8 +11,6 @@ pub(crate) mod place;
 #[cfg(feature = "archive")]
 pub(crate) mod private;
 #[cfg(feature = "archive")]
-pub(crate) mod report;
-#[cfg(feature = "archive")]
 pub(crate) mod request;
 #[cfg(feature = "archive")]
 pub(crate) mod rows;

@@ -1,10 +1,10 @@
 //! `plimsoll advise`: what the next attempt of a task should ask for.
 
+use super::archive::PlaceArgs;
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, report_file};
 use crate::archive::history::{self, Known};
 use crate::archive::place;
 use crate::archive::request::{Answer, Asked};
-use crate::archive::usual::usual;
 use crate::archive::work::Work;
 use crate::view::style::{Style, environment_allows_color, printable};
 use crate::view::{self, stderr, stdout};
@@ -37,10 +37,8 @@ struct AdviseArgs {
     /// The category of the task, as `plimsoll archive list` has it [default: that of --after]
     #[arg(long, value_name = "NAME", required_unless_present = "after")]
     category: Option<String>,
-    /// The folder of the archive [default: $XDG_DATA_HOME/plimsoll/archive, else
-    /// ~/.local/share/plimsoll/archive]
-    #[arg(long, value_name = "DIR")]
-    archive: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// The size of the task's input, in bytes: 3GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     input_size: Option<u64>,
@@ -142,10 +140,7 @@ fn advise(args: &AdviseArgs, work: &mut Work) -> Result<Status> {
         (None, Some(report)) => of_report(report).category,
         (None, None) => bail!("--category NAME says which tasks"),
     };
-    let path = match &args.archive {
-        Some(path) => path.clone(),
-        None => usual()?,
-    };
+    let path = args.place.path()?;
     let archive = place::open(&path, work)?;
     let terms = terms(args);
     let known = known(&archive, &category, &terms, work)?;

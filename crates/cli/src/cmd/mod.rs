@@ -22,12 +22,12 @@ pub mod man;
 pub mod metrics;
 pub mod named;
 mod named_file;
+#[cfg(not(all(feature = "archive", feature = "query")))]
+pub mod never;
 #[cfg(feature = "query")]
 pub mod plot;
 #[cfg(feature = "query")]
 pub mod query;
-#[cfg(not(feature = "query"))]
-pub mod query_never;
 #[cfg(feature = "query")]
 mod query_words;
 mod report_file;
@@ -84,17 +84,21 @@ pub const VERBS: &[&Verb] = &[
     #[cfg(feature = "query")]
     &plot::VERB,
     #[cfg(not(feature = "query"))]
-    &query_never::QUERY,
+    &never::QUERY,
     #[cfg(not(feature = "query"))]
-    &query_never::JOB,
+    &never::JOB,
     #[cfg(not(feature = "query"))]
-    &query_never::PLOT,
+    &never::PLOT,
     &why::VERB,
     &top::VERB,
     #[cfg(feature = "archive")]
     &archive::VERB,
     #[cfg(feature = "archive")]
     &advise::VERB,
+    #[cfg(not(feature = "archive"))]
+    &never::ARCHIVE,
+    #[cfg(not(feature = "archive"))]
+    &never::ADVISE,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

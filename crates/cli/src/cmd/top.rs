@@ -194,7 +194,7 @@ fn past(dataset: &Path, args: &TopArgs) -> Result<Box<dyn Feed>> {
 
 #[cfg(not(feature = "query"))]
 fn past(_: &Path, _: &TopArgs) -> Result<Box<dyn Feed>> {
-    Err(super::query_never::without().context("--dataset"))
+    Err(super::never::without().context("--dataset"))
 }
 
 fn count() -> impl TypedValueParser<Value = u64> {

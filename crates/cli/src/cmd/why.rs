@@ -4,7 +4,7 @@
 use super::archive;
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, report_file};
 #[cfg(feature = "archive")]
-use crate::archive::{place, usual::usual, work::Work};
+use crate::archive::{place, work::Work};
 use crate::view::style::{Style, environment_allows_color};
 use crate::view::{self, stdout};
 #[cfg(feature = "archive")]
@@ -36,11 +36,9 @@ struct WhyArgs {
     /// Of a file with a line for each task that of this one, the last if there are several
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// The folder of the archive [default: $XDG_DATA_HOME/plimsoll/archive, else
-    /// ~/.local/share/plimsoll/archive]
     #[cfg(feature = "archive")]
-    #[arg(long, value_name = "DIR")]
-    archive: Option<PathBuf>,
+    #[command(flatten)]
+    place: archive::PlaceArgs,
     /// What is printed
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: FormatWord,
@@ -91,7 +89,7 @@ fn read(args: &WhyArgs) -> Result<Report> {
     let read = || report_file::read(&args.report, args.id.as_deref());
     #[cfg(feature = "archive")]
     {
-        let is_named = args.archive.is_some();
+        let is_named = args.place.archive.is_some();
         match args.report.to_str() {
             Some(id) if is_named || (is_id(id) && !report_file::is_there(&args.report)) => {
                 match archived(args, id) {
@@ -116,10 +114,7 @@ fn is_id(word: &str) -> bool {
 /// The report of an attempt in the archive.
 #[cfg(feature = "archive")]
 fn archived(args: &WhyArgs, id: &str) -> Result<Report> {
-    let path = match &args.archive {
-        Some(path) => path.clone(),
-        None => usual()?,
-    };
+    let path = args.place.path()?;
     let mut work = Work::begin(true)?;
     let stored = archive::show::find(&place::open(&path, &mut work)?, id)?;
     let format = &stored.attempt.format;

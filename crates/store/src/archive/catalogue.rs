@@ -266,15 +266,19 @@ pub(super) struct Found {
 }
 
 fn prepared(connection: Connection) -> Result<Connection, Error> {
-    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    // Of two who find none one makes it, and the other waits.
+    let begin = rusqlite::TransactionBehavior::Immediate;
+    let transaction = Transaction::new_unchecked(&connection, begin)?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version == 0 {
-        connection.execute_batch(TABLES)?;
-        connection.pragma_update(None, "user_version", VERSION)?;
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
     } else if version != VERSION {
         return Err(Error::Catalogue {
             source: rusqlite::Error::InvalidQuery,
         });
     }
+    transaction.commit()?;
     Ok(connection)
 }
 

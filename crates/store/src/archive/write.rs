@@ -4,6 +4,7 @@ use super::cell::{Kind, Values};
 use super::fields::{Field, REPORT, fields};
 use super::folder::{self, Folder};
 use crate::Error;
+use crate::identity::Identity;
 use parquet::basic::{
     Compression, ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel,
 };
@@ -16,7 +17,6 @@ use parquet::schema::types::{Type, TypePtr};
 use record::attempt::{Attempt, SCHEMA};
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
-use twox_hash::XxHash3_128;
 
 /// Rows of a row group: who asks for one category reads no others.
 const GROUP_ROWS: usize = 16 << 10;
@@ -58,11 +58,9 @@ impl Rows {
     fn digest(&self) -> String {
         let mut ids: Vec<&str> = self.0.iter().map(|(one, _)| one.id.as_str()).collect();
         ids.sort_unstable();
-        let mut hasher = XxHash3_128::new();
-        for id in ids {
-            hasher.write(id.as_bytes());
-        }
-        format!("{:032x}", hasher.finish_128())
+        let of_none = Identity::new("pack");
+        let of_all = ids.iter().fold(of_none, |all, id| all.with(id.as_bytes()));
+        of_all.text()
     }
 
     fn write_to<W: Write + Send>(self, out: W) -> Result<(), ParquetError> {

@@ -26,8 +26,8 @@ pub struct Options {
 /// What comes out of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Row {
-    /// An attempt.
-    Attempt(Box<Attempt>),
+    /// An attempt, and the text of the report of ours that told it.
+    Attempt(Box<Attempt>, Option<String>),
     /// A record that is none.
     Rejected(Rejected),
 }
@@ -192,14 +192,47 @@ impl<'s, 'o> Intake<'s, 'o> {
         place: Place,
         text: &[u8],
     ) -> Result<(), Halt> {
+        self.once((attempt, None), identity, place, text)
+    }
+
+    /// It is an attempt that a report of ours told: its text goes with it.
+    pub(super) fn reported(
+        &mut self,
+        attempt: Attempt,
+        identity: Identity,
+        place: Place,
+        text: &[u8],
+    ) -> Result<(), Halt> {
+        match std::str::from_utf8(text.trim_ascii()) {
+            Ok(report) => self.once((attempt, Some(report.to_owned())), identity, place, text),
+            Err(_) => self.reject(place, text, "no UTF-8"),
+        }
+    }
+
+    fn once(
+        &mut self,
+        (attempt, report): (Attempt, Option<String>),
+        identity: Identity,
+        place: Place,
+        text: &[u8],
+    ) -> Result<(), Halt> {
         match self.seen.contains_key(&identity.value()) {
             true => self.reject(place, text, "told before in this file"),
-            false => self.attempt(attempt, identity),
+            false => self.tell(attempt, identity, report),
         }
     }
 
     /// It is an attempt.
-    pub(super) fn attempt(&mut self, mut attempt: Attempt, identity: Identity) -> Result<(), Halt> {
+    pub(super) fn attempt(&mut self, attempt: Attempt, identity: Identity) -> Result<(), Halt> {
+        self.tell(attempt, identity, None)
+    }
+
+    fn tell(
+        &mut self,
+        mut attempt: Attempt,
+        identity: Identity,
+        report: Option<String>,
+    ) -> Result<(), Halt> {
         self.summary.attempts += 1;
         attempt.id = self.id(identity);
         attempt.format = self.format.to_owned();
@@ -223,7 +256,7 @@ impl<'s, 'o> Intake<'s, 'o> {
         {
             attempt.used.set("memory", resident);
         }
-        self.hand_on(Row::Attempt(Box::new(attempt)))
+        self.hand_on(Row::Attempt(Box::new(attempt), report))
     }
 
     fn hand_on(&mut self, row: Row) -> Result<(), Halt> {

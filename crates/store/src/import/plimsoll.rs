@@ -42,7 +42,7 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
                 }
                 Ok(report) => {
                     let identity = identity_of_report(&report);
-                    intake.attempt_once(of_report(&report), identity, place, text)?;
+                    intake.reported(of_report(&report), identity, place, text)?;
                     continue;
                 }
             },

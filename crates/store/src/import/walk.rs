@@ -192,23 +192,26 @@ pub(super) fn json(text: &[u8], visit: &mut dyn Visit) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
+/// All that is met, as words.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct All(pub(super) Vec<String>);
+
+#[cfg(test)]
+impl Visit for All {
+    fn scalar(&mut self, path: &str, value: &Scalar<'_>) {
+        self.0
+            .push(format!("{path}={}", value.text().unwrap_or_default()));
+    }
+
+    fn end(&mut self, path: &str) {
+        self.0.push(format!("{path}."));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Default)]
-    struct All(Vec<String>);
-
-    impl Visit for All {
-        fn scalar(&mut self, path: &str, value: &Scalar<'_>) {
-            self.0
-                .push(format!("{path}={}", value.text().unwrap_or_default()));
-        }
-
-        fn end(&mut self, path: &str) {
-            self.0.push(format!("{path}."));
-        }
-    }
 
     #[test]
     fn scalars_come_with_their_paths() {

@@ -84,17 +84,8 @@ fn begin(element: &BytesStart<'_>, path: &mut Path, visit: &mut dyn Visit) -> Re
 
 #[cfg(test)]
 mod tests {
+    use super::super::walk::All;
     use super::*;
-
-    #[derive(Default)]
-    struct All(Vec<String>);
-
-    impl Visit for All {
-        fn scalar(&mut self, path: &str, value: &Scalar<'_>) {
-            self.0
-                .push(format!("{path}={}", value.text().unwrap_or_default()));
-        }
-    }
 
     #[test]
     fn attributes_and_texts_come_with_their_paths() {
@@ -102,7 +93,7 @@ mod tests {
         let text =
             "<?xml version=\"1.0\"?>\n<a x=\"1 &lt; 2\"><!-- c --><b y='2'/><c>t &amp; u</c></a>";
         walk(text, &mut all).unwrap();
-        assert_eq!(all.0.join("|"), "a@x=1 < 2|a/b@y=2|a/c=t & u");
+        assert_eq!(all.0.join("|"), "a@x=1 < 2|a/b@y=2|a/b.|a/c=t & u|a/c.|a.");
         for bad in ["<a>", "<a></b>", "<a x=1/>", &"<a>".repeat(1000)] {
             assert!(walk(bad, &mut All::default()).is_err(), "{bad}");
         }

@@ -93,21 +93,8 @@ fn behind_value(open: &mut [Within], path: &mut Path) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::walk::All;
     use super::*;
-
-    #[derive(Default)]
-    struct All(Vec<String>);
-
-    impl Visit for All {
-        fn scalar(&mut self, path: &str, value: &Scalar<'_>) {
-            self.0
-                .push(format!("{path}={}", value.text().unwrap_or_default()));
-        }
-
-        fn end(&mut self, path: &str) {
-            self.0.push(format!("{path}."));
-        }
-    }
 
     #[test]
     fn scalars_come_with_their_paths() {

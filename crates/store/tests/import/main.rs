@@ -37,7 +37,7 @@ fn read(format: &Format, input: impl BufRead, options: &Options) -> Result<Told,
     told.summary = import::read(format, input, options, &mut sink)?;
     for row in &told.rows {
         match row {
-            Row::Attempt(attempt) => told.attempts.push((**attempt).clone()),
+            Row::Attempt(attempt, _) => told.attempts.push((**attempt).clone()),
             Row::Rejected(rejected) => told.rejected.push(rejected.clone()),
         }
     }

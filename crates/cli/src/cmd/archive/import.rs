@@ -104,14 +104,42 @@ fn offset(text: &str) -> Result<i32> {
 
 fn call(matches: &ArgMatches) -> Result<Status> {
     let args = ImportArgs::from_arg_matches(matches)?;
+    take_in(&Request {
+        from: args.from,
+        files: &args.files,
+        place: &args.place,
+        options: Options {
+            file: None,
+            set: args.set,
+            columns: args.map,
+            utc_offset_seconds: args.utc_offset.unwrap_or(0),
+        },
+        rejects: args.rejects.as_deref(),
+        quiet: args.quiet,
+    })
+}
+
+/// What is to be taken in.
+pub(super) struct Request<'a> {
+    pub(super) from: Option<&'static Format>,
+    pub(super) files: &'a [PathBuf],
+    pub(super) place: &'a PlaceArgs,
+    /// Without the name of a file.
+    pub(super) options: Options,
+    pub(super) rejects: Option<&'a Path>,
+    pub(super) quiet: bool,
+}
+
+/// Takes in all files; the status says whether all of it could be.
+pub(super) fn take_in(args: &Request<'_>) -> Result<Status> {
     work(args.quiet, |work| {
         let mut archive = place::create(&args.place.path()?, work)?;
-        let mut rejects = Rejects::open(args.rejects.as_deref())?;
+        let mut rejects = Rejects::open(args.rejects)?;
         let mut intake = archive.intake();
         let mut sum = Sum::default();
         let mut failed = None;
-        for path in &args.files {
-            let done = file(&args, path, (&mut intake, &mut rejects), work, &mut sum);
+        for path in args.files {
+            let done = file(args, path, (&mut intake, &mut rejects), work, &mut sum);
             if let Err(error) = done {
                 let error = error.context(path.display().to_string());
                 if work.is_stopped() {
@@ -156,8 +184,11 @@ impl Sum {
 
     fn tell(&self, taken: Taken) {
         let mut words = vec![format!(
-            "{} records: {} new attempts, {} known before",
-            self.records, taken.new, taken.known
+            "{} record{}: {} new, {} known before",
+            self.records,
+            if self.records == 1 { "" } else { "s" },
+            taken.new,
+            taken.known
         )];
         if self.joined > 0 {
             words.push(format!("{} that tell more of one of these", self.joined));
@@ -174,7 +205,7 @@ impl Sum {
 
 /// Takes in one file.
 fn file(
-    args: &ImportArgs,
+    args: &Request<'_>,
     path: &Path,
     (intake, rejects): (&mut Intake<'_>, &mut Rejects),
     work: &Work,
@@ -185,6 +216,9 @@ fn file(
         false => Box::new(BufReader::new(File::open(path)?)),
     };
     let mut input = unpacked(input)?;
+    if input.fill_buf()?.is_empty() {
+        bail!("it is empty");
+    }
     let name = path.display().to_string();
     let format = match args.from {
         Some(format) => format,
@@ -193,16 +227,17 @@ fn file(
     };
     let options = Options {
         file: Some(name.clone()),
-        set: args.set.clone(),
-        columns: args.map.clone(),
-        utc_offset_seconds: args.utc_offset.unwrap_or(0),
+        ..args.options.clone()
     };
     let mut failed: Option<anyhow::Error> = None;
     let mut records = 0;
     let summary = read(format, input, &options, &mut |row| {
         records += 1;
         let done = match row {
-            Row::Attempt(attempt) => intake.take(*attempt, None).map(drop).map_err(Into::into),
+            Row::Attempt(attempt, report) => {
+                let taken = intake.take(*attempt, report);
+                taken.map(drop).map_err(Into::into)
+            }
             Row::Rejected(rejected) => rejects.push(&name, &rejected, work),
         };
         let is_wanted = work.heed(&|| format!("{name}: {records} records read"));

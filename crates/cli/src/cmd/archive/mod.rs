@@ -50,15 +50,15 @@ const PARTS: &[&Part] = &[
 
 /// Which archive.
 #[derive(Debug, Args)]
-struct PlaceArgs {
+pub(super) struct PlaceArgs {
     /// The folder of the archive [default: $XDG_DATA_HOME/plimsoll/archive, else
     /// ~/.local/share/plimsoll/archive]
     #[arg(long, value_name = "DIR")]
-    archive: Option<PathBuf>,
+    pub(super) archive: Option<PathBuf>,
 }
 
 impl PlaceArgs {
-    fn path(&self) -> Result<PathBuf> {
+    pub(super) fn path(&self) -> Result<PathBuf> {
         match &self.archive {
             Some(path) => Ok(path.clone()),
             None => usual(),

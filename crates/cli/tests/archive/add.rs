@@ -1,0 +1,163 @@
+//! What comes in, and what is not taken.
+
+use super::*;
+
+#[test]
+fn a_run_adds_its_report() {
+    let home = Home::new();
+    let done = run(
+        &home,
+        &[
+            "--archive",
+            "--set",
+            "s",
+            "--category",
+            "c",
+            "--",
+            "sh",
+            "-c",
+            "exit 3",
+        ],
+    );
+    assert_eq!(done.status.code(), Some(3));
+    assert!(done.stderr.is_empty(), "the report goes elsewhere");
+    let one = home.told(&["query", "--format", "jsonl"]);
+    let one: Attempt = serde_json::from_str(&one).unwrap();
+    assert_eq!(
+        (one.category.as_str(), one.set.as_deref()),
+        ("c", Some("s"))
+    );
+    assert_eq!((one.end, one.exit_code), (End::Failed, Some(3)));
+    assert!(one.used.get("wall").is_some() && one.ended.is_some());
+    let report = json(&home.told(&["show", &one.id, "--report"]));
+    assert_eq!(report["schema"], "plimsoll.task/1");
+    // The report says it again: it is the same attempt.
+    let other = home.path().join("report.json");
+    std::fs::write(&other, report.to_string()).unwrap();
+    let done = home.ask(&["add", other.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("0 new, 1 known before"), "{said}");
+    let none = run(
+        &home,
+        &[
+            "--archive=/dev/null",
+            "--",
+            "touch",
+            other.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(
+        none.status.code(),
+        Some(125),
+        "it is known before the task starts"
+    );
+    // The archive of somebody who may not write there fails before the task, as any output does.
+    let alone = run(&home, &["--set", "s", "--", "true"]);
+    assert_eq!(alone.status.code(), Some(125));
+}
+
+#[test]
+fn reports_are_added_from_files_of_any_form() {
+    let home = Home::new();
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let all = path("all.jsonl");
+    for _ in 0..3 {
+        let done = run(&home, &["--append", &all, "--quiet", "--", "true"]);
+        assert_eq!(done.status.code(), Some(0));
+    }
+    run(&home, &["--output", &path("one"), "--quiet", "--", "true"]);
+    // One over many lines, and lines of which some are none.
+    let one = json(&std::fs::read_to_string(path("one.json")).unwrap());
+    std::fs::write(
+        path("wide.json"),
+        serde_json::to_string_pretty(&one).unwrap(),
+    )
+    .unwrap();
+    let lines = std::fs::read_to_string(&all).unwrap();
+    std::fs::write(
+        path("bad.jsonl"),
+        format!("{{\"a\":1}}\n\n{lines}{{\"x\"\n"),
+    )
+    .unwrap();
+    std::fs::write(path("worse.jsonl"), format!("{{\"broken\n{lines}")).unwrap();
+    std::fs::write(path("empty"), "").unwrap();
+    home.told(&[
+        "add",
+        &all,
+        &path("one.json"),
+        &path("wide.json"),
+        "--quiet",
+    ]);
+    assert_eq!(
+        json(&home.told(&["list", "--format", "json"]))["attempts"],
+        4
+    );
+    for (name, place) in [
+        ("bad.jsonl", "record 1"),
+        ("worse.jsonl", "record 1"),
+        ("empty", "it is empty"),
+        ("none", "No such file"),
+    ] {
+        let said = home.refused(&["add", &path(name), "--quiet"], 1);
+        assert!(said.contains(place), "{name}: {said}");
+    }
+    assert_eq!(
+        json(&home.told(&["list", "--format", "json"]))["attempts"],
+        4
+    );
+    let long = std::fs::File::create(home.path().join("long")).unwrap();
+    long.set_len(100 << 20).unwrap();
+    let said = home.refused(&["add", &path("long"), "--quiet"], 1);
+    assert!(said.contains("no JSON object"), "{said}");
+}
+
+#[test]
+fn what_others_told_is_taken_in_and_every_row_is_accounted_for() {
+    let home = Home::new();
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let table = "name,mb,sec\nsort,512,10\nsort,much,11\nmerge,64,3\n";
+    std::fs::write(path("t.csv"), table).unwrap();
+    let map = "category=name,memory=mb:MiB,wall=sec:s";
+    let words = [
+        "import",
+        "--from",
+        "csv",
+        "--map",
+        map,
+        "--set",
+        "s",
+        &path("t.csv"),
+    ];
+    let done = home.ask(&words);
+    assert_eq!(done.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("line 3") && said.contains("much"), "{said}");
+    assert!(
+        said.contains("3 records: 2 new, 0 known before, 1 rejected"),
+        "{said}"
+    );
+    let mut again = words.to_vec();
+    let rejects = path("rejects");
+    again.extend(["--rejects", &rejects]);
+    let said = home.refused(&again, 1);
+    assert!(
+        said.contains("0 new, 2 known before") && !said.contains("much"),
+        "{said}"
+    );
+    let named = json(&std::fs::read_to_string(&rejects).unwrap());
+    assert_eq!(named["place"], "line 3");
+    let found = json(&home.told(&["query", "--format", "json", "--where", "memory>100MiB"]));
+    assert_eq!(found[0]["used"]["wall"]["value"], 10_000_000_000u64);
+    assert_eq!(found[0]["set"], "s");
+    let unknown = path("t.txt");
+    std::fs::write(&unknown, "hello\n").unwrap();
+    assert!(home.refused(&["import", &unknown], 1).contains("--from"));
+    assert!(
+        home.refused(&["import", "--from", "xml", &unknown], 2)
+            .contains("nextflow")
+    );
+    assert!(
+        home.refused(&["import", "--utc-offset", "CET", &unknown], 2)
+            .contains("+HH:MM")
+    );
+}

@@ -1,0 +1,100 @@
+//! Numbers of many attempts.
+
+use super::*;
+
+#[test]
+fn statistics_are_those_of_the_attempts() {
+    let home = Home::new();
+    for number in 1..=5u64 {
+        let mut one = attempt(number * 2 + 1);
+        one.end = if number == 1 { End::Failed } else { End::Done };
+        one.exceeded = None;
+        one.used.set(
+            "memory",
+            Amount::claimed([9, 1, 2, 3, 10][number as usize - 1] << 30),
+        );
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    for _ in 0..2 {
+        // 1, 2, 3 and 10 GiB: their mean is 4, their second to fourth moments 12.5, 45 and 348.5.
+        let all = json(&home.told(&["stats", "--category", "odd", "--format", "json"]));
+        let memory = &all["resource"]["memory"];
+        assert_eq!(memory["count"], 4);
+        let near = |name: &str, value: f64| {
+            let told = memory[name].as_f64().unwrap();
+            assert!((told / value - 1.0).abs() < 1e-9, "{name} {told} {value}");
+        };
+        let gib = (1u64 << 30) as f64;
+        near("mean", 4.0 * gib);
+        near("sd", 12.5f64.sqrt() * gib);
+        near("skewness", 45.0 / 12.5f64.powf(1.5));
+        near("excess_kurtosis", 348.5 / 12.5f64.powi(2) - 3.0);
+        near("min", gib);
+        near("max", 10.0 * gib);
+        let half = memory["quantiles"]["0.5"].as_f64().unwrap() / gib;
+        assert!((1.98..=2.02).contains(&half), "{half}");
+        let bars = memory["histogram"].as_array().unwrap();
+        let counts: u64 = bars.iter().map(|bar| bar["count"].as_u64().unwrap()).sum();
+        assert_eq!((bars.len(), counts, &bars[19]["count"]), (20, 4, &1.into()));
+        assert_eq!(memory["known"], serde_json::json!({"claimed": 4}));
+        home.told(&["pack", "--quiet"]);
+    }
+    let text = home.told(&["stats", "--resource", "memory", "--histogram"]);
+    assert!(text.contains("4 GiB") && text.contains("####"), "{text}");
+    assert!(
+        home.refused(&["stats", "--category", "none"], 1)
+            .contains("no attempts")
+    );
+    assert!(
+        home.refused(&["stats", "--resource", "warmth"], 2)
+            .contains("memory")
+    );
+}
+
+#[test]
+fn what_moved_between_two_sets_is_told() {
+    let home = Home::new();
+    for number in 0..40u64 {
+        let mut one = attempt(number + 1);
+        (one.end, one.exceeded) = (End::Done, None);
+        let set = if number < 20 { "old" } else { "new" };
+        one.set = Some(set.to_owned());
+        let noise = number * 7 % 10;
+        // One kind needs twice as much now, the other what it did.
+        let base = if number >= 20 && one.category == "odd" {
+            2000
+        } else {
+            1000
+        };
+        one.used
+            .set("memory", Amount::claimed((base + noise) << 20));
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    let words = [
+        "diff",
+        "old",
+        "new",
+        "--resource",
+        "memory",
+        "--format",
+        "json",
+    ];
+    let all = json(&home.told(&words));
+    let moved = all["differences"].as_array().unwrap();
+    assert_eq!(moved.len(), 1, "{all}");
+    assert_eq!(
+        (&moved[0]["category"], &moved[0]["moved"]),
+        (&"odd".into(), &true.into())
+    );
+    let ratio = moved[0]["after"].as_f64().unwrap() / moved[0]["before"].as_f64().unwrap();
+    assert!((1.98..2.01).contains(&ratio), "{ratio}");
+    let text = home.told(&["diff", "old", "new", "--resource", "memory", "--all"]);
+    assert!(
+        text.contains("1 of 2 compared moved") && text.contains("even"),
+        "{text}"
+    );
+    assert!(
+        home.refused(&["diff", "old", "none"], 1)
+            .contains("no set `none`")
+    );
+}
