@@ -60,14 +60,25 @@ pub(super) fn line(shown: &Shown<'_>, width: usize) -> Line<'static> {
     } else {
         Style::new()
     };
+    let room = width.saturating_sub(text.len()) / 2;
     Line::from(vec![
         Span::styled(text, style),
         Span::styled(
-            shown.branch.clone(),
+            branch_within(&shown.branch, room),
             Style::new().add_modifier(Modifier::DIM),
         ),
         Span::styled(printable(command), style),
     ])
+}
+
+/// The branches of a tree, as ASCII, on so many columns: of those deep in it the nearest, behind
+/// a `<`.
+fn branch_within(branch: &str, room: usize) -> String {
+    match branch.len().checked_sub(room) {
+        None | Some(0) => branch.to_owned(),
+        // What stands next to the command is never cut.
+        Some(over) => format!("<{}", &branch[(over + 1).min(branch.len() - 3)..]),
+    }
 }
 
 /// The column at a place of the line of names.
@@ -80,4 +91,19 @@ pub(super) fn column_at(x: usize, width: usize) -> Option<&'static Column> {
         from += column.width + 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::branch_within;
+
+    #[test]
+    fn a_deep_branch_leaves_room_for_its_command() {
+        let deep = "|  |           |- ";
+        assert_eq!(branch_within(deep, 18), deep);
+        assert_eq!(branch_within(deep, 8), "<    |- ");
+        assert_eq!(branch_within(deep, 1), "<|- ");
+        assert_eq!(branch_within("", 0), "");
+        assert_eq!(branch_within("`- ", 0), "<`- ");
+    }
 }

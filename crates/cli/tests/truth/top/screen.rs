@@ -170,7 +170,13 @@ fn keys_sort_filter_and_show_at_80_by_24() {
     tmux.until("the help is gone", |screen| !screen.contains("Esc closes"));
     tmux.keys(&["t"]);
     tmux.until("a tree", |screen| {
-        screen.contains("|- ") || screen.contains("`- ")
+        // However deep it is, something of the command stands behind the branch.
+        let is_told = |line: &str| {
+            let command = line.split_once("- ").map_or("", |(_, command)| command);
+            command.starts_with(|letter: char| letter.is_ascii_graphic())
+        };
+        let is_branch = |line: &&str| line.contains("|- ") || line.contains("`- ");
+        screen.lines().any(|line| is_branch(&line) && is_told(line))
     });
     tmux.quit();
     fill.send(Signal::KILL);
