@@ -21,10 +21,11 @@ pub(crate) const MAY_USE: &[(&str, &[&str])] = &[
     ("advise", &["record"]),
     ("store", &["record", "reduce"]),
     ("query", &["record", "store"]),
+    ("serve", &[]),
     (
         "cli",
         &[
-            "record", "sys", "preload", "source", "reduce", "advise", "store", "query",
+            "record", "sys", "preload", "source", "reduce", "advise", "store", "query", "serve",
         ],
     ),
 ];
