@@ -25,11 +25,10 @@ pub fn raise_file_size() -> Option<Raised> {
 }
 
 /// Raises the soft limit on open files to `files`, or as far as the hard one allows; never lowers
-/// it. Not for who starts programs: some take a high limit for a reason to close them all.
-pub fn raise_open_files(files: u64) {
-    let Some(limit) = get(libc::RLIMIT_NOFILE) else {
-        return;
-    };
+/// it. Not for who starts programs: some take a high limit for a reason to close them all. How many
+/// may be open now, if that is told.
+pub fn raise_open_files(files: u64) -> Option<u64> {
+    let limit = get(libc::RLIMIT_NOFILE)?;
     let raised = libc::rlimit {
         rlim_cur: limit.rlim_max.min(files),
         ..limit
@@ -38,6 +37,7 @@ pub fn raise_open_files(files: u64) {
         // Where it may not be raised, what it was is left.
         set(libc::RLIMIT_NOFILE, &raised);
     }
+    get(libc::RLIMIT_NOFILE).map(|limit| limit.rlim_cur)
 }
 
 /// The most bytes that a file may have, once [`raise_file_size`] did what it can; `None` is no

@@ -373,7 +373,7 @@ impl Identities {
     }
 }
 
-/// What it has run, to the nanosecond: the walk in the kernel tells that, and alone has revisions.
+/// What it has run, to the nanosecond: that is known of those whose readings have revisions.
 fn ran(sample: &ProcessSample) -> Option<Nanos> {
     sample.revision.and(sample.own.cpu)
 }

@@ -19,8 +19,14 @@ use sys::rlimit;
 const DETAIL_FILES: u32 = 192;
 const DETAIL_TIME: Nanos = Nanos::from_millis(100);
 
-/// Files of `/proc` that may be open at once: four times what is kept open between two readings.
+/// A process that rests is read as a whole at least so often: its memory is that old at most.
+const STILL_TIME: Nanos = Nanos::from_secs(10);
+
+/// Files that may be open at once.
 const FILES_MAX: u64 = 65_536;
+
+/// Of those a quarter, and no fewer than that, is left for others than the files of `/proc`.
+const FILES_OTHERS: u64 = 512;
 
 /// How the processes are read.
 pub(super) struct Reader {
@@ -159,11 +165,14 @@ fn walk(_: &Root, asked: Option<Mechanism>) -> Result<Option<Way>> {
 }
 
 fn through_proc(root: &Root, interval: Nanos) -> Way {
-    rlimit::raise_open_files(FILES_MAX);
+    let open = rlimit::raise_open_files(FILES_MAX);
+    let kept = open.map(|open| open.saturating_sub(FILES_OTHERS.max(open / 4)));
     let shares = u32::try_from(interval.0 / DETAIL_TIME.0).unwrap_or(u32::MAX);
     let settings = Settings {
         detail_files: DETAIL_FILES.saturating_mul(shares),
         tells_shared: false,
+        files_kept: kept.map(|kept| u32::try_from(kept).unwrap_or(u32::MAX)),
+        still_passes: u32::try_from(STILL_TIME.0 / interval.0.max(1)).unwrap_or(u32::MAX),
         ..Settings::default()
     };
     Way::Proc(Box::new(Sampler::new(root.clone(), settings)))

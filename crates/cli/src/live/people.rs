@@ -9,7 +9,7 @@ use super::tasks::Tasks;
 use super::wire::Mark;
 use record::codec::cells::Cell;
 use record::codec::frame::Header;
-use record::codec::key::put_int;
+use record::codec::key::two_ints;
 use record::codec::series::Row;
 use record::table::{Table, exit, job, node, process, sample};
 use rustc_hash::FxHashMap;
@@ -48,7 +48,8 @@ struct Places {
 #[derive(Debug)]
 pub(crate) struct People {
     places: Places,
-    known: FxHashMap<Vec<u8>, Person>,
+    /// By pid and start.
+    known: FxHashMap<(i64, i64), Person>,
     pub(crate) ended: Vec<Ended>,
     /// How many of them the readings before had, and what the others used, by their jobs.
     ended_before: usize,
@@ -111,7 +112,7 @@ impl People {
             let Some(job) = one.job.as_ref().filter(|job| !job.is_empty()) else {
                 continue;
             };
-            let before = self.known.get(&key_of(one.pid, one.start_ns));
+            let before = self.known.get(&(one.pid, one.start_ns));
             let before = before.and_then(|one| one.total(Counter::Cpu)).unwrap_or(0);
             let used = one
                 .cpu_ns
@@ -146,7 +147,7 @@ impl People {
     }
 
     fn sample(&mut self, header: &Header, row: &Row<'_>) {
-        let Some((pid, start_ns)) = ids(row.key) else {
+        let Some((pid, start_ns)) = two_ints(row.key) else {
             return;
         };
         let value = |place: Option<usize>| {
@@ -155,12 +156,7 @@ impl People {
         };
         let now = self.places.counters.map(value);
         let [ppid, state, threads, rss, anon, shmem, peak, swap] = self.places.gauges.map(value);
-        if !self.known.contains_key(row.key) {
-            self.known.insert(row.key.to_vec(), Person::default());
-        }
-        let Some(person) = self.known.get_mut(row.key) else {
-            return;
-        };
+        let person = self.known.entry((pid, start_ns)).or_default();
         let is_first = person.at_ns == 0;
         let known = |at_ns: u64| i64::try_from(at_ns).unwrap_or(i64::MAX);
         let since = match (is_first, self.at_ns) {
@@ -196,9 +192,8 @@ impl People {
         let (Some(pid), Some(start)) = (int(row, Some(0)), int(row, Some(1))) else {
             return;
         };
-        let key = key_of(pid, start);
         let [comm, command, uid, user, job, part, exe, cwd, group, nice] = self.places.process;
-        let person = self.known.entry(key).or_default();
+        let person = self.known.entry((pid, start)).or_default();
         let words = match found(row, command) {
             Some(Cell::List(words)) => words.join(&b' '),
             _ => Vec::new(),
@@ -278,23 +273,6 @@ impl Take for People {
     }
 }
 
-/// The key of a process.
-fn key_of(pid: i64, start_ns: i64) -> Vec<u8> {
-    let mut key = Vec::with_capacity(16);
-    put_int(&mut key, pid);
-    put_int(&mut key, start_ns);
-    key
-}
-
-/// Pid and start of a key.
-fn ids(key: &[u8]) -> Option<(i64, i64)> {
-    use record::codec::key::{Part, parts};
-    match parts(sample::TABLE.key, key).ok()?.as_slice() {
-        [Part::Int(pid), Part::Int(start)] => Some((*pid, *start)),
-        _ => None,
-    }
-}
-
 pub(super) fn found<'a, 'b>(
     row: &'a [(u8, Cell<'b>)],
     place: Option<usize>,
@@ -322,10 +300,14 @@ pub(super) fn text(row: &[(u8, Cell<'_>)], place: Option<usize>) -> Option<Strin
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use record::codec::key::put_int;
     use record::table::sample::COLUMN_COUNT;
 
     fn key(pid: i64) -> Vec<u8> {
-        key_of(pid, 0)
+        let mut key = Vec::new();
+        put_int(&mut key, pid);
+        put_int(&mut key, 0);
+        key
     }
 
     fn header(at_ns: u64) -> Header {

@@ -50,6 +50,13 @@ pub fn parts(columns: &[Column], key: &[u8]) -> Result<Vec<Part>, BadBytes> {
     }
 }
 
+/// The two numbers of a key that is made of two.
+pub fn two_ints(key: &[u8]) -> Option<(i64, i64)> {
+    let mut from = key;
+    let two = (take_int(&mut from).ok()?, take_int(&mut from).ok()?);
+    from.is_empty().then_some(two)
+}
+
 fn take_int(from: &mut &[u8]) -> Result<i64, BadBytes> {
     let (bytes, rest) = from.split_first_chunk::<8>().ok_or(CUT)?;
     *from = rest;
@@ -98,6 +105,8 @@ mod tests {
                 key
             };
             prop_assert_eq!(ints(a).cmp(&ints(b)), a.cmp(&b));
+            prop_assert_eq!(two_ints(&ints(a)), Some(a));
+            prop_assert_eq!(two_ints(ints(a).get(1..).unwrap_or_default()), None);
             prop_assert_eq!(
                 parts(process::TABLE.key, &ints(a)),
                 Ok(vec![Part::Int(a.0), Part::Int(a.1)])

@@ -11,7 +11,8 @@
 //! `status` (peaks, swap, switches), `io`, and each thread's `schedstat` and switches. A turn comes
 //! every pass while the processes are few; when their files are more than `detail_files` a pass,
 //! every k-th pass with k = files / `detail_files`. Between two turns the last reading is repeated:
-//! every counter only grows, so it stays true as "at least".
+//! every counter only grows, so it stays true as "at least". With `still_passes` a process of one
+//! thread that has not run since the last pass costs one short file (`rest`).
 //!
 //! `own.cpu` is the larger of two lower bounds of the same time: the threads' nanoseconds (those of
 //! dead threads as last seen) and `utime + stime` (dead threads included, each cut to 10 ms). For a
@@ -25,6 +26,7 @@
 //! threads included), else the sum of `task/*/io`, dead threads as last seen.
 
 mod kept;
+mod rest;
 mod space;
 mod threads;
 mod watch;
@@ -65,6 +67,9 @@ pub struct Settings {
     /// Whether processes that share an address space are told apart: of many children of one parent
     /// it takes the square of their number.
     pub tells_shared: bool,
+    /// One that has not run since the last pass is read as a whole in one pass of so many, and
+    /// repeated in the others; with 0 and 1 it is read in each.
+    pub still_passes: u32,
 }
 
 impl Default for Settings {
@@ -74,6 +79,7 @@ impl Default for Settings {
             threads_max: 256,
             files_kept: None,
             tells_shared: true,
+            still_passes: 0,
         }
     }
 }
@@ -95,6 +101,8 @@ pub struct SampleCost {
     pub unreadable: u64,
     /// Processes whose details were left for a later pass.
     pub deferred: u64,
+    /// Processes that had not run, whose last reading was repeated.
+    pub repeated: u64,
     /// Processes with more than `threads_max` threads: read as a whole only.
     pub threads_unread: u64,
 }
@@ -117,6 +125,8 @@ pub struct Sampler {
     same: bool,
     /// See [`Sampler::denied_io`].
     denied_io: Vec<u32>,
+    /// Revisions given so far.
+    revisions: u64,
 }
 
 /// Whether `delayacct_blkio_ticks` means anything on this kernel.
@@ -151,6 +161,7 @@ impl Sampler {
             detail_files: 0,
             same: false,
             denied_io: Vec::new(),
+            revisions: 0,
         }
     }
 
@@ -165,7 +176,8 @@ impl Sampler {
         let stride = self
             .detail_files
             .div_ceil(u64::from(self.settings.detail_files.max(1)));
-        let mut cost = self.read(pids, stride, out);
+        let still_passes = u64::from(self.settings.still_passes);
+        let mut cost = self.read(pids, (stride, still_passes), out);
         let (met, known) = (out.len(), self.watches.len());
         self.close_left();
         self.same = fresh == 0 && met == pids.len() && met == known && met > 0;
@@ -177,12 +189,18 @@ impl Sampler {
 
     /// Reads some of the processes between two passes, all details of each.
     pub fn glance(&mut self, pids: &[u32], out: &mut Vec<ProcessSample>) {
-        self.read(pids, 0, out);
+        self.read(pids, (0, 0), out);
         // What the last pass found holds no longer.
         self.same = false;
     }
 
-    fn read(&mut self, pids: &[u32], stride: u64, out: &mut Vec<ProcessSample>) -> SampleCost {
+    /// Reads them, with details and of those that rest once in so many passes.
+    fn read(
+        &mut self,
+        pids: &[u32],
+        (stride, still_passes): (u64, u64),
+        out: &mut Vec<ProcessSample>,
+    ) -> SampleCost {
         let mut cost = SampleCost::default();
         out.clear();
         self.denied_io.clear();
@@ -191,6 +209,8 @@ impl Sampler {
             stride,
             files_left: i64::from(self.settings.detail_files),
             threads_max: u64::from(self.settings.threads_max),
+            still_passes,
+            revisions: self.revisions,
             page_bytes: self.page_bytes,
             io_wait: self.io_wait,
             io_uring: self.io_uring,
@@ -210,6 +230,7 @@ impl Sampler {
                 Err(_) => cost.unreadable += 1,
             }
         }
+        self.revisions = turn.revisions;
         // Of one that is gone: no longer, as of one that has executed a program.
         let share = |one, other| match kcmp::share_memory(one, other) {
             Err(error) => (error.errno() == Some(errno::ESRCH)).then_some(false),

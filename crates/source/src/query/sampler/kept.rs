@@ -45,6 +45,16 @@ impl Descriptors {
         std::mem::take(&mut self.ran_out)
     }
 
+    /// Whether there is room for one that is not read in each pass: half of it is for those.
+    fn has_room(&self, seldom: bool) -> bool {
+        self.kept
+            < if seldom {
+                self.kept_max / 2
+            } else {
+                self.kept_max
+            }
+    }
+
     pub(super) fn halve(&mut self) {
         self.kept_max /= 2;
     }
@@ -59,11 +69,11 @@ impl Descriptors {
     }
 }
 
-/// A place for one kept-open file.
+/// A place for one kept-open file; `SELDOM` if it is not read in each pass.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Option<File>);
+pub(super) struct Kept<const SELDOM: bool = false>(Option<File>);
 
-impl Kept {
+impl<const SELDOM: bool> Kept<SELDOM> {
     pub(super) fn is_open(&self) -> bool {
         self.0.is_some()
     }
@@ -83,16 +93,13 @@ impl Kept {
             .open(&path())
             .map_err(|error| process_absent(&error))?;
         let read = read_at_start(&file, buffer).map_err(|error| process_absent(&error))?;
-        if descriptors.kept < descriptors.kept_max {
-            descriptors.kept += 1;
-            self.0 = Some(file);
-        }
+        self.adopt(file, descriptors);
         Ok(read)
     }
 
     /// Takes over a file that is open already, if there is room; else it is closed.
     pub(super) fn adopt(&mut self, file: File, descriptors: &mut Descriptors) {
-        if self.0.is_none() && descriptors.kept < descriptors.kept_max {
+        if self.0.is_none() && descriptors.has_room(SELDOM) {
             descriptors.kept += 1;
             self.0 = Some(file);
         }
@@ -132,7 +139,7 @@ mod tests {
         let mut descriptors = Descriptors::new(1);
         let mut buffer = vec![0; 64];
         let path = || PathBuf::from("/proc/self/status");
-        let (mut first, mut second) = (Kept::default(), Kept::default());
+        let (mut first, mut second) = (Kept::<false>::default(), Kept::<false>::default());
         let length = first.read(path, &mut descriptors, &mut buffer).unwrap();
         assert!(length > 64, "the buffer grew");
         second.read(path, &mut descriptors, &mut buffer).unwrap();
@@ -140,5 +147,9 @@ mod tests {
         first.close(&mut descriptors);
         first.close(&mut descriptors);
         assert_eq!(descriptors.kept(), 0);
+        // Half of one is no place for those that are read seldom.
+        let mut seldom = Kept::<true>::default();
+        seldom.read(path, &mut descriptors, &mut buffer).unwrap();
+        assert!(!seldom.is_open());
     }
 }

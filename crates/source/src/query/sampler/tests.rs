@@ -402,3 +402,53 @@ fn threads_and_a_new_process_are_looked_at_whole() {
         sampler.sample(&[first.pid()], &mut out);
     }
 }
+
+/// Passes in which a process that rests is read as a whole once, here in the last of them.
+const STILL: u32 = 1000;
+
+#[test]
+fn who_rests_is_repeated_until_it_runs_or_its_turn_comes() {
+    let mut child = Running::cat();
+    let pid = child.pid();
+    let settings = Settings {
+        still_passes: STILL,
+        ..Settings::default()
+    };
+    let (mut sampler, mut out) = (sampler(settings), Vec::new());
+    let rest = |sampler: &mut Sampler, out: &mut Vec<ProcessSample>| {
+        let mut passes = 0..1000;
+        assert!(passes.any(|_| sampler.sample(&[pid], out).repeated == 1));
+    };
+    rest(&mut sampler, &mut out);
+    let rested = out.clone();
+    // It is repeated in all but one of so many passes: in that it is read.
+    let passes = (0..STILL).map(|_| sampler.sample(&[pid], &mut out));
+    let read: Vec<_> = passes.filter(|cost| cost.repeated == 0).collect();
+    assert!((1..=3).contains(&read.len()), "{}", read.len());
+    let of = |samples: &[ProcessSample]| samples.first().map(|one| (one.id, one.own.cpu));
+    assert!(rested[0].revision.is_some());
+    assert_eq!(of(&out), of(&rested));
+    // It runs: it is read at once.
+    let input = child.0.stdin.as_mut().unwrap();
+    std::io::Write::write_all(input, b"more\n").unwrap();
+    child.wait_line();
+    let cost = sampler.sample(&[pid], &mut out);
+    assert_eq!(cost.repeated, 0);
+    assert!(out[0].own.cpu > rested[0].own.cpu, "{out:?}");
+    assert_eq!(out[0].revision, None);
+    // A glance reads everything.
+    rest(&mut sampler, &mut out);
+    sampler.glance(&[pid], &mut out);
+    assert!(out[0].memory.rss_peak.is_some());
+    // Its end is told, and a later process of its pid would be another.
+    rest(&mut sampler, &mut out);
+    child.0.kill().unwrap();
+    let ended = (0..2000).find(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        sampler.sample(&[pid], &mut out);
+        out.first().is_none_or(|one| one.state == 'Z')
+    });
+    assert!(ended.is_some(), "{out:?}");
+    child.0.wait().unwrap();
+    assert_eq!(sampler.sample(&[pid], &mut out).gone, 1);
+}

@@ -1,6 +1,7 @@
 //! One process under watch: its kept-open files, its identity and the last of its details.
 
 use super::kept::{Descriptors, Kept, read_at_start};
+use super::rest::Resting;
 use super::space::Space;
 use super::threads::{Threads, read_by_path, read_thread_io};
 use super::{IoWait, SampleCost};
@@ -25,6 +26,10 @@ pub(super) struct Turn {
     /// Files that may still be read for details in this pass.
     pub(super) files_left: i64,
     pub(super) threads_max: u64,
+    /// See [`super::Settings::still_passes`].
+    pub(super) still_passes: u64,
+    /// Revisions of samples given so far.
+    pub(super) revisions: u64,
     pub(super) page_bytes: Option<u64>,
     pub(super) io_wait: IoWait,
     /// Whether a process may have an `io_uring` on this kernel.
@@ -52,8 +57,8 @@ pub(super) struct Watch {
     stat: Kept,
     statm: Kept,
     schedstat: Kept,
-    status: Kept,
-    io: Kept,
+    status: Kept<true>,
+    io: Kept<true>,
     pass_seen: u64,
     /// The pass of its last turn; 0 is never.
     pass_detail: u64,
@@ -72,15 +77,6 @@ pub(super) struct Watch {
     rest: Resting,
 }
 
-/// Whether a process has run since it was looked at last.
-#[derive(Debug, Default)]
-struct Resting {
-    /// Its scheduler's line, while it has one thread.
-    line: Option<proc_pid_schedstat::Schedstat>,
-    /// It slept in the last pass and had not run since the one before.
-    confirmed: bool,
-}
-
 /// The means of one reading, bundled.
 struct Means<'a> {
     root: &'a Root,
@@ -93,7 +89,11 @@ struct Means<'a> {
 
 impl Means<'_> {
     /// The content of one of the process's files.
-    fn read(&mut self, kept: &mut Kept, name: &str) -> Result<&[u8], Absent> {
+    fn read<const SELDOM: bool>(
+        &mut self,
+        kept: &mut Kept<SELDOM>,
+        name: &str,
+    ) -> Result<&[u8], Absent> {
         let (root, pid) = (self.root, self.pid);
         self.cost.files_read += 1;
         let length = kept.read(|| root.process(pid, name), self.descriptors, self.buffer)?;
@@ -150,15 +150,11 @@ impl Watch {
     }
 
     pub(super) fn close(&mut self, descriptors: &mut Descriptors) {
-        for kept in [
-            &mut self.stat,
-            &mut self.statm,
-            &mut self.schedstat,
-            &mut self.status,
-            &mut self.io,
-        ] {
+        for kept in [&mut self.stat, &mut self.statm, &mut self.schedstat] {
             kept.close(descriptors);
         }
+        self.status.close(descriptors);
+        self.io.close(descriptors);
     }
 
     /// Reads the process. `Gone` also where the pid belongs to another process than before: the
@@ -184,6 +180,10 @@ impl Watch {
             buffer,
             cost,
         };
+        if let Some(sample) = self.repeated(&mut means) {
+            self.pass_seen = means.turn.pass;
+            return Ok(sample);
+        }
         let held = self.hold_stat(&mut means)?;
         let opened = means.descriptors.opened();
         let due = self.is_due(&mut means);
@@ -194,14 +194,14 @@ impl Watch {
         }
         self.threads_live = rest.threads;
         self.has_waited = rest.has_waited;
-        self.rest.confirmed = false;
+        self.rest.begin();
         if !rest.ended {
             match rest.main_ended {
                 true => self.read_memory_of_thread(&mut means),
                 false => self.read_memory(due, &mut means)?,
             }
             self.read_threads(due, &mut means)?;
-            self.rest.confirmed &= sample.state != 'R';
+            self.rest.state(sample.state);
         } else {
             self.memory = peaks_only(self.memory);
         }
@@ -223,6 +223,9 @@ impl Watch {
         sample.sigchld_ignored = self.sigchld_ignored;
         sample.own = self.own;
         sample.with_children = self.with_children;
+        if means.turn.still_passes > 1 {
+            self.rest.keep(&mut sample, &mut means.turn.revisions);
+        }
         Ok(sample)
     }
 
@@ -323,32 +326,36 @@ impl Watch {
         self.memory = peaks_only(self.memory);
     }
 
-    /// Whether it has not run since the last pass, and a pass would find the same again. `false`
-    /// where one file does not tell.
+    /// See [`Resting::is_still`].
     pub(super) fn is_still(&self, buffer: &mut Vec<u8>) -> bool {
-        let Some(line) = self.rest.line.filter(|_| self.rest.confirmed) else {
-            return false;
-        };
-        let read = self
-            .schedstat
-            .file()
-            .map(|file| read_at_start(file, buffer));
-        let text = read
-            .and_then(Result::ok)
-            .and_then(|length| buffer.get(..length));
-        text.and_then(proc_pid_schedstat::parse) == Some(line)
+        self.rest.is_still(&self.schedstat, buffer)
+    }
+
+    /// What it told last, if that may be repeated: it has not run since, and a whole reading is not
+    /// due by then.
+    fn repeated(&self, means: &mut Means<'_>) -> Option<ProcessSample> {
+        let (passes, pass) = (means.turn.still_passes, means.turn.pass);
+        // Those that rest are read in turn.
+        if passes < 2 || (pass + u64::from(means.pid)).is_multiple_of(passes) {
+            return None;
+        }
+        let sample = self.rest.repeated(&self.schedstat, means.buffer)?;
+        means.cost.files_read += 1;
+        means.cost.repeated += 1;
+        Some(sample)
     }
 
     fn read_threads(&mut self, due: bool, means: &mut Means<'_>) -> Result<(), Absent> {
-        let last = self.rest.line.take();
+        if self.threads_live != 1 {
+            self.rest.forget();
+        }
         if self.threads_live == 1 {
             let line = match means.read(&mut self.schedstat, "schedstat") {
                 Ok(text) => proc_pid_schedstat::parse(text),
                 Err(Absent::Gone) => return Err(Absent::Gone),
                 Err(_) => None,
             };
-            self.rest.line = line;
-            self.rest.confirmed = line.is_some() && line == last;
+            self.rest.take(line);
             let mut main = Counters {
                 cpu: line.map(|line| line.cpu),
                 cpu_wait: line.map(|line| line.wait),
