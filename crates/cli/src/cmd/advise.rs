@@ -1,6 +1,6 @@
 //! `plimsoll advise`: what the next attempt of a task should ask for.
 
-use super::archive::PlaceArgs;
+use super::archive::{PlaceArgs, list};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, report_file};
 use crate::archive::history::{self, Known};
 use crate::archive::place;
@@ -152,6 +152,7 @@ fn advise(args: &AdviseArgs, work: &mut Work) -> Result<Status> {
     let target = target(args, after.as_ref());
     let answer = Answer::of(&category, &known, sibling.as_ref(), &asked, target);
     work.clear();
+    list::damaged(&archive)?;
     let text = match args.format {
         FormatWord::Json => serde_json::to_string_pretty(&answer.json())? + "\n",
         FormatWord::Text => {

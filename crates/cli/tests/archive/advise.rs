@@ -164,3 +164,15 @@ fn after_a_failure_it_climbs() {
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(said.contains("was not ended for memory"), "{said}");
 }
+
+#[test]
+fn a_damaged_file_is_named() {
+    let home = alike();
+    let damaged = home.folder().path_of(&attempt(1).id);
+    std::fs::write(&damaged, "{").unwrap();
+    let done = advise(&home, &["--category", "odd", "--format", "json"]);
+    assert_eq!(done.status.code(), Some(0));
+    assert_eq!(json(&String::from_utf8_lossy(&done.stdout))["attempts"], 39);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("nothing in it is counted"), "{said}");
+}

@@ -62,7 +62,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
 }
 
 /// Says which files cannot be understood.
-pub(super) fn damaged(archive: &Archive) -> Result<()> {
+pub(in crate::cmd) fn damaged(archive: &Archive) -> Result<()> {
     for one in archive.damaged()? {
         stderr::line(&format!(
             "plimsoll archive: warning: {}; nothing in it is counted",

@@ -5,7 +5,7 @@ mod diff;
 mod export;
 mod filter;
 mod import;
-mod list;
+pub(super) mod list;
 mod pack;
 mod query;
 mod set;
