@@ -1,8 +1,9 @@
 """Makes the Python environment that holds the real readers of our formats, once.
 
-    python3 environment.py FOLDER
+    python3 environment.py FOLDER [REQUIREMENTS]
 
-FOLDER is made anew whenever the pinned packages change. Prints nothing if it is ready. Otherwise
+FOLDER is made anew whenever the pinned packages change: those of the file REQUIREMENTS, if one is
+named. Prints nothing if it is ready. Otherwise
 the last line says why it cannot be had, and the exit status is 3; for ten minutes it is not tried
 again, as a machine without network has none a moment later.
 """
@@ -16,7 +17,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-REQUIREMENTS = ["requirements.txt", "requirements-alone.txt"]
+# The second without what they depend on.
+REQUIREMENTS = [os.path.join(HERE, name) for name in ("requirements.txt", "requirements-alone.txt")]
 SECONDS = 400
 SECONDS_BEFORE_RETRY = 600
 
@@ -38,11 +40,11 @@ def content(path):
         return ""
 
 
-def wanted():
+def wanted(requirements):
     """What a ready environment was made from."""
     digest = hashlib.sha256(sys.version.encode())
-    for name in REQUIREMENTS:
-        with open(os.path.join(HERE, name), "rb") as file:
+    for name in requirements:
+        with open(name, "rb") as file:
             digest.update(file.read())
     return digest.hexdigest()
 
@@ -60,7 +62,7 @@ def run(words, what):
         raise Unavailable(f"{what}: {errors[-1][:200]}")
 
 
-def make(folder):
+def make(folder, requirements):
     shutil.rmtree(folder, ignore_errors=True)
     try:
         import ensurepip  # noqa: F401
@@ -70,12 +72,11 @@ def make(folder):
     run([sys.executable, "-m", "venv", folder], "python3 -m venv")
     pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--no-input"]
     pip += ["--retries", "1"]
-    run(pip + ["-r", os.path.join(HERE, REQUIREMENTS[0])], "pip install of the readers")
-    alone = ["--no-deps", "-r", os.path.join(HERE, REQUIREMENTS[1])]
-    run(pip + alone, "pip install of the readers")
+    for name, alone in zip(requirements, ([], ["--no-deps"])):
+        run(pip + alone + ["-r", name], f"pip install of {name}")
 
 
-def main(folder):
+def main(folder, requirements):
     parent = os.path.dirname(os.path.abspath(folder))
     try:
         os.makedirs(parent, exist_ok=True)
@@ -85,19 +86,20 @@ def main(folder):
     # Tests of several programs want it at once.
     fcntl.flock(lock, fcntl.LOCK_EX)
     mark, refusal = os.path.join(folder, "made-from"), folder.rstrip("/") + ".unavailable"
-    if content(mark) == wanted():
+    made_from = wanted(requirements)
+    if content(mark) == made_from:
         return
     digest, _, why = content(refusal).partition("\n")
-    if digest == wanted() and time.time() - os.path.getmtime(refusal) < SECONDS_BEFORE_RETRY:
+    if digest == made_from and time.time() - os.path.getmtime(refusal) < SECONDS_BEFORE_RETRY:
         unavailable(why)
     try:
-        make(folder)
+        make(folder, requirements)
     except Unavailable as reason:
         with open(refusal, "w") as file:
-            file.write(f"{wanted()}\n{reason}")
+            file.write(f"{made_from}\n{reason}")
         unavailable(str(reason))
     with open(mark, "w") as file:
-        file.write(wanted())
+        file.write(made_from)
 
 
-main(sys.argv[1])
+main(sys.argv[1], sys.argv[2:] or REQUIREMENTS)
