@@ -3,7 +3,7 @@
 use crate::outcome::{Outcome, Reader};
 use crate::tidy::{EXCEPTIONS, Tree, examine};
 use crate::workspace::Workspace;
-use crate::{docs, step, truth};
+use crate::{docs, python, step, truth};
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -63,6 +63,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     outcome.step("tidy", fresh_tidy(workspace));
     licences(workspace, &mut outcome);
     outcome.add(tests(&mut workspace.cargo(TESTS), "")?);
+    outcome.add(python::run(workspace, None)?);
     outcome.add(truth::run_unprivileged(workspace)?);
     Ok(close(&outcome))
 }

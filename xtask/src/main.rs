@@ -12,6 +12,7 @@ mod dist;
 mod docs;
 mod install;
 mod outcome;
+mod python;
 mod rust_text;
 mod setup;
 mod step;
@@ -60,6 +61,11 @@ enum Task {
         /// Below this folder; /usr/local for root, else ~/.local.
         #[arg(long, value_name = "DIR")]
         prefix: Option<PathBuf>,
+    },
+    /// The tests of the Python package.
+    Python {
+        /// The program that they ask [default: the one that cargo builds].
+        program: Option<PathBuf>,
     },
     /// Install the Debian packages that are missing, or name them.
     Setup {
@@ -111,6 +117,7 @@ fn run(task: Task) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     match task {
         Task::Ci => return ci::run(&workspace),
+        Task::Python { program } => return python::test(&workspace, program),
         Task::TestVm { kernels, filters } => return truth::run_on(&workspace, &kernels, &filters),
         Task::Tidy { rules: true, .. } => tidy_rules(),
         Task::Tidy { metrics, .. } => return ci::tidy(&workspace, metrics.as_deref()),

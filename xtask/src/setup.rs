@@ -77,8 +77,8 @@ const PACKAGES: &[(&str, Sign, Purpose)] = &[
     ("python3-venv", Sign::Program("python3"), Purpose::Vm),
 ];
 
-/// As in the tests with Python programs.
-const PYTHONS: &[&str] = &["/usr/bin/python3", "python3"];
+/// Interpreters, the first that is there: as in the tests with Python programs.
+pub(crate) const PYTHONS: &[&str] = &["/usr/bin/python3", "python3"];
 
 /// As in the build script of `sys`.
 const CLANGS: &[&str] = &["clang", "clang-19", "clang-18", "clang-16", "clang-14"];

@@ -67,10 +67,15 @@ impl Workspace {
         command
     }
 
+    /// Where what is built is put.
+    pub(crate) fn target(&self) -> PathBuf {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
+        self.root.join(target)
+    }
+
     /// Where the root's own target folder has the debug program, if it has been built.
     pub(crate) fn debug_program(&self) -> Option<PathBuf> {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
-        let program = self.root.join(target).join("debug/plimsoll");
+        let program = self.target().join("debug/plimsoll");
         program.is_file().then_some(program)
     }
 
