@@ -127,6 +127,62 @@ class Told(workshop.InFolder):
         with self.assertRaises(plimsoll.NotFound):
             plimsoll.advise("align", archive=self.archive, after="no-such")
 
+    def test_a_later_attempt_begins_further_up(self):
+        first = plimsoll.advise("align", archive=self.archive)
+        third = plimsoll.advise("align", archive=self.archive, attempt=3)
+        self.assertEqual(third.memory.first, first.memory.at(3))
+        self.assertEqual(third.memory.ladder[:4], first.memory.ladder[2:])
+        self.assertEqual(third.memory_mb(attempt=2), first.memory_mb(attempt=4))
+        self.assertEqual(third.runtime(), first.runtime(attempt=3))
+        bounded = plimsoll.advise("align", archive=self.archive, attempt=3, max={"memory": "2GB"})
+        self.assertEqual(bounded.memory.ladder, (2 * 10**9,))
+        unheard = plimsoll.advise("unheard", archive=self.archive, attempt=3)
+        self.assertEqual(unheard.memory_mb(default=100), 400)
+        self.assertIsNone(unheard.memory_mb())
+        with self.assertRaises(plimsoll.Refused):
+            plimsoll.advise("align", archive=self.archive, attempt=0)
+
+    def small(self):
+        """A history of attempts that hold 60 MB for a minute."""
+        lines = [workshop.ALIGN[0]] + [f"s{number},small,60,60,node7,done" for number in range(20)]
+        workshop.fill(self.archive, lines)
+
+    def end_by(self, task, words, **limits):
+        """The first attempt of a task, which ends badly."""
+        told = plimsoll.run(
+            words, archive=self.archive, category="small", limits=limits, options=["--id", task]
+        )
+        self.assertNotEqual(told.status, 0)
+
+    def test_the_attempt_before_tells_what_was_too_little(self):
+        self.small()
+        fill = "b = bytearray(600 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1"
+        self.end_by("large", ["python3", "-c", fill], memory=300 * 10**6, wall="10m")
+        self.end_by("slow", ["sleep", "60"], memory="1GB", wall="200ms")
+        self.end_by("wrong", ["false"], memory="1GB")
+
+        def ask(task, attempt=2, **words):
+            return plimsoll.advise("small", archive=self.archive, task=task, attempt=attempt, **words)
+
+        first = ask("large", 1)
+        # A rung up would be less than what was too little already.
+        self.assertLess(first.memory.at(2), 300 * 10**6)
+        large = ask("large")
+        self.assertGreater(large.memory.first, 300 * 10**6)
+        self.assertEqual(large.wall, first.wall)
+        slow = ask("slow")
+        self.assertEqual(slow.memory, first.memory)
+        self.assertGreater(slow.wall.first, 200 * 10**6)
+        # That one failed by itself, and of another nothing is known: all climbs.
+        for task in ("wrong", "unheard", None):
+            other = ask(task)
+            self.assertEqual((other.memory.first, other.wall.first), (first.memory.at(2), first.wall.at(2)))
+        # The attempt before the third is not there.
+        self.assertEqual(ask("large", 3).memory.first, first.memory.at(3))
+        # No more may be asked for than it had.
+        bounded = ask("large", max={"memory": 300 * 10**6})
+        self.assertEqual(bounded.memory.ladder, (300 * 10**6,))
+
     def test_a_broken_archive_is_an_error(self):
         (self.folder / "file").write_text("")
         wrong = {"file": "Not a directory"}

@@ -3,6 +3,7 @@
 import datetime
 import json
 import math
+import os
 import statistics
 
 import plimsoll
@@ -141,7 +142,8 @@ class Dataset(workshop.InFolder):
             self.assertIn("no-such", str(error))
         else:
             self.fail(rows)
-        workshop.call("agent", "--dataset", "d", "--interval", "1s", "--duration", "2s", "--select", f"pid:{1}")
+        select = f"pid:{os.getpid()}"
+        workshop.call("agent", "--dataset", "d", "--interval", "1s", "--duration", "2s", "--select", select)
         (row,) = plimsoll.query("d", "SELECT count(*) AS n FROM sample")
         self.assertGreater(row["n"], 0)
         with self.assertRaises(plimsoll.Error):

@@ -77,6 +77,8 @@ class Workflow(workshop.InFolder):
         asked = [one.requested["memory"].value for one in third]
         self.assertEqual(asked, sorted(set(asked)))
         self.assertGreaterEqual(asked[-1], 400 * 10**6)
+        # The time was enough each time.
+        self.assertEqual(len({one.requested["wall"].value for one in third}), 1)
         with open("held/c.txt") as file:
             self.assertEqual(file.read().strip(), "400000000")
 

@@ -8,12 +8,13 @@ import json
 import math
 import os
 import tempfile
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from . import words
 from .amount import Number, instant
 from .cache import Answers
 from .errors import ArchiveError, NotFound, Refused
+from .history import Attempt, attempts
 from .place import usual
 from .program import Path, Program, find, json_of
 
@@ -75,6 +76,8 @@ class ResourceAdvice:
     warnings: Tuple[str, ...]
     #: Whether `max` was given: then nothing above the ladder is asked for.
     is_bounded: bool = False
+    #: Attempts that failed before; the ladder begins behind them, defaults are doubled for each.
+    failures: int = 0
 
     def at(self, attempt: int = 1, default: Optional[Number] = None) -> Optional[Number]:
         """What the attempt of this number asks for, 1 being the first.
@@ -89,11 +92,10 @@ class ResourceAdvice:
         >>> memory.at(1), memory.at(2), memory.at(7) == memory.ladder[-1] * 2
         (1152000000, 2304000000, True)
         """
-        if isinstance(attempt, bool) or not isinstance(attempt, int) or attempt < 1:
-            raise Refused(f"attempt={attempt!r}: attempts are counted from 1")
+        _counted(attempt)
         grows = self.resource != "cores"
         if not self.ladder:
-            return default if default is None or not grows else default * 2 ** (attempt - 1)
+            return default if default is None or not grows else default * 2 ** (attempt - 1 + self.failures)
         beyond = attempt - len(self.ladder)
         if beyond <= 0:
             return self.ladder[attempt - 1]
@@ -160,6 +162,12 @@ class Advice:
         return _whole(self.cores.at(), 1, self.cores, 1, default)
 
 
+def _counted(attempt: int) -> int:
+    if isinstance(attempt, bool) or not isinstance(attempt, int) or attempt < 1:
+        raise Refused(f"attempt={attempt!r}: attempts are counted from 1")
+    return attempt
+
+
 def _whole(
     amount: Optional[Number], unit: int, of: ResourceAdvice, attempt: int, default: Optional[Number]
 ) -> Optional[int]:
@@ -183,6 +191,8 @@ def advise(
     max: Optional[words.Values] = None,
     request: Optional[words.Values] = None,
     after: Optional[Path] = None,
+    task: Optional[str] = None,
+    attempt: int = 1,
     sibling: Optional[str] = None,
     host_class: Optional[str] = None,
     target: Optional[str] = None,
@@ -199,6 +209,10 @@ def advise(
     - `request`: what is asked for today, `{"memory": "8GiB"}`: to compare with, and the answer
       where there is no history.
     - `after`: the report of an attempt that a limit ended; the ladder begins behind it.
+    - `attempt`: which one of this task it will be, from 1; where it is a later one the ladder begins
+      behind those before. `task` is the name of the task in the archive (`plimsoll run --id`): where
+      the attempt before is there and a limit ended it, that resource alone is asked more of, and
+      more than it was given then.
     - `sibling`: a category of tasks that are alike, where there is no history of this one.
     - `host_class`: the kind of host that it will run on; by default this one.
     - `target`: for whom `paste` is written: `"slurm"`.
@@ -227,14 +241,11 @@ def advise(
     asked += words.path("--after", after) + words.text("--sibling", sibling)
     asked += words.text("--host-class", host_class) + words.text("--for", target)
     bounded = frozenset(max or ())
-
-    def ask() -> Advice:
-        return _ask(found, folder, asked, bounded)
-
+    question = _Question(found, folder, tuple(asked), bounded, category, task, _counted(attempt))
     # A report may be another one the next time.
     if fresh <= 0 or after is not None:
-        return ask()
-    return _answers.get(folder, (found.path, found.version, *asked), fresh, ask)
+        return question.ask()
+    return _answers.get(folder, question, fresh, question.ask)
 
 
 def changed(folder: str) -> None:
@@ -242,15 +253,80 @@ def changed(folder: str) -> None:
     _answers.look(folder)
 
 
-def _ask(program: Program, folder: str, asked: List[str], bounded: "frozenset[str]") -> Advice:
-    if _is_nowhere(folder):
-        # The first run of a workflow asks before it has an archive: the history of nothing, told
-        # by the same rules.
-        with tempfile.TemporaryDirectory(prefix="plimsoll-") as empty:
-            with open(os.path.join(empty, "archive.json"), "w") as file:
-                json.dump({"schema": "plimsoll.archive/1"}, file)
-            return _read(program, empty, asked, bounded)
-    return _read(program, folder, asked, bounded)
+@dataclasses.dataclass(frozen=True)
+class _Question:
+    """All that an answer depends on but the archive."""
+
+    program: Program
+    folder: str
+    words: Tuple[str, ...]
+    bounded: "frozenset[str]"
+    category: Optional[str]
+    task: Optional[str]
+    attempt: int
+
+    def ask(self) -> Advice:
+        if _is_nowhere(self.folder):
+            # The first run of a workflow asks before it has an archive: the history of nothing,
+            # told by the same rules.
+            with tempfile.TemporaryDirectory(prefix="plimsoll-") as empty:
+                with open(os.path.join(empty, "archive.json"), "w") as file:
+                    json.dump({"schema": "plimsoll.archive/1"}, file)
+                return self._climbed(_read(self.program, empty, self.words, self.bounded))
+        before = self._before()
+        if before is None:
+            return self._climbed(_read(self.program, self.folder, self.words, self.bounded))
+        with tempfile.NamedTemporaryFile(prefix="plimsoll-", suffix=".json") as file:
+            file.write(before[1])
+            file.flush()
+            asked = (*self.words, *words.path("--after", file.name))
+            return _behind(_read(self.program, self.folder, asked, self.bounded), before[0])
+
+    def _before(self) -> Optional[Tuple[Attempt, bytes]]:
+        """The attempt before, where a limit ended it of which there is advice, and its report."""
+        if self.task is None or self.attempt == 1:
+            return None
+        told = attempts(
+            self.folder, category=self.category, task=self.task, end="limit", program=self.program.path
+        )
+        found = [one for one in told if one.attempt == self.attempt - 1 and one.ended is not None]
+        # Of an earlier run of the workflow there may be one as well.
+        last = max(found, key=lambda one: one.raw["ended"], default=None)
+        if last is None or last.exceeded not in _LIMITS:
+            return None
+        question = ["archive", "show", *words.path("--archive", self.folder), "--report", last.id]
+        report = self.program.ask(question, ArchiveError)
+        return (last, report.encode()) if report.strip() else None
+
+    def _climbed(self, advice: Advice) -> Advice:
+        """Nobody knows why those before failed: one rung up for each, of all that has rungs."""
+        if self.attempt == 1:
+            return advice
+        parts: Dict[str, Any] = {name: _shifted(getattr(advice, name), self.attempt - 1) for name in _RESOURCES}
+        return dataclasses.replace(advice, **parts)
+
+
+#: Which advice a limit is about.
+_LIMITS = {"memory": "memory", "rss": "memory", "footprint": "disk", "disk": "disk", "wall": "wall"}
+
+
+def _shifted(advice: ResourceAdvice, failures: int) -> ResourceAdvice:
+    rungs = [advice.at(failures + number) for number in range(1, len(advice.ladder) + 1)]
+    # At a bound there are fewer.
+    ladder = tuple(dict.fromkeys(rung for rung in rungs if rung is not None))
+    first = ladder[0] if ladder else None
+    return dataclasses.replace(advice, first=first, ladder=ladder, failures=failures)
+
+
+def _behind(advice: Advice, before: Attempt) -> Advice:
+    """Where no more may be asked for than there was, that is asked for again."""
+    name = _LIMITS[before.exceeded or ""]
+    one: ResourceAdvice = getattr(advice, name)
+    given = before.requested.get(name)
+    if one.ladder or given is None:
+        return advice
+    again: Dict[str, Any] = {name: dataclasses.replace(one, first=given.value, ladder=(given.value,))}
+    return dataclasses.replace(advice, **again)
 
 
 def _is_nowhere(folder: str) -> bool:
@@ -262,7 +338,7 @@ def _is_nowhere(folder: str) -> bool:
         return False
 
 
-def _read(program: Program, folder: str, asked: List[str], bounded: "frozenset[str]") -> Advice:
+def _read(program: Program, folder: str, asked: Sequence[str], bounded: "frozenset[str]") -> Advice:
     question = ["advise", "--format=json", *words.path("--archive", folder), *asked]
     status, answer, error = program.read(question, ArchiveError)
     # Without a history it says so and prints what it can.
