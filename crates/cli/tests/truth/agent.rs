@@ -489,13 +489,14 @@ fn both_readers_tell_the_same() {
             cells.collect::<BTreeMap<_, _>>()
         };
         let (mut one, mut other) = (read(Mechanism::Bpf), read(Mechanism::Procfs));
-        // Of these `/proc` shows ticks of 10 ms.
+        // Of these `/proc` shows ticks of 10 ms, and shares the time out as it did when it was read
+        // before: neither part of it goes back.
         for name in ["cpu_user", "cpu_system", "tree_cpu_user", "tree_cpu_system"] {
             let [one, other] = [&mut one, &mut other].map(|row| {
                 let cell = row.remove(name).unwrap();
                 cell.parse::<i64>().unwrap()
             });
-            assert!((one - other).abs() <= 10_000_000, "{name}: {one}, {other}");
+            assert!((one - other).abs() <= 30_000_000, "{name}: {one}, {other}");
         }
         assert_eq!(one, other);
         assert!(one.len() > 30, "{one:?}");
