@@ -1,0 +1,98 @@
+// How often which amounts are, with mean, median and quantiles.
+
+import { s } from "../dom.ts";
+import { amount } from "../format.ts";
+import { linear, step } from "../scale.ts";
+import type { Bucket, Statistics } from "../types.ts";
+import { fluid, frame } from "./frame.ts";
+
+const HEIGHT = 200;
+const ROOM = { left: 48, right: 14, top: 34, bottom: 26 };
+
+/** The lines over the bars: where, and how they are called. */
+export function lines(of: Statistics): { at: number; name: string; kind: string }[] {
+  const found: { at: number; name: string; kind: string }[] = [];
+  const add = (at: number | null | undefined, name: string, kind: string) => {
+    if (at !== null && at !== undefined && Number.isFinite(at)) found.push({ at, name, kind });
+  };
+  add(of.quantiles["0.5"], "median", "median");
+  add(of.mean, "mean", "mean");
+  add(of.quantiles["0.95"], "95 %", "quantile");
+  add(of.quantiles["0.99"], "99 %", "quantile");
+  return found;
+}
+
+/** The lines from left to right; those that would lie on one another are one with all their names. */
+export function merged(all: ReturnType<typeof lines>, near: number): ReturnType<typeof lines> {
+  const found: ReturnType<typeof lines> = [];
+  for (const one of [...all].sort((a, b) => a.at - b.at)) {
+    const before = found.at(-1);
+    if (before !== undefined && one.at - before.at < 2 * near) before.name += `, ${one.name}`;
+    else found.push({ ...one });
+  }
+  return found;
+}
+
+/** Buckets that can be drawn: one of no width, where all values are the same, gets some. */
+export function drawable(buckets: Bucket[]): Bucket[] {
+  return buckets
+    .filter((one) => Number.isFinite(one.from) && Number.isFinite(one.to))
+    .map((one) => {
+      if (one.to > one.from) return one;
+      const half = one.from === 0 ? 0.5 : Math.abs(one.from) * 0.05;
+      return { from: one.from - half, to: one.to + half, count: one.count };
+    });
+}
+
+/** The picture. */
+export function histogram(of: Statistics, signal: AbortSignal): HTMLElement {
+  const plot = fluid((width) => draw(width, of), signal);
+  plot.classList.add("histogram");
+  return plot;
+}
+
+function draw(width: number, of: Statistics): Node {
+  const buckets = drawable(of.histogram);
+  // A single bar has room at its sides, else it would be all there is to see.
+  const spare = buckets.length === 1 ? 2 * ((buckets[0]?.to ?? 0) - (buckets[0]?.from ?? 0)) : 0;
+  const least = Math.min(...buckets.map((one) => one.from)) - spare;
+  const most = Math.max(...buckets.map((one) => one.to)) + spare;
+  const highest = Math.max(1, ...buckets.map((one) => one.count));
+  const marks = Math.max(2, Math.floor(width / 110));
+  const wide = most - least;
+  const apart = step(wide, marks, of.unit);
+  const ticks: number[] = [];
+  for (let at = Math.ceil(least / apart) * apart; at <= most && ticks.length < 50; at += apart) ticks.push(at);
+  const x = { isLog: false, from: least, to: most, at: (v: number) => (v - least) / wide, ticks };
+  const y = { scale: linear(0, highest, "count", 3), unit: "count" };
+  // Attempts are whole.
+  y.scale.ticks = y.scale.ticks.filter(Number.isInteger);
+  const { svg, px, py } = frame(width, HEIGHT, ROOM, { scale: x, unit: of.unit }, y);
+  for (const one of buckets) {
+    if (one.count === 0) continue;
+    // One attempt among thousands is still to be seen.
+    const high = Math.max(1.5, py(0) - py(one.count));
+    const [left, right] = [px(one.from), px(one.to)];
+    svg.append(
+      s(
+        "rect",
+        { class: "bar", x: left + 0.5, y: py(0) - high, width: Math.max(1, right - left - 1), height: high },
+        s("title", {}, `${amount(one.from, of.unit)} to ${amount(one.to, of.unit)}: ${one.count}`),
+      ),
+    );
+  }
+  let row = 0;
+  let last = -Infinity;
+  for (const { at, name, kind } of merged(lines(of), (most - least) / width)) {
+    if (at < least || at > most) continue;
+    const place = px(at);
+    row = place - last < 54 ? (row + 1) % 3 : 0;
+    last = place;
+    const isRight = place > width - 60;
+    svg.append(
+      s("line", { class: `line ${kind}`, x1: place, x2: place, y1: 4 + row * 11, y2: py(0) }),
+      s("text", { class: "mark over", x: place + (isRight ? -4 : 4), y: 11 + row * 11, "text-anchor": isRight ? "end" : "start" }, name),
+    );
+  }
+  return svg;
+}
