@@ -116,15 +116,15 @@ class Live implements Source {
   readonly part = null;
 
   async #get<T>(path: string, signal: AbortSignal): Promise<T> {
+    if (location.protocol === "file:") {
+      const advice = "write one with plimsoll archive html, or use plimsoll serve.";
+      throw new Refusal(`This file has no archive in it: ${advice}`, false);
+    }
     let response: Response;
     try {
       response = await fetch(path, { signal, cache: "no-store" });
     } catch (error) {
       if (signal.aborted) throw error;
-      if (location.protocol === "file:") {
-        const advice = "write one with plimsoll archive html, or use plimsoll serve.";
-        throw new Refusal(`This file has no archive in it: ${advice}`, false);
-      }
       throw new Refusal("The server does not answer. Is plimsoll serve still running?", true);
     }
     const body: unknown = await response.json().catch((error: unknown) => {

@@ -58,6 +58,7 @@ class Page {
     try {
       this.#source ??= open(document);
       this.#overview ??= await this.#source.overview(signal);
+      this.#frame();
       const place = { source: this.#source, overview: this.#overview, signal };
       const view = await make(place, readRoute(location.hash));
       if (!signal.aborted) this.#put(view);

@@ -31,12 +31,12 @@ export function sortHead(name: string, title: string | undefined, isNumber: bool
 }
 
 /** The buttons that turn pages. */
-export function pager(of: number, offset: number, size: number, go: (offset: number) => void): HTMLElement | null {
+export function pager(name: string, of: number, offset: number, size: number, go: (offset: number) => void): HTMLElement | null {
   if (of <= size) return null;
   const last = Math.min(of, offset + size);
   return h(
     "nav",
-    { class: "pager", "aria-label": "Pages of the table" },
+    { class: "pager", "aria-label": `Pages: ${name}` },
     h("button", { type: "button", "data-go": "first", disabled: offset === 0, click: () => go(0) }, "First"),
     h("button", { type: "button", "data-go": "before", disabled: offset === 0, click: () => go(Math.max(0, offset - size)) }, "Before"),
     h("span", { "aria-live": "polite" }, `${count(Math.min(offset + 1, of))} to ${count(last)} of ${count(of)}`),
@@ -85,7 +85,7 @@ export function table<T>(of: Begin<T>): HTMLElement {
     if (rows.length === 0) body.append(h("tr", {}, h("td", { colspan: of.columns.length, class: "none" }, wanted === "" ? "Nothing here." : "Nothing with this text.")));
     const held = foot.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["go"] : undefined;
     foot.replaceChildren(
-      pager(rows.length, offset, size, (to) => {
+      pager(of.caption, rows.length, offset, size, (to) => {
         offset = to;
         draw();
       }) ?? "",

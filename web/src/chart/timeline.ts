@@ -32,6 +32,8 @@ export interface Timeline {
   /** Pictures with the same word share cursor and zoom. */
   group: string;
   height: number;
+  /** What is shown at first, in seconds; without it, all of `at`. */
+  range?: [number, number];
   /** Told of what is shown, when it changes. */
   zoomed?: (from: number, to: number) => void;
 }
@@ -109,7 +111,10 @@ export function timeline(of: Timeline, signal: AbortSignal): Drawn {
   const observer = new ResizeObserver(() => {
     const width = Math.floor(plot.clientWidth);
     if (width < 40) return;
-    if (drawn === null) drawn = new uPlot(options(of, width), data, plot);
+    if (drawn === null) {
+      drawn = new uPlot(options(of, width), data, plot);
+      if (of.range !== undefined) drawn.setScale("x", { min: of.range[0], max: of.range[1] });
+    }
     else if (drawn.width !== width) drawn.setSize({ width, height: of.height });
   });
   observer.observe(plot);

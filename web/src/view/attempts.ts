@@ -79,7 +79,7 @@ export async function attempts(place: Place, words: URLSearchParams): Promise<Vi
   const whole = h("table", { class: "rows" }, h("caption", { class: "unseen" }, "Attempts"), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body.length === 0 ? none : body));
   return {
     title: "Attempts",
-    body: [heading, h("p", { class: "soft", role: "status" }, `${count(found.of)} ${found.of === 1 ? "matches" : "match"}.`), scrolling(whole, "Attempts"), pager(found.of, found.offset, PAGE, (to) => go({}, to))],
+    body: [heading, h("p", { class: "soft", role: "status" }, `${count(found.of)} ${found.of === 1 ? "matches" : "match"}.`), scrolling(whole, "Attempts"), pager("Attempts", found.of, found.offset, PAGE, (to) => go({}, to))],
   };
 }
 

@@ -52,13 +52,13 @@ function overTime(of: TaskSet, range: [number, number], place: Place): Child {
   const { signal } = place;
   const colours = assign(of.rows.map((row) => row.category));
   const bars = gantt(of.rows, colours, range, signal);
-  const shared = { isTime: true, isStepped: true, group: "set", height: 150 };
+  const allTime: [number, number] = [range[0] / 1000, range[1] / 1000];
+  const shared = { isTime: true, range: allTime, isStepped: true, group: "set", height: 150 };
   const seconds = (all: number[]) => all.map((ms) => ms / 1000);
   const whole = h("button", { type: "button", disabled: true }, "Whole time");
   const drawn: { show(from: number, to: number): void }[] = [];
-  const [first, last] = [of.counts.at[0] ?? range[0], of.counts.at.at(-1) ?? range[1]];
   const zoomed = (from: number, to: number) => {
-    whole.disabled = from * 1000 <= Math.min(first, range[0]) + 1 && to * 1000 >= Math.max(last, range[1]) - 1;
+    whole.disabled = from * 1000 <= range[0] + 1 && to * 1000 >= range[1] - 1;
     bars.show(from * 1000, to * 1000);
     for (const one of drawn) one.show(from, to);
   };
@@ -67,7 +67,7 @@ function overTime(of: TaskSet, range: [number, number], place: Place): Child {
   const running = of.counts.at.length === 0 ? null : timeline({ ...shared, at: seconds(of.counts.at), unit: "count", curves, zoomed }, signal);
   const cores = of.cores.at.length === 0 ? null : timeline({ ...shared, height: 120, at: seconds(of.cores.at), unit: "cores", curves: [{ name: "cores busy", values: of.cores.busy, colour: "--c2" }], zoomed }, signal);
   for (const one of [running, cores]) if (one !== null) drawn.push(one);
-  whole.addEventListener("click", () => zoomed(range[0] / 1000, range[1] / 1000));
+  whole.addEventListener("click", () => zoomed(...allTime));
   const left = of.rows_of - of.rows.length;
   const notes = [of.without_times === 0 ? "" : `${count(of.without_times)} attempts without times are not drawn.`, left <= 0 ? "" : `${count(of.rows.length)} of ${count(of.rows_of)} attempts are drawn.`].filter((one) => one !== "");
   return part(

@@ -85,6 +85,13 @@ export class Files {
     return pathToFileURL(file).href;
   }
 
+  /** The page without any data. */
+  bare(): string {
+    const file = join(this.#folder, "bare.html");
+    writeFileSync(file, built());
+    return pathToFileURL(file).href;
+  }
+
   remove(): void {
     rmSync(this.#folder, { recursive: true });
   }
