@@ -6,7 +6,7 @@ KERNEL ?=
 FILTER ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install dist bench test-vm docs clean linker
+.PHONY: help demo test install dist page bench test-vm docs clean linker
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ install: linker ## Program, manual page, completions (PREFIX=/usr/local, ~/.loca
 dist: linker ## One static file in dist/
 	@$(XTASK) dist
 
+page: linker ## The page of an archive, web/dist/index.html (needs node)
+	@$(XTASK) page
+
 bench: linker ## Ratios against the bare task
 	@$(XTASK) bench run
 
@@ -35,7 +38,7 @@ docs: linker ## Write METRICS.md
 
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf dist
+	rm -rf dist web/dist web/node_modules
 
 # Without a linker not even xtask can be built, so this one is seen to here.
 linker:

@@ -27,7 +27,10 @@ export function policy(script: string, style: string): string {
 /** The page with its parts in it. The script comes last, so that the data stand before it. */
 export function inline(html: string, script: string, style: string): string {
   // Within a script only these two could end it or change how it is read.
-  const safe = script.replace(/<\/(script)/gi, "<\\/$1").replaceAll("<!--", "<\\!--").trim();
+  const safe = script
+    .replace(/<\/(script)/gi, "<\\/$1")
+    .replaceAll("<!--", "<\\!--")
+    .trim();
   const sheet = style.trim();
   const meta = `<meta http-equiv="Content-Security-Policy" content="${policy(safe, sheet)}" />`;
   const page = html

@@ -3,6 +3,7 @@ import { oneFile } from "./inline.ts";
 
 export default defineConfig({
   base: "./",
+  server: { proxy: { "/api": process.env["PLIMSOLL"] ?? "http://127.0.0.1:8080" } },
   plugins: [oneFile()],
   build: {
     target: "es2022",

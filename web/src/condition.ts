@@ -19,7 +19,7 @@ const UNITS: Record<Condition["column"], string> = {
 const TIMES: Record<string, number> = {
   ns: 1,
   us: 1e3,
-  "µs": 1e3,
+  µs: 1e3,
   ms: 1e6,
   s: 1e9,
   m: 60e9,

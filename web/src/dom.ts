@@ -5,7 +5,8 @@ type Listener = (event: never) => void;
 type Attributes = Record<string, string | number | boolean | null | undefined | Listener>;
 
 /** Control characters that could turn the direction of the text around them, or hide in it. */
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/g;
+const HIDDEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/g;
 
 /** The most of a text that is shown in one place. */
 export const SHOWN = 120;

@@ -44,7 +44,9 @@ export function duration(ns: number): string {
 
 /** A number of things, its thousands apart: `73 408`. */
 export function count(value: number): string {
-  return Math.round(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 }
 
 /** A bare number with three or four digits that tell something. */
@@ -84,7 +86,10 @@ export function mark(value: number, unit: string): string {
 export function exact(value: number | null | undefined, unit: string): string | null {
   if (value === null || value === undefined || !Number.isFinite(value)) return "not known";
   if (unit === "ms") return new Date(value).toISOString();
-  const plain = Math.abs(value) < 1e21 ? value.toLocaleString("en", { maximumFractionDigits: 6, useGrouping: false }) : String(value);
+  const plain =
+    Math.abs(value) < 1e21
+      ? value.toLocaleString("en", { maximumFractionDigits: 6, useGrouping: false })
+      : String(value);
   return unit === "bytes" || unit === "ns" || unit === "cores" ? `${plain} ${unit}` : plain;
 }
 

@@ -24,7 +24,8 @@ export function toAttempt(id: string): string {
 export function toAttempts(asked: Partial<Asked>, offset = 0): string {
   const all: Asked = { ...askedForAll(), ...asked };
   const words = new URLSearchParams();
-  for (const name of ["set", "category", "end", "text"] as const) if (all[name] !== "") words.set(name, all[name]);
+  for (const name of ["set", "category", "end", "text"] as const)
+    if (all[name] !== "") words.set(name, all[name]);
   for (const one of all.where) words.append("where", one);
   if (all.sort !== "") words.set("sort", all.sort);
   if (all.sort !== "" && all.isDescending) words.set("descending", "1");

@@ -1,7 +1,10 @@
 // The page: its head, and which view the address asks for.
 
 import "uplot/dist/uPlot.min.css";
-import "./style.css";
+import "./style/colours.css";
+import "./style/text.css";
+import "./style/pictures.css";
+import "./style/tables.css";
 import { open, Refusal, type Source } from "./data.ts";
 import { cut, fill, h, s, text } from "./dom.ts";
 import { amount, count, zone } from "./format.ts";
@@ -20,7 +23,12 @@ const PATIENCE_MS = 150;
 
 /** The line of Samuel Plimsoll: how deep a ship may lie. */
 function mark(): SVGSVGElement {
-  return s("svg", { width: 26, height: 20, viewBox: "0 0 26 20", "aria-hidden": "true" }, s("circle", { cx: 13, cy: 10, r: 7.5, class: "mark-ring" }), s("path", { d: "M1 10h24", class: "mark-line" }));
+  return s(
+    "svg",
+    { width: 26, height: 20, viewBox: "0 0 26 20", "aria-hidden": "true" },
+    s("circle", { cx: 13, cy: 10, r: 7.5, class: "mark-ring" }),
+    s("path", { d: "M1 10h24", class: "mark-line" }),
+  );
 }
 
 class Page {
@@ -35,8 +43,18 @@ class Page {
   constructor(root: Element) {
     fill(
       root,
-      h("a", { class: "skip", href: "#main", click: (event: Event) => this.#skip(event) }, "To the content"),
-      h("header", {}, h("a", { class: "home", href: "#/" }, mark(), "Plimsoll"), this.#links, choice()),
+      h(
+        "a",
+        { class: "skip", href: "#main", click: (event: Event) => this.#skip(event) },
+        "To the content",
+      ),
+      h(
+        "header",
+        {},
+        h("a", { class: "home", href: "#/" }, mark(), "Plimsoll"),
+        this.#links,
+        choice(),
+      ),
       this.#main,
       this.#told,
     );
@@ -54,7 +72,10 @@ class Page {
     this.#shown.abort();
     this.#shown = new AbortController();
     const { signal } = this.#shown;
-    const waits = setTimeout(() => fill(this.#main, h("p", { class: "waits", role: "status" }, "Asking …")), PATIENCE_MS);
+    const waits = setTimeout(
+      () => fill(this.#main, h("p", { class: "waits", role: "status" }, "Asking …")),
+      PATIENCE_MS,
+    );
     try {
       this.#source ??= open(document);
       this.#overview ??= await this.#source.overview(signal);
@@ -71,11 +92,15 @@ class Page {
 
   #put(view: View): void {
     document.title = `${cut(view.title, 80)} · Plimsoll`;
-    const held = document.activeElement?.closest("form.filters") === null ? null : (document.activeElement as HTMLInputElement | null)?.name;
+    const held =
+      document.activeElement?.closest("form.filters") === null
+        ? null
+        : (document.activeElement as HTMLInputElement | null)?.name;
     fill(this.#main, view.body);
     this.#frame();
     if (this.#isFirst) this.#isFirst = false;
-    else if (held) this.#main.querySelector<HTMLElement>(`form.filters [name="${CSS.escape(held)}"]`)?.focus();
+    else if (held)
+      this.#main.querySelector<HTMLElement>(`form.filters [name="${CSS.escape(held)}"]`)?.focus();
     else {
       // Who reads by ear is told where they are now; who scrolled down begins at the top.
       window.scrollTo(0, 0);
@@ -87,11 +112,29 @@ class Page {
     const all = this.#overview;
     if (all === null || this.#source === null) return;
     const at = location.hash.split("?")[0];
-    const tab = (to: string, name: string) => h("a", { href: to, "aria-current": at === to || (at === "" && to === "#/") ? "page" : null }, name);
+    const tab = (to: string, name: string) =>
+      h(
+        "a",
+        { href: to, "aria-current": at === to || (at === "" && to === "#/") ? "page" : null },
+        name,
+      );
     fill(this.#links, tab("#/", "Overview"), tab("#/attempts", "Attempts"));
     const refresh = h("button", { type: "button", click: () => this.#again() }, "Ask again");
-    const made = all.made === null ? null : ["as of ", h("time", { datetime: new Date(all.made).toISOString() }, amount(all.made, "ms"))];
-    fill(this.#told, h("span", {}, all.is_live ? "Live, " : "A file, ", made), h("span", {}, `times of ${zone()}`), h("span", {}, `${count(all.attempts)} ${all.attempts === 1 ? "attempt" : "attempts"}`), h("span", {}, "plimsoll ", text(all.version, 30)), this.#source.isFile ? null : refresh);
+    const made =
+      all.made === null
+        ? null
+        : [
+            "as of ",
+            h("time", { datetime: new Date(all.made).toISOString() }, amount(all.made, "ms")),
+          ];
+    fill(
+      this.#told,
+      h("span", {}, all.is_live ? "Live, " : "A file, ", made),
+      h("span", {}, `times of ${zone()}`),
+      h("span", {}, `${count(all.attempts)} ${all.attempts === 1 ? "attempt" : "attempts"}`),
+      h("span", {}, "plimsoll ", text(all.version, 30)),
+      this.#source.isFile ? null : refresh,
+    );
   }
 
   #refuse(error: unknown): void {
@@ -102,7 +145,15 @@ class Page {
       this.#main,
       h("h1", {}, "No answer"),
       h("p", { class: "problem", role: "alert" }, text(told, 600)),
-      h("p", {}, mayRetry ? h("button", { type: "button", class: "retry", click: () => this.#again() }, "Try again") : null, " ", this.#overview === null ? null : h("a", { href: "#/" }, "To the overview")),
+      h(
+        "p",
+        {},
+        mayRetry
+          ? h("button", { type: "button", class: "retry", click: () => this.#again() }, "Try again")
+          : null,
+        " ",
+        this.#overview === null ? null : h("a", { href: "#/" }, "To the overview"),
+      ),
     );
     this.#frame();
   }

@@ -87,7 +87,9 @@ export function select(rows: Row[], asked: Asked): Row[] {
   );
   const column = (asked.sort === "" ? "ended" : asked.sort) as keyof Row;
   const isDescending = asked.sort === "" ? true : asked.isDescending;
-  return wanted.sort((a, b) => order(a[column], b[column], isDescending) || order(a.id, b.id, false));
+  return wanted.sort(
+    (a, b) => order(a[column], b[column], isDescending) || order(a.id, b.id, false),
+  );
 }
 
 function hasText(row: Row, text: string): boolean {

@@ -39,7 +39,8 @@ export function linear(least: number, most: number, unit: string, marks: number)
   const end = Math.ceil(to / width - 1e-9) * width;
   const begin = Math.floor(from / width + 1e-9) * width;
   const ticks: number[] = [];
-  for (let n = 0; n <= Math.round((end - begin) / width) && n < 50; n += 1) ticks.push(begin + n * width);
+  for (let n = 0; n <= Math.round((end - begin) / width) && n < 50; n += 1)
+    ticks.push(begin + n * width);
   return { isLog: false, from: begin, to: end, at: (v) => (v - begin) / (end - begin), ticks };
 }
 

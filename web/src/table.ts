@@ -24,23 +24,65 @@ export interface Begin<T> {
 }
 
 /** The head of a column that sorts when it is pressed. */
-export function sortHead(name: string, title: string | undefined, isNumber: boolean, sorted: "" | "ascending" | "descending", press: () => void): HTMLElement {
+export function sortHead(
+  name: string,
+  title: string | undefined,
+  isNumber: boolean,
+  sorted: "" | "ascending" | "descending",
+  press: () => void,
+): HTMLElement {
   const arrow = sorted === "" ? "" : sorted === "ascending" ? " ↑" : " ↓";
-  const button = h("button", { type: "button", title, click: press }, name, h("span", { "aria-hidden": "true" }, arrow));
-  return h("th", { scope: "col", class: isNumber ? "number" : null, "aria-sort": sorted === "" ? null : sorted }, button);
+  const button = h(
+    "button",
+    { type: "button", title, click: press },
+    name,
+    h("span", { "aria-hidden": "true" }, arrow),
+  );
+  return h(
+    "th",
+    { scope: "col", class: isNumber ? "number" : null, "aria-sort": sorted === "" ? null : sorted },
+    button,
+  );
 }
 
 /** The buttons that turn pages. */
-export function pager(name: string, of: number, offset: number, size: number, go: (offset: number) => void): HTMLElement | null {
+export function pager(
+  name: string,
+  of: number,
+  offset: number,
+  size: number,
+  go: (offset: number) => void,
+): HTMLElement | null {
   if (of <= size) return null;
   const last = Math.min(of, offset + size);
   return h(
     "nav",
     { class: "pager", "aria-label": `Pages: ${name}` },
-    h("button", { type: "button", "data-go": "first", disabled: offset === 0, click: () => go(0) }, "First"),
-    h("button", { type: "button", "data-go": "before", disabled: offset === 0, click: () => go(Math.max(0, offset - size)) }, "Before"),
-    h("span", { "aria-live": "polite" }, `${count(Math.min(offset + 1, of))} to ${count(last)} of ${count(of)}`),
-    h("button", { type: "button", "data-go": "next", disabled: last >= of, click: () => go(offset + size) }, "Next"),
+    h(
+      "button",
+      { type: "button", "data-go": "first", disabled: offset === 0, click: () => go(0) },
+      "First",
+    ),
+    h(
+      "button",
+      {
+        type: "button",
+        "data-go": "before",
+        disabled: offset === 0,
+        click: () => go(Math.max(0, offset - size)),
+      },
+      "Before",
+    ),
+    h(
+      "span",
+      { "aria-live": "polite" },
+      `${count(Math.min(offset + 1, of))} to ${count(last)} of ${count(of)}`,
+    ),
+    h(
+      "button",
+      { type: "button", "data-go": "next", disabled: last >= of, click: () => go(offset + size) },
+      "Next",
+    ),
   );
 }
 
@@ -56,34 +98,77 @@ export function table<T>(of: Begin<T>): HTMLElement {
   const head = h("tr", {});
   const body = h("tbody", {});
   const foot = h("div", {});
-  const whole = h("table", {}, h("caption", { class: "unseen" }, of.caption), h("thead", {}, head), body);
+  const whole = h(
+    "table",
+    {},
+    h("caption", { class: "unseen" }, of.caption),
+    h("thead", {}, head),
+    body,
+  );
 
   const draw = () => {
     const text = of.text;
-    const rows = text === undefined || wanted === "" ? [...of.rows] : of.rows.filter((row) => text(row).toLowerCase().includes(wanted));
+    const rows =
+      text === undefined || wanted === ""
+        ? [...of.rows]
+        : of.rows.filter((row) => text(row).toLowerCase().includes(wanted));
     const by = of.columns[sort];
     if (by !== undefined) rows.sort((a, b) => order(by.key(a), by.key(b), isDescending));
     if (offset >= rows.length) offset = 0;
     const pressed = document.activeElement?.closest("th");
-    const at = pressed === null || pressed === undefined || !head.contains(pressed) ? -1 : [...head.children].indexOf(pressed);
+    const at =
+      pressed === null || pressed === undefined || !head.contains(pressed)
+        ? -1
+        : [...head.children].indexOf(pressed);
     head.replaceChildren(
       ...of.columns.map((column, n) =>
-        sortHead(column.name, column.title, column.isNumber === true, n !== sort ? "" : isDescending ? "descending" : "ascending", () => {
-          // Of numbers people want the largest first.
-          isDescending = n === sort ? !isDescending : column.isNumber === true;
-          [sort, offset] = [n, 0];
-          draw();
-        }),
+        sortHead(
+          column.name,
+          column.title,
+          column.isNumber === true,
+          n !== sort ? "" : isDescending ? "descending" : "ascending",
+          () => {
+            // Of numbers people want the largest first.
+            isDescending = n === sort ? !isDescending : column.isNumber === true;
+            [sort, offset] = [n, 0];
+            draw();
+          },
+        ),
       ),
     );
     head.children[at]?.querySelector("button")?.focus();
     body.replaceChildren(
       ...rows.slice(offset, offset + size).map((row) =>
-        h("tr", {}, of.columns.map((column, n) => (n === 0 ? h("th", { scope: "row", class: column.isNumber ? "number" : null }, column.cell(row)) : h("td", { class: column.isNumber ? "number" : null }, column.cell(row))))),
+        h(
+          "tr",
+          {},
+          of.columns.map((column, n) =>
+            n === 0
+              ? h(
+                  "th",
+                  { scope: "row", class: column.isNumber ? "number" : null },
+                  column.cell(row),
+                )
+              : h("td", { class: column.isNumber ? "number" : null }, column.cell(row)),
+          ),
+        ),
       ),
     );
-    if (rows.length === 0) body.append(h("tr", {}, h("td", { colspan: of.columns.length, class: "none" }, wanted === "" ? "Nothing here." : "Nothing with this text.")));
-    const held = foot.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["go"] : undefined;
+    if (rows.length === 0)
+      body.append(
+        h(
+          "tr",
+          {},
+          h(
+            "td",
+            { colspan: of.columns.length, class: "none" },
+            wanted === "" ? "Nothing here." : "Nothing with this text.",
+          ),
+        ),
+      );
+    const held = foot.contains(document.activeElement)
+      ? (document.activeElement as HTMLElement).dataset["go"]
+      : undefined;
     foot.replaceChildren(
       pager(of.caption, rows.length, offset, size, (to) => {
         offset = to;
@@ -121,6 +206,13 @@ export function refocus(within: Element, go: string): void {
 
 /** A small table of names and values. */
 export function pairs(caption: string, rows: [Child, Child][]): HTMLElement {
-  const body = h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, value))));
-  return scrolling(h("table", { class: "pairs" }, h("caption", { class: "unseen" }, caption), body), caption);
+  const body = h(
+    "tbody",
+    {},
+    rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, value))),
+  );
+  return scrolling(
+    h("table", { class: "pairs" }, h("caption", { class: "unseen" }, caption), body),
+    caption,
+  );
 }

@@ -6,6 +6,9 @@ type Theme = "system" | "light" | "dark";
 const KEY = "plimsoll-theme";
 const ORDER: Theme[] = ["system", "light", "dark"];
 
+const system = () => matchMedia("(prefers-color-scheme: dark)");
+let chosen: Theme = "system";
+
 const listeners = new Set<() => void>();
 
 /** Calls this when colours change, for what is drawn pixel by pixel, until `signal` says no more. */
@@ -14,7 +17,10 @@ export function onColours(call: () => void, signal: AbortSignal): void {
   signal.addEventListener("abort", () => listeners.delete(call));
 }
 
-function changed(): void {
+/** Puts the colours on that the choice and the system ask for. */
+function paint(): void {
+  const isDark = chosen === "dark" || (chosen === "system" && system().matches);
+  document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
   for (const call of listeners) call();
 }
 
@@ -29,20 +35,19 @@ function kept(): Theme {
 }
 
 function use(theme: Theme): void {
-  if (theme === "system") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
+  chosen = theme;
   try {
     localStorage.setItem(KEY, theme);
   } catch {
     // Then it holds until the page is closed.
   }
-  changed();
+  paint();
 }
 
 /** The choice between the three. */
 export function choice(): HTMLElement {
   use(kept());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+  system().addEventListener("change", paint);
   const select = h(
     "select",
     { id: "theme", change: () => use(select.value as Theme) },

@@ -3,7 +3,7 @@
 use crate::outcome::{Outcome, Reader};
 use crate::tidy::{EXCEPTIONS, Tree, examine};
 use crate::workspace::Workspace;
-use crate::{docs, python, step, truth};
+use crate::{docs, page, python, step, truth};
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -55,6 +55,8 @@ const TESTS: &[&str] = &[
 /// When a step cannot be started at all.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let mut outcome = Outcome::default();
+    // First, for the program takes it in.
+    page::check(workspace, &mut outcome);
     for (name, words) in STEPS {
         let mut cargo = workspace.cargo(words);
         cargo.env("RUSTDOCFLAGS", "-D warnings");

@@ -1,5 +1,6 @@
 //! One real task, watched: what a person sees first.
 
+use crate::page;
 use crate::setup::{self, Purpose};
 use crate::step;
 use crate::workspace::Workspace;
@@ -44,6 +45,7 @@ pub(crate) const NODE: &[&str] = &["--no-default-features", "--features", "bpf,d
 /// # Errors
 /// When packages that every build needs are missing, or the build fails.
 pub(crate) fn build(workspace: &Workspace, words: &[&str]) -> Result<PathBuf> {
+    page::before(workspace);
     match setup::ensure(Purpose::Build) {
         Ok(()) => workspace.build_release(words),
         Err(error) if setup::missing(Purpose::Plain).is_empty() => {

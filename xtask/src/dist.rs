@@ -1,6 +1,7 @@
 //! One static file that runs on any Linux of its architecture.
 
 use crate::demo::NODE;
+use crate::page;
 use crate::setup::{self, Purpose};
 use crate::step;
 use crate::workspace::Workspace;
@@ -17,6 +18,7 @@ const PT_INTERP: u32 = 3;
 /// When packages are missing, the build fails, or the file is not static.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::ensure(Purpose::Build)?;
+    page::before(workspace);
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     // With a target of its own, the flags do not reach the build scripts.
     let words = [

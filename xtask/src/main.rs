@@ -12,6 +12,7 @@ mod dist;
 mod docs;
 mod install;
 mod outcome;
+mod page;
 mod python;
 mod rust_text;
 mod setup;
@@ -67,6 +68,8 @@ enum Task {
         /// The program that they ask [default: the one that cargo builds].
         program: Option<PathBuf>,
     },
+    /// Build the page of an archive, web/dist/index.html.
+    Page,
     /// Install the Debian packages that are missing, or name them.
     Setup {
         /// What they are for.
@@ -127,6 +130,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Dist => dist::run(&workspace)?,
         Task::Docs { into } => docs::write(&workspace, into.as_deref())?,
         Task::Install { prefix } => install::run(&workspace, prefix)?,
+        Task::Page => page::run(&workspace)?,
         Task::Setup { purpose } => setup::prepare(purpose)?,
         // Done above, before a workspace is looked for.
         Task::InVm { .. } => {}

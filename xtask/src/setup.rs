@@ -65,6 +65,9 @@ const PACKAGES: &[(&str, Sign, Purpose)] = &[
         Sign::File("/usr/include/liburing.h"),
         Purpose::Test,
     ),
+    ("nodejs", Sign::Program("node"), Purpose::Test),
+    ("npm", Sign::Program("npm"), Purpose::Test),
+    ("chromium", Sign::Program("chromium"), Purpose::Test),
     (
         "qemu-system-x86",
         Sign::Program("qemu-system-x86_64"),

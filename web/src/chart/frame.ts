@@ -71,7 +71,11 @@ export function frame(
     const at = py(tick);
     svg.append(
       s("line", { class: "grid", x1: room.left, x2: width - room.right, y1: at, y2: at }),
-      s("text", { class: "mark", x: room.left - 6, y: at + 4, "text-anchor": "end" }, mark(tick, y.unit)),
+      s(
+        "text",
+        { class: "mark", x: room.left - 6, y: at + 4, "text-anchor": "end" },
+        mark(tick, y.unit),
+      ),
     );
   }
   if (x !== null) {
@@ -84,10 +88,14 @@ export function frame(
       // Marks that would run into one another are left out.
       if (at - half < free || at + half > width + 8) continue;
       free = at + half + 8;
-      svg.append(s("text", { class: "mark", x: at, y: bottom + 17, "text-anchor": "middle" }, label));
+      svg.append(
+        s("text", { class: "mark", x: at, y: bottom + 17, "text-anchor": "middle" }, label),
+      );
     }
   }
-  svg.append(s("line", { class: "axis", x1: room.left, x2: width - room.right, y1: bottom, y2: bottom }));
+  svg.append(
+    s("line", { class: "axis", x1: room.left, x2: width - room.right, y1: bottom, y2: bottom }),
+  );
   return { svg, px, py };
 }
 

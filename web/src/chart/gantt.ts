@@ -30,12 +30,34 @@ interface State {
 }
 
 /** Draws it; `from` and `to` are milliseconds. */
-export function gantt(rows: SetRow[], colours: Map<string, number>, range: [number, number], signal: AbortSignal): Gantt {
+export function gantt(
+  rows: SetRow[],
+  colours: Map<string, number>,
+  range: [number, number],
+  signal: AbortSignal,
+): Gantt {
   const canvas = h("canvas", {});
   const tall = h("div", { class: "tall" }, canvas);
-  const scroll = h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Attempts over time, scrolls up and down" }, tall);
+  const scroll = h(
+    "div",
+    {
+      class: "scroll",
+      tabindex: 0,
+      role: "group",
+      "aria-label": "Attempts over time, scrolls up and down",
+    },
+    tall,
+  );
   const told = h("div", { class: "told", "aria-hidden": "true" });
-  const state: State = { rows, colours, from: range[0], to: range[1], line: READABLE, canvas, scroll };
+  const state: State = {
+    rows,
+    colours,
+    from: range[0],
+    to: range[1],
+    line: READABLE,
+    canvas,
+    scroll,
+  };
   // Of many, the shape of the whole tells more than the first of them.
   const small = Math.min(READABLE, VIEW / Math.max(1, rows.length));
   let isAll = rows.length * READABLE > 3 * VIEW;

@@ -62,7 +62,8 @@ function draw(width: number, of: Statistics): Node {
   const wide = most - least;
   const apart = step(wide, marks, of.unit);
   const ticks: number[] = [];
-  for (let at = Math.ceil(least / apart) * apart; at <= most && ticks.length < 50; at += apart) ticks.push(at);
+  for (let at = Math.ceil(least / apart) * apart; at <= most && ticks.length < 50; at += apart)
+    ticks.push(at);
   const x = { isLog: false, from: least, to: most, at: (v: number) => (v - least) / wide, ticks };
   const y = { scale: linear(0, highest, "count", 3), unit: "count" };
   // Attempts are whole.
@@ -76,7 +77,13 @@ function draw(width: number, of: Statistics): Node {
     svg.append(
       s(
         "rect",
-        { class: "bar", x: left + 0.5, y: py(0) - high, width: Math.max(1, right - left - 1), height: high },
+        {
+          class: "bar",
+          x: left + 0.5,
+          y: py(0) - high,
+          width: Math.max(1, right - left - 1),
+          height: high,
+        },
         s("title", {}, `${amount(one.from, of.unit)} to ${amount(one.to, of.unit)}: ${one.count}`),
       ),
     );
@@ -91,7 +98,16 @@ function draw(width: number, of: Statistics): Node {
     const isRight = place > width - 60;
     svg.append(
       s("line", { class: `line ${kind}`, x1: place, x2: place, y1: 4 + row * 11, y2: py(0) }),
-      s("text", { class: "mark over", x: place + (isRight ? -4 : 4), y: 11 + row * 11, "text-anchor": isRight ? "end" : "start" }, name),
+      s(
+        "text",
+        {
+          class: "mark over",
+          x: place + (isRight ? -4 : 4),
+          y: 11 + row * 11,
+          "text-anchor": isRight ? "end" : "start",
+        },
+        name,
+      ),
     );
   }
   return svg;

@@ -56,7 +56,8 @@ function draw(width: number, dots: Dot[], all: number[], options: Options): Node
   // An order has no marks below its axis.
   const room = x === null ? { ...ROOM, bottom: 8 } : ROOM;
   const { svg, py } = frame(width, HEIGHT, room, x, y);
-  const px = (value: number) => ROOM.left + 6 + scale.at(value) * (width - ROOM.left - ROOM.right - 12);
+  const px = (value: number) =>
+    ROOM.left + 6 + scale.at(value) * (width - ROOM.left - ROOM.right - 12);
   svg.setAttribute("class", dots.length > 300 ? "dense" : "");
   const places = dots.map((dot) => ({ dot, x: round(px(dot.x)), y: round(py(dot.y)) }));
   const [held, asked] = [[] as string[], [] as string[]];
@@ -66,7 +67,10 @@ function draw(width: number, dots: Dot[], all: number[], options: Options): Node
     held.push(`M${at},${round(py(dot.y))}V${to}`);
     asked.push(`M${at - 3},${to}h6`);
   }
-  svg.append(s("path", { class: "held", d: held.join("") }), s("path", { class: "asked", d: asked.join("") }));
+  svg.append(
+    s("path", { class: "held", d: held.join("") }),
+    s("path", { class: "asked", d: asked.join("") }),
+  );
   for (const end of ["done", "unknown", "cancelled", "failed", "limit"]) {
     const d = places.filter((one) => one.dot.end === end).map((one) => shape(end, one.x, one.y));
     if (d.length > 0) svg.append(s("path", { class: `dot ${end}`, d: d.join("") }));
@@ -77,17 +81,30 @@ function draw(width: number, dots: Dot[], all: number[], options: Options): Node
 }
 
 function abscissa(dots: Dot[], options: Options, marks: number): Scale {
-  if (options.xUnit !== null) return fitting(dots.map((dot) => dot.x), options.xUnit, marks);
+  if (options.xUnit !== null)
+    return fitting(
+      dots.map((dot) => dot.x),
+      options.xUnit,
+      marks,
+    );
   return { ...linear(0, 1, "", 1), at: (v) => (dots.length < 2 ? 0.5 : v / (dots.length - 1)) };
 }
 
 /** The fitted line, between the smallest and the largest input; bent where an axis is logarithmic. */
-function line(fit: Fit, x: Scale, y: Scale, px: (v: number) => number, py: (v: number) => number): Node {
+function line(
+  fit: Fit,
+  x: Scale,
+  y: Scale,
+  px: (v: number) => number,
+  py: (v: number) => number,
+): Node {
   const d: string[] = [];
   for (let n = 0; n <= 60; n += 1) {
     const share = n / 60;
     const isLog = x.isLog && fit.from > 0;
-    const at = isLog ? fit.from * (fit.to / fit.from) ** share : fit.from + (fit.to - fit.from) * share;
+    const at = isLog
+      ? fit.from * (fit.to / fit.from) ** share
+      : fit.from + (fit.to - fit.from) * share;
     const value = fit.intercept + fit.slope * at;
     if (value < y.from || value > y.to) continue;
     d.push(`${d.length === 0 ? "M" : "L"}${round(px(at))},${round(py(value))}`);

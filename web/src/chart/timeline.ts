@@ -51,14 +51,25 @@ const CLOCK: uPlot.Axis.Values = [
   [86400, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
   [60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
   [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
-  [0.001, "{ss}.{fff}", "\n{YYYY}-{MM}-{DD} {HH}:{mm}", null, "\n{MM}-{DD} {HH}:{mm}", null, "\n{HH}:{mm}", null, 1],
+  [
+    0.001,
+    "{ss}.{fff}",
+    "\n{YYYY}-{MM}-{DD} {HH}:{mm}",
+    null,
+    "\n{MM}-{DD} {HH}:{mm}",
+    null,
+    "\n{HH}:{mm}",
+    null,
+    1,
+  ],
 ];
 
 function ticks(unit: string) {
   return (_u: uPlot, _axis: number, least: number, most: number): number[] => {
     const apart = step(most - least || 1, 4, unit);
     const found: number[] = [];
-    for (let at = Math.ceil(least / apart) * apart; at <= most && found.length < 20; at += apart) found.push(at);
+    for (let at = Math.ceil(least / apart) * apart; at <= most && found.length < 20; at += apart)
+      found.push(at);
     return found;
   };
 }
@@ -68,20 +79,37 @@ function options(of: Timeline, width: number): uPlot.Options {
   const grid = { stroke: () => css("--grid"), width: 1 };
   const font = "11px system-ui, sans-serif";
   const paths = uPlot.paths.stepped?.({ align: 1 });
-  const values: uPlot.Axis.Values = of.isTime ? CLOCK : (_u, all) => all.map((one) => mark(one * 1e9, "ns"));
+  const values: uPlot.Axis.Values = of.isTime
+    ? CLOCK
+    : (_u, all) => all.map((one) => mark(one * 1e9, "ns"));
   return {
     width,
     height: of.height,
     padding: [8, RIGHT, 0, 0],
     legend: { show: true, live: true },
-    scales: { x: { time: of.isTime }, y: { range: (_u, _least, most) => [0, most > 0 ? most * 1.05 : 1] } },
+    scales: {
+      x: { time: of.isTime },
+      y: { range: (_u, _least, most) => [0, most > 0 ? most * 1.05 : 1] },
+    },
     cursor: { sync: { key: of.group }, y: false, points: { size: 5 }, drag: { x: true, y: false } },
     axes: [
       { stroke: ink, font, grid: { show: false }, ticks: { ...grid, size: 4 }, size: 36, values },
-      { stroke: ink, font, grid, ticks: { show: false }, size: LEFT, splits: ticks(of.unit), values: (_u, all) => all.map((one) => mark(one, of.unit)) },
+      {
+        stroke: ink,
+        font,
+        grid,
+        ticks: { show: false },
+        size: LEFT,
+        splits: ticks(of.unit),
+        values: (_u, all) => all.map((one) => mark(one, of.unit)),
+      },
     ],
     series: [
-      { label: of.isTime ? "time" : "since the start", value: (_u, at) => (at === null ? UNKNOWN : of.isTime ? amount(at * 1000, "ms") : amount(at * 1e9, "ns")) },
+      {
+        label: of.isTime ? "time" : "since the start",
+        value: (_u, at) =>
+          at === null ? UNKNOWN : of.isTime ? amount(at * 1000, "ms") : amount(at * 1e9, "ns"),
+      },
       ...of.curves.map((curve): uPlot.Series => ({
         label: curve.name,
         stroke: () => css(curve.colour),
@@ -114,8 +142,7 @@ export function timeline(of: Timeline, signal: AbortSignal): Drawn {
     if (drawn === null) {
       drawn = new uPlot(options(of, width), data, plot);
       if (of.range !== undefined) drawn.setScale("x", { min: of.range[0], max: of.range[1] });
-    }
-    else if (drawn.width !== width) drawn.setSize({ width, height: of.height });
+    } else if (drawn.width !== width) drawn.setSize({ width, height: of.height });
   });
   observer.observe(plot);
   onColours(() => drawn?.redraw(false, true), signal);
@@ -128,7 +155,8 @@ export function timeline(of: Timeline, signal: AbortSignal): Drawn {
     show: (from, to) => {
       const { min, max } = drawn?.scales["x"] ?? {};
       // Telling what is shown already would go round in a circle.
-      if (drawn !== null && (min !== from || max !== to)) drawn.setScale("x", { min: from, max: to });
+      if (drawn !== null && (min !== from || max !== to))
+        drawn.setScale("x", { min: from, max: to });
     },
   };
 }

@@ -15,7 +15,18 @@ import { labels, part, type Place, type View } from "./place.ts";
 const UNITS: Record<string, string> = { wall: "ns", cpu: "ns", cores: "cores", processes: "count" };
 const INSTANTS = ["submitted", "began", "ended"];
 /** What has a place of its own. */
-const TOLD = new Set(["id", "requested", "used", "labels", "command", "cause", "end", "category", "set", ...INSTANTS]);
+const TOLD = new Set([
+  "id",
+  "requested",
+  "used",
+  "labels",
+  "command",
+  "cause",
+  "end",
+  "category",
+  "set",
+  ...INSTANTS,
+]);
 
 /** The view. */
 export async function attempt(place: Place, id: string): Promise<View> {
@@ -32,7 +43,13 @@ export async function attempt(place: Place, id: string): Promise<View> {
   return {
     title: `${cut(name, 60)} – attempt`,
     body: [
-      ...head(name, String(of["end"] ?? "unknown"), word(of["cause"]), word(of["category"]), word(of["set"])),
+      ...head(
+        name,
+        String(of["end"] ?? "unknown"),
+        word(of["cause"]),
+        word(of["category"]),
+        word(of["set"]),
+      ),
       answer.why === null ? null : why(answer.why),
       command(of["command"]),
       part("Used and asked for", amounts(place, of)),
@@ -46,9 +63,21 @@ function word(of: unknown): string | null {
   return typeof of === "string" && of !== "" ? of : null;
 }
 
-function head(name: string, ended: string, cause: string | null, category: string | null, set: string | null): Child[] {
+function head(
+  name: string,
+  ended: string,
+  cause: string | null,
+  category: string | null,
+  set: string | null,
+): Child[] {
   return [
-    h("p", { class: "kind" }, "Attempt", category === null ? null : [" of ", link(toCategory(category), category)], set === null ? null : [" in ", link(toSet(set), set)]),
+    h(
+      "p",
+      { class: "kind" },
+      "Attempt",
+      category === null ? null : [" of ", link(toCategory(category), category)],
+      set === null ? null : [" in ", link(toSet(set), set)],
+    ),
     h("h1", {}, h("bdi", { title: cut(name, 2000) }, cut(name, 160))),
     h("p", {}, end(ended), cause === null ? null : [": ", long(cause)]),
   ];
@@ -64,29 +93,51 @@ function ofRow(row: Row): View {
     ["disk", "bytes"],
     ["input_size", "bytes"],
   ];
-  const request = (name: string) => (row as unknown as Record<string, number | null>)[`${name}_requested`];
+  const request = (name: string) =>
+    (row as unknown as Record<string, number | null>)[`${name}_requested`];
   return {
     title: `${cut(row.task ?? row.id, 60)} – attempt`,
     body: [
       ...head(row.task ?? row.id, row.end, row.cause, row.category, row.set),
-      h("p", { class: "note" }, "This file has only the row of this attempt; ", h("code", {}, "plimsoll archive show"), " tells the rest."),
+      h(
+        "p",
+        { class: "note" },
+        "This file has only the row of this attempt; ",
+        h("code", {}, "plimsoll archive show"),
+        " tells the rest.",
+      ),
       pairs("What is known", [
         ["id", text(row.id)],
         ["host", row.host === null ? "–" : text(row.host)],
         ["ended", value(row.ended, "ms")],
-        ...units.map(([name, unit]): [Child, Child] => [name.replace("_", " "), [value(row[name] as number | null, unit), request(name) == null ? null : [" of ", value(request(name), unit)]]]),
+        ...units.map(([name, unit]): [Child, Child] => [
+          name.replace("_", " "),
+          [
+            value(row[name] as number | null, unit),
+            request(name) == null ? null : [" of ", value(request(name), unit)],
+          ],
+        ]),
       ]),
     ],
   };
 }
 
 function why(of: Why): Child {
-  const rows = of.evidence.map((one): [Child, Child] => [text(one.what), [text(one.value, 200), h("span", { class: "soft small" }, " ", text(one.source))]]);
+  const rows = of.evidence.map((one): [Child, Child] => [
+    text(one.what),
+    [text(one.value, 200), h("span", { class: "soft small" }, " ", text(one.source))],
+  ]);
   return part(
     "Why",
     h("p", { class: "sentence" }, long(of.sentence, 600)),
     h("p", { class: "soft small" }, `How sure: ${cut(of.certainty, 40)}`),
-    of.advice.length === 0 ? null : h("ul", {}, of.advice.map((one) => h("li", {}, long(one, 400)))),
+    of.advice.length === 0
+      ? null
+      : h(
+          "ul",
+          {},
+          of.advice.map((one) => h("li", {}, long(one, 400))),
+        ),
     rows.length === 0 ? null : [h("h3", {}, "Evidence"), pairs("Evidence", rows)],
     paste(of.paste),
   );
@@ -108,7 +159,8 @@ function amounts(place: Place, of: Record<string, unknown>): Child {
   const requested = (of["requested"] ?? {}) as Record<string, Amount | number>;
   const names = [...new Set([...Object.keys(used), ...Object.keys(requested)])];
   if (names.length === 0) return h("p", { class: "empty" }, "Nothing is known of either.");
-  const unit = (name: string) => place.overview.resources.find((one) => one.name === name)?.unit ?? UNITS[name] ?? "bytes";
+  const unit = (name: string) =>
+    place.overview.resources.find((one) => one.name === name)?.unit ?? UNITS[name] ?? "bytes";
   const asked = (name: string) => {
     const one = requested[name];
     return one === undefined || one === null ? null : typeof one === "number" ? one : one.value;
@@ -118,11 +170,39 @@ function amounts(place: Place, of: Record<string, unknown>): Child {
     rows: names,
     page: 50,
     columns: [
-      { name: "resource", cell: (name) => h("span", { title: place.overview.resources.find((one) => one.name === name)?.doc }, cut(name, 40)), key: (name) => name },
-      { name: "used", isNumber: true, cell: (name) => value(used[name]?.value, unit(name)), key: (name) => used[name]?.value ?? null },
-      { name: "asked for", isNumber: true, cell: (name) => value(asked(name), unit(name)), key: asked },
-      { name: "of it", isNumber: true, cell: (name) => share(used[name]?.value, asked(name)), key: (name) => (used[name]?.value ?? 0) / (asked(name) ?? Infinity) },
-      { name: "known", cell: (name) => cut(used[name]?.known ?? "", 30).replace("_", " "), key: (name) => used[name]?.known ?? null },
+      {
+        name: "resource",
+        cell: (name) =>
+          h(
+            "span",
+            { title: place.overview.resources.find((one) => one.name === name)?.doc },
+            cut(name, 40),
+          ),
+        key: (name) => name,
+      },
+      {
+        name: "used",
+        isNumber: true,
+        cell: (name) => value(used[name]?.value, unit(name)),
+        key: (name) => used[name]?.value ?? null,
+      },
+      {
+        name: "asked for",
+        isNumber: true,
+        cell: (name) => value(asked(name), unit(name)),
+        key: asked,
+      },
+      {
+        name: "of it",
+        isNumber: true,
+        cell: (name) => share(used[name]?.value, asked(name)),
+        key: (name) => (used[name]?.value ?? 0) / (asked(name) ?? Infinity),
+      },
+      {
+        name: "known",
+        cell: (name) => cut(used[name]?.known ?? "", 30).replace("_", " "),
+        key: (name) => used[name]?.known ?? null,
+      },
     ],
   });
 }
@@ -138,8 +218,26 @@ function known(of: Record<string, unknown>): HTMLElement {
     if (typeof ns === "number") rows.push([name, value(ns / 1e6, "ms")]);
   }
   for (const [name, one] of Object.entries(of)) {
-    if (TOLD.has(name) || one === null || one === undefined || (Array.isArray(one) && one.length === 0)) continue;
-    const shown: Child = name === "input_size" && typeof one === "number" ? value(one, "bytes") : typeof one === "number" ? h("span", { title: exact(one, "") }, count(one)) : long(Array.isArray(one) ? one.map(String).join(", ") : typeof one === "string" ? one : JSON.stringify(one), 300);
+    if (
+      TOLD.has(name) ||
+      one === null ||
+      one === undefined ||
+      (Array.isArray(one) && one.length === 0)
+    )
+      continue;
+    const shown: Child =
+      name === "input_size" && typeof one === "number"
+        ? value(one, "bytes")
+        : typeof one === "number"
+          ? h("span", { title: exact(one, "") }, count(one))
+          : long(
+              Array.isArray(one)
+                ? one.map(String).join(", ")
+                : typeof one === "string"
+                  ? one
+                  : JSON.stringify(one),
+              300,
+            );
     rows.push([cut(name.replaceAll("_", " "), 60), shown]);
   }
   return pairs("What is known", rows);
@@ -149,17 +247,46 @@ function series(of: NonNullable<AttemptAnswer["series"]>, signal: AbortSignal): 
   const one = (column: (typeof of.columns)[number], n: number) => {
     const values = column.values.filter((each): each is number => each !== null);
     const most = values.reduce((a, b) => Math.max(a, b), 0);
-    const plot = timeline({ at: of.at, isTime: false, isStepped: false, unit: column.unit, curves: [{ name: column.name, values: column.values, colour: `--c${n % 8}` }], group: "attempt", height: 170 }, signal).plot;
+    const plot = timeline(
+      {
+        at: of.at,
+        isTime: false,
+        isStepped: false,
+        unit: column.unit,
+        curves: [{ name: column.name, values: column.values, colour: `--c${n % 8}` }],
+        group: "attempt",
+        height: 170,
+      },
+      signal,
+    ).plot;
     const numbers = () =>
       table({
         caption: `${cut(column.name, 40)} over time`,
         rows: of.at.map((at, k) => ({ at, value: column.values[k] ?? null })),
         columns: [
-          { name: "since the start", isNumber: true, cell: (row) => value(row.at * 1e9, "ns"), key: (row) => row.at },
-          { name: cut(column.name, 40), isNumber: true, cell: (row) => value(row.value, column.unit), key: (row) => row.value },
+          {
+            name: "since the start",
+            isNumber: true,
+            cell: (row) => value(row.at * 1e9, "ns"),
+            key: (row) => row.at,
+          },
+          {
+            name: cut(column.name, 40),
+            isNumber: true,
+            cell: (row) => value(row.value, column.unit),
+            key: (row) => row.value,
+          },
         ],
       });
-    return figure(cut(column.name, 60), `${cut(column.name, 60)} over time, ${values.length} readings, at most ${amount(values.length === 0 ? null : most, column.unit)}.`, plot, numbers);
+    return figure(
+      cut(column.name, 60),
+      `${cut(column.name, 60)} over time, ${values.length} readings, at most ${amount(values.length === 0 ? null : most, column.unit)}.`,
+      plot,
+      numbers,
+    );
   };
-  return part("Over time", of.columns.filter((column) => column.values.some((each) => each !== null)).map(one));
+  return part(
+    "Over time",
+    of.columns.filter((column) => column.values.some((each) => each !== null)).map(one),
+  );
 }

@@ -20,30 +20,66 @@ interface Column {
   cell(row: Row): Child;
 }
 
-const used = (by: "memory" | "wall" | "cores" | "cpu" | "input_size" | "ended", name: string, unit: string): Column => {
-  const asked = by === "memory" || by === "wall" || by === "cores" ? (`${by}_requested` as const) : null;
+const used = (
+  by: "memory" | "wall" | "cores" | "cpu" | "input_size" | "ended",
+  name: string,
+  unit: string,
+): Column => {
+  const asked =
+    by === "memory" || by === "wall" || by === "cores" ? (`${by}_requested` as const) : null;
   return {
     by,
     name,
     isNumber: true,
     cell: (row) => {
       const request = asked === null ? null : row[asked];
-      return [value(row[by], unit), request === null ? null : h("span", { class: "soft" }, " of ", value(request, unit))];
+      return [
+        value(row[by], unit),
+        request === null ? null : h("span", { class: "soft" }, " of ", value(request, unit)),
+      ];
     },
   };
 };
 
 const COLUMNS: Column[] = [
-  { by: "task", name: "task", isNumber: false, cell: (row) => link(toAttempt(row.id), row.task ?? row.id.slice(0, 12), 40) },
-  { by: "category", name: "category", isNumber: false, cell: (row) => link(toCategory(row.category), row.category, 30) },
-  { by: "set", name: "set", isNumber: false, cell: (row) => (row.set === null ? "–" : link(toSet(row.set), row.set, 30)) },
-  { by: "end", name: "end", isNumber: false, cell: (row) => [end(row.end), row.cause === null ? null : h("div", { class: "soft small" }, text(row.cause, 60))] },
+  {
+    by: "task",
+    name: "task",
+    isNumber: false,
+    cell: (row) => link(toAttempt(row.id), row.task ?? row.id.slice(0, 12), 40),
+  },
+  {
+    by: "category",
+    name: "category",
+    isNumber: false,
+    cell: (row) => link(toCategory(row.category), row.category, 30),
+  },
+  {
+    by: "set",
+    name: "set",
+    isNumber: false,
+    cell: (row) => (row.set === null ? "–" : link(toSet(row.set), row.set, 30)),
+  },
+  {
+    by: "end",
+    name: "end",
+    isNumber: false,
+    cell: (row) => [
+      end(row.end),
+      row.cause === null ? null : h("div", { class: "soft small" }, text(row.cause, 60)),
+    ],
+  },
   used("memory", "memory", "bytes"),
   used("wall", "wall", "ns"),
   used("cores", "cores", "cores"),
   used("cpu", "CPU time", "ns"),
   used("input_size", "input", "bytes"),
-  { by: "host", name: "host", isNumber: false, cell: (row) => (row.host === null ? "–" : text(row.host, 30)) },
+  {
+    by: "host",
+    name: "host",
+    isNumber: false,
+    cell: (row) => (row.host === null ? "–" : text(row.host, 30)),
+  },
   used("ended", "ended", "ms"),
 ];
 
@@ -51,7 +87,12 @@ const COLUMNS: Column[] = [
 export function end(of: string): HTMLElement {
   const signs: Record<string, string> = { done: "○", failed: "✕", limit: "▲", cancelled: "□" };
   const known = Object.hasOwn(signs, of);
-  return h("span", { class: `end ${known && of !== "done" ? "bad" : ""}` }, h("span", { "aria-hidden": "true" }, `${signs[of] ?? "?"} `), text(endWord(of), 30));
+  return h(
+    "span",
+    { class: `end ${known && of !== "done" ? "bad" : ""}` },
+    h("span", { "aria-hidden": "true" }, `${signs[of] ?? "?"} `),
+    text(endWord(of), 30),
+  );
 }
 
 /** The view. */
@@ -67,40 +108,124 @@ export async function attempts(place: Place, words: URLSearchParams): Promise<Vi
     // The question is at fault only where it has conditions: there it is changed.
     if (place.signal.aborted || asked.where.length === 0) throw error;
     const told = error instanceof Error ? error.message : String(error);
-    return { title: "Attempts", body: [heading, h("p", { class: "problem", role: "alert" }, text(told, 300))] };
+    return {
+      title: "Attempts",
+      body: [heading, h("p", { class: "problem", role: "alert" }, text(told, 300))],
+    };
   }
-  const go = (change: Partial<Asked>, to = 0) => (location.hash = toAttempts({ ...asked, ...change }, to));
+  const go = (change: Partial<Asked>, to = 0) =>
+    (location.hash = toAttempts({ ...asked, ...change }, to));
   const head = COLUMNS.map((column) => {
     const isSorted = asked.sort === column.by;
-    return sortHead(column.name, undefined, column.isNumber, !isSorted ? "" : asked.isDescending ? "descending" : "ascending", () => go({ sort: column.by, isDescending: isSorted ? !asked.isDescending : column.isNumber }));
+    return sortHead(
+      column.name,
+      undefined,
+      column.isNumber,
+      !isSorted ? "" : asked.isDescending ? "descending" : "ascending",
+      () => go({ sort: column.by, isDescending: isSorted ? !asked.isDescending : column.isNumber }),
+    );
   });
-  const body = found.rows.map((row) => h("tr", {}, COLUMNS.map((column, n) => h(n === 0 ? "th" : "td", { scope: n === 0 ? "row" : null, class: column.isNumber ? "number" : null }, column.cell(row)))));
-  const none = h("tr", {}, h("td", { colspan: COLUMNS.length, class: "none" }, "No attempt is like that."));
-  const whole = h("table", { class: "rows" }, h("caption", { class: "unseen" }, "Attempts"), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body.length === 0 ? none : body));
+  const body = found.rows.map((row) =>
+    h(
+      "tr",
+      {},
+      COLUMNS.map((column, n) =>
+        h(
+          n === 0 ? "th" : "td",
+          { scope: n === 0 ? "row" : null, class: column.isNumber ? "number" : null },
+          column.cell(row),
+        ),
+      ),
+    ),
+  );
+  const none = h(
+    "tr",
+    {},
+    h("td", { colspan: COLUMNS.length, class: "none" }, "No attempt is like that."),
+  );
+  const whole = h(
+    "table",
+    { class: "rows" },
+    h("caption", { class: "unseen" }, "Attempts"),
+    h("thead", {}, h("tr", {}, head)),
+    h("tbody", {}, body.length === 0 ? none : body),
+  );
   return {
     title: "Attempts",
-    body: [heading, h("p", { class: "soft", role: "status" }, `${count(found.of)} ${found.of === 1 ? "matches" : "match"}.`), scrolling(whole, "Attempts"), pager("Attempts", found.of, found.offset, PAGE, (to) => go({}, to))],
+    body: [
+      heading,
+      h(
+        "p",
+        { class: "soft", role: "status" },
+        `${count(found.of)} ${found.of === 1 ? "matches" : "match"}.`,
+      ),
+      scrolling(whole, "Attempts"),
+      pager("Attempts", found.of, found.offset, PAGE, (to) => go({}, to)),
+    ],
   };
 }
 
 function partNote(place: Place): Child {
   const part = place.source.part;
   if (part === null || part.rows >= part.of) return null;
-  return h("p", { class: "note" }, `${count(part.rows)} of ${count(part.of)} attempts are in this file; the table has no others. `, h("code", {}, "plimsoll serve"), " shows all.");
+  return h(
+    "p",
+    { class: "note" },
+    `${count(part.rows)} of ${count(part.of)} attempts are in this file; the table has no others. `,
+    h("code", {}, "plimsoll serve"),
+    " shows all.",
+  );
 }
 
 /** The form over the table: what is asked for stands in the address, so that back and bookmarks work. */
 function filters(place: Place, asked: Asked): HTMLElement {
-  const field = (label: string, control: HTMLElement, isWide = false) => h("label", { class: isWide ? "wider" : null }, h("span", {}, label), control);
-  const input = (name: string, value: string, hint: string) => h("input", { name, type: "search", value, placeholder: hint, autocomplete: "off", spellcheck: "false" });
+  const field = (label: string, control: HTMLElement, isWide = false) =>
+    h("label", { class: isWide ? "wider" : null }, h("span", {}, label), control);
+  const input = (name: string, value: string, hint: string) =>
+    h("input", {
+      name,
+      type: "search",
+      value,
+      placeholder: hint,
+      autocomplete: "off",
+      spellcheck: "false",
+    });
   const known = (name: string, value: string, all: { name: string }[], id: string) => {
-    const names = h("datalist", { id }, all.slice(0, 300).map((one) => (one.name.length <= 200 ? h("option", { value: one.name }) : null)));
-    return [h("input", { name, type: "search", value, list: id, placeholder: "any", autocomplete: "off", spellcheck: "false" }), names] as const;
+    const names = h(
+      "datalist",
+      { id },
+      all
+        .slice(0, 300)
+        .map((one) => (one.name.length <= 200 ? h("option", { value: one.name }) : null)),
+    );
+    return [
+      h("input", {
+        name,
+        type: "search",
+        value,
+        list: id,
+        placeholder: "any",
+        autocomplete: "off",
+        spellcheck: "false",
+      }),
+      names,
+    ] as const;
   };
   const [set, sets] = known("set", asked.set, place.overview.sets, "sets");
-  const [category, categories] = known("category", asked.category, place.overview.categories, "categories");
+  const [category, categories] = known(
+    "category",
+    asked.category,
+    place.overview.categories,
+    "categories",
+  );
   const ends = ["", "done", "failed", "limit", "cancelled", "unknown"];
-  const chosen = h("select", { name: "end" }, ends.map((one) => h("option", { value: one, selected: one === asked.end }, one === "" ? "any" : endWord(one))));
+  const chosen = h(
+    "select",
+    { name: "end" },
+    ends.map((one) =>
+      h("option", { value: one, selected: one === asked.end }, one === "" ? "any" : endWord(one)),
+    ),
+  );
   const form = h(
     "form",
     { class: "filters", role: "search", "aria-label": "Which attempts" },
@@ -118,7 +243,14 @@ function filters(place: Place, asked: Asked): HTMLElement {
     const word = (name: string) => String(data.get(name) ?? "").trim();
     // A name may begin with a blank; a text to look for does not.
     const name = (of: string) => String(data.get(of) ?? "");
-    location.hash = toAttempts({ ...asked, text: word("text"), category: name("category"), set: name("set"), end: word("end"), where: splitConditions(word("where")) });
+    location.hash = toAttempts({
+      ...asked,
+      text: word("text"),
+      category: name("category"),
+      set: name("set"),
+      end: word("end"),
+      where: splitConditions(word("where")),
+    });
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();

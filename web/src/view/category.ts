@@ -29,11 +29,37 @@ export async function category(place: Place, name: string, set: string | null): 
   return {
     title: `${cut(name, 60)} – category`,
     body: [
-      h("p", { class: "kind" }, "Category", set === null ? null : [" in the set ", link(toSet(set), set)]),
+      h(
+        "p",
+        { class: "kind" },
+        "Category",
+        set === null ? null : [" in the set ", link(toSet(set), set)],
+      ),
       h("h1", {}, h("bdi", { title: cut(name, 2000) }, cut(name, 160))),
-      h("p", {}, h("a", { href: toAttempts({ category: name, set: set ?? "" }) }, `${count(of.attempts)} ${of.attempts === 1 ? "attempt" : "attempts"}`), set === null ? null : [" · ", h("a", { href: toCategory(name) }, "in all sets")]),
+      h(
+        "p",
+        {},
+        h(
+          "a",
+          { href: toAttempts({ category: name, set: set ?? "" }) },
+          `${count(of.attempts)} ${of.attempts === 1 ? "attempt" : "attempts"}`,
+        ),
+        set === null ? null : [" · ", h("a", { href: toCategory(name) }, "in all sets")],
+      ),
       of.advice === null ? null : advice(of.advice),
-      part("Used against asked for", strips.length === 0 ? h("p", { class: "empty" }, "Neither memory nor time is known of any.") : [marks, h("div", { class: "columns" }, strips.map((one) => strip(one, of.strips[one] as Strip, place.signal)))]),
+      part(
+        "Used against asked for",
+        strips.length === 0
+          ? h("p", { class: "empty" }, "Neither memory nor time is known of any.")
+          : [
+              marks,
+              h(
+                "div",
+                { class: "columns" },
+                strips.map((one) => strip(one, of.strips[one] as Strip, place.signal)),
+              ),
+            ],
+      ),
       distributions(of, place.signal),
       inputs(of, place.signal),
       statistics(of.resource),
@@ -42,36 +68,69 @@ export async function category(place: Place, name: string, set: string | null): 
 }
 
 function strip(name: string, of: Strip, signal: AbortSignal): HTMLElement {
-  const dots: Dot[] = of.points.map((one, n) => ({ id: one.id, x: n, y: one.used, requested: one.requested, end: one.end }));
+  const dots: Dot[] = of.points.map((one, n) => ({
+    id: one.id,
+    x: n,
+    y: one.used,
+    requested: one.requested,
+    end: one.end,
+  }));
   const plot = points(dots, { unit: of.unit, xUnit: null, fit: null }, signal);
   const numbers = () =>
     table({
       caption: `${NAMES[name] ?? name} of each attempt`,
       rows: of.points,
       columns: [
-        { name: "attempt", cell: (one) => link(toAttempt(one.id), one.id, 12), key: (one) => one.id },
+        {
+          name: "attempt",
+          cell: (one) => link(toAttempt(one.id), one.id, 12),
+          key: (one) => one.id,
+        },
         { name: "end", cell: (one) => endWord(one.end), key: (one) => one.end },
-        { name: "used", isNumber: true, cell: (one) => value(one.used, of.unit), key: (one) => one.used },
-        { name: "asked for", isNumber: true, cell: (one) => value(one.requested, of.unit), key: (one) => one.requested },
+        {
+          name: "used",
+          isNumber: true,
+          cell: (one) => value(one.used, of.unit),
+          key: (one) => one.used,
+        },
+        {
+          name: "asked for",
+          isNumber: true,
+          cell: (one) => value(one.requested, of.unit),
+          key: (one) => one.requested,
+        },
         { name: "ended", isNumber: true, cell: (one) => value(one.at, "ms"), key: (one) => one.at },
       ],
     });
-  const part = of.points.length < of.of ? `${count(of.points.length)} of ${count(of.of)} attempts, ` : "";
-  return figure(`${NAMES[name] ?? name}`, stripSummary(name, of), plot, numbers, h("p", { class: "soft small" }, `${part}in the order of their ends`));
+  const part =
+    of.points.length < of.of ? `${count(of.points.length)} of ${count(of.of)} attempts, ` : "";
+  return figure(
+    `${NAMES[name] ?? name}`,
+    stripSummary(name, of),
+    plot,
+    numbers,
+    h("p", { class: "soft small" }, `${part}in the order of their ends`),
+  );
 }
 
 /** What a strip shows, in a sentence. */
 export function stripSummary(name: string, of: Strip): string {
   const used = of.points.map((one) => one.used).sort((a, b) => a - b);
-  const asked = of.points.map((one) => one.requested).filter((one): one is number => one !== null).sort((a, b) => a - b);
+  const asked = of.points
+    .map((one) => one.requested)
+    .filter((one): one is number => one !== null)
+    .sort((a, b) => a - b);
   const bad = of.points.filter((one) => one.end === "failed" || one.end === "limit").length;
-  const tell = (all: number[]) => `${amount(all[0], of.unit)} to ${amount(all.at(-1), of.unit)}, half below ${amount(quantile(all, 0.5), of.unit)}`;
+  const tell = (all: number[]) =>
+    `${amount(all[0], of.unit)} to ${amount(all.at(-1), of.unit)}, half below ${amount(quantile(all, 0.5), of.unit)}`;
   const request = asked.length === 0 ? "Nothing was asked for." : `Asked for: ${tell(asked)}.`;
   return `${NAMES[name] ?? name} of ${used.length} attempts, used: ${tell(used)}. ${request} ${bad} failed or were ended by a limit.`;
 }
 
 function distributions(of: Category, signal: AbortSignal): Child {
-  const known = ORDER.map((name) => [name, of.resource[name]] as const).filter((pair): pair is [string, Statistics] => (pair[1]?.histogram.length ?? 0) > 0);
+  const known = ORDER.map((name) => [name, of.resource[name]] as const).filter(
+    (pair): pair is [string, Statistics] => (pair[1]?.histogram.length ?? 0) > 0,
+  );
   if (known.length === 0) return null;
   const one = ([name, of]: [string, Statistics]) => {
     const plot = histogram(of, signal);
@@ -81,14 +140,33 @@ function distributions(of: Category, signal: AbortSignal): Child {
         caption: "Bars",
         rows: of.histogram,
         columns: [
-          { name: "from", isNumber: true, cell: (bar) => value(bar.from, of.unit), key: (bar) => bar.from },
-          { name: "to", isNumber: true, cell: (bar) => value(bar.to, of.unit), key: (bar) => bar.to },
-          { name: "attempts", isNumber: true, cell: (bar) => count(bar.count), key: (bar) => bar.count },
+          {
+            name: "from",
+            isNumber: true,
+            cell: (bar) => value(bar.from, of.unit),
+            key: (bar) => bar.from,
+          },
+          {
+            name: "to",
+            isNumber: true,
+            cell: (bar) => value(bar.to, of.unit),
+            key: (bar) => bar.to,
+          },
+          {
+            name: "attempts",
+            isNumber: true,
+            cell: (bar) => count(bar.count),
+            key: (bar) => bar.count,
+          },
         ],
       });
     return figure(`${NAMES[name] ?? name}, attempts`, summary, plot, numbers);
   };
-  return part("How often", h("p", { class: "soft small" }, "Of attempts that did what they were to do."), h("div", { class: "columns" }, known.map(one)));
+  return part(
+    "How often",
+    h("p", { class: "soft small" }, "Of attempts that did what they were to do."),
+    h("div", { class: "columns" }, known.map(one)),
+  );
 }
 
 function inputs(of: Category, signal: AbortSignal): Child {
@@ -97,7 +175,9 @@ function inputs(of: Category, signal: AbortSignal): Child {
   const one = (name: "memory" | "wall", unit: string) => {
     const dots: Dot[] = all.points.flatMap((point) => {
       const y = point[name];
-      return y === null ? [] : [{ id: point.id, x: point.size, y, requested: null, end: point.end }];
+      return y === null
+        ? []
+        : [{ id: point.id, x: point.size, y, requested: null, end: point.end }];
     });
     if (dots.length === 0) return null;
     const fit = all.fit[name];
@@ -110,19 +190,43 @@ function inputs(of: Category, signal: AbortSignal): Child {
         caption: `${NAMES[name]} by input`,
         rows: dots,
         columns: [
-          { name: "attempt", cell: (dot) => link(toAttempt(dot.id), dot.id, 12), key: (dot) => dot.id },
+          {
+            name: "attempt",
+            cell: (dot) => link(toAttempt(dot.id), dot.id, 12),
+            key: (dot) => dot.id,
+          },
           { name: "end", cell: (dot) => endWord(dot.end), key: (dot) => dot.end },
-          { name: "input", isNumber: true, cell: (dot) => value(dot.x, "bytes"), key: (dot) => dot.x },
+          {
+            name: "input",
+            isNumber: true,
+            cell: (dot) => value(dot.x, "bytes"),
+            key: (dot) => dot.x,
+          },
           { name: name, isNumber: true, cell: (dot) => value(dot.y, unit), key: (dot) => dot.y },
         ],
       });
-    return figure(`${NAMES[name]} by input`, summary, plot, numbers, h("p", { class: "soft small" }, told));
+    return figure(
+      `${NAMES[name]} by input`,
+      summary,
+      plot,
+      numbers,
+      h("p", { class: "soft small" }, told),
+    );
   };
-  return part("Size of the input", h("div", { class: "columns" }, one("memory", "bytes"), one("wall", "ns")));
+  return part(
+    "Size of the input",
+    h("div", { class: "columns" }, one("memory", "bytes"), one("wall", "ns")),
+  );
 }
 
-function fitted(fit: { slope: number; intercept: number; correlation: number | null; count: number }, unit: string): string {
-  const per = unit === "ns" ? `${amount(fit.slope * 1024 ** 3, unit)} for each GiB` : `${number(fit.slope)} B for each byte`;
+function fitted(
+  fit: { slope: number; intercept: number; correlation: number | null; count: number },
+  unit: string,
+): string {
+  const per =
+    unit === "ns"
+      ? `${amount(fit.slope * 1024 ** 3, unit)} for each GiB`
+      : `${number(fit.slope)} B for each byte`;
   const r = fit.correlation === null ? "" : `, correlation ${fit.correlation.toFixed(3)}`;
   return `${amount(fit.intercept, unit)} and ${per} of input, from ${count(fit.count)} attempts${r}`;
 }
@@ -131,10 +235,17 @@ function statistics(of: Record<string, Statistics>): Child {
   const rows = Object.entries(of).filter(([, one]) => one.count > 0);
   if (rows.length === 0) return null;
   type Entry = [string, Statistics];
-  const column = (name: string, get: (one: Statistics) => number | null | undefined, isBare = false) => ({
+  const column = (
+    name: string,
+    get: (one: Statistics) => number | null | undefined,
+    isBare = false,
+  ) => ({
     name,
     isNumber: true,
-    cell: ([, one]: Entry) => (isBare ? h("span", { class: "value", title: exact(get(one), "") }, amount(get(one), "")) : value(get(one), one.unit)),
+    cell: ([, one]: Entry) =>
+      isBare
+        ? h("span", { class: "value", title: exact(get(one), "") }, amount(get(one), ""))
+        : value(get(one), one.unit),
     key: ([, one]: Entry) => get(one) ?? null,
   });
   return part(
@@ -155,7 +266,18 @@ function statistics(of: Record<string, Statistics>): Child {
         column("deviation", (one) => one.sd),
         column("skewness", (one) => one.skewness, true),
         column("kurtosis", (one) => one.excess_kurtosis, true),
-        { name: "known", cell: ([, one]) => h("span", { class: "value" }, Object.entries(one.known ?? {}).map(([how, n]) => `${cut(how, 20)} ${count(n)}`).join(", ")), key: () => null },
+        {
+          name: "known",
+          cell: ([, one]) =>
+            h(
+              "span",
+              { class: "value" },
+              Object.entries(one.known ?? {})
+                .map(([how, n]) => `${cut(how, 20)} ${count(n)}`)
+                .join(", "),
+            ),
+          key: () => null,
+        },
       ],
     }),
   );

@@ -22,13 +22,23 @@ export function overview(place: Place): View {
   const all = place.overview;
   const cores = sum(all.categories, (line) => line.core_hours);
   const held = sum(all.categories, (line) => line.gib_hours);
-  const ends = (["done", "failed", "limit", "cancelled", "unknown"] as const).map((end) => [end, sum(all.categories, (line) => line[end]) ?? 0] as const);
+  const ends = (["done", "failed", "limit", "cancelled", "unknown"] as const).map(
+    (end) => [end, sum(all.categories, (line) => line[end]) ?? 0] as const,
+  );
   if (all.attempts === 0) {
     return {
       title: all.title,
       body: [
         h("h1", {}, text(all.title, 160)),
-        h("p", { class: "empty" }, "No attempts yet. ", h("code", {}, "plimsoll run --archive -- COMMAND"), " adds one, ", h("code", {}, "plimsoll archive import"), " takes in what other tools told."),
+        h(
+          "p",
+          { class: "empty" },
+          "No attempts yet. ",
+          h("code", {}, "plimsoll run --archive -- COMMAND"),
+          " adds one, ",
+          h("code", {}, "plimsoll archive import"),
+          " takes in what other tools told.",
+        ),
       ],
     };
   }
@@ -40,29 +50,72 @@ export function overview(place: Place): View {
         "dl",
         { class: "facts" },
         fact("attempts", h("a", { href: toAttempts({}) }, count(all.attempts))),
-        ends.filter(([end, n]) => n > 0 || end === "failed" || end === "limit").map(([end, n]) => fact(end === "limit" ? "ended by a limit" : end, n === 0 ? "0" : h("a", { href: toAttempts({ end }) }, count(n)))),
+        ends
+          .filter(([end, n]) => n > 0 || end === "failed" || end === "limit")
+          .map(([end, n]) =>
+            fact(
+              end === "limit" ? "ended by a limit" : end,
+              n === 0 ? "0" : h("a", { href: toAttempts({ end }) }, count(n)),
+            ),
+          ),
         fact("sets", count(all.sets_of ?? all.sets.length)),
         fact("categories", count(all.categories_of ?? all.categories.length)),
-        fact("core hours", cores === null ? UNKNOWN : number(cores), cores === null ? null : `${cores} h of CPU time`),
-        fact("GiB hours", held === null ? UNKNOWN : number(held), held === null ? null : `${held} GiB.h: peak memory × wall time`),
+        fact(
+          "core hours",
+          cores === null ? UNKNOWN : number(cores),
+          cores === null ? null : `${cores} h of CPU time`,
+        ),
+        fact(
+          "GiB hours",
+          held === null ? UNKNOWN : number(held),
+          held === null ? null : `${held} GiB.h: peak memory × wall time`,
+        ),
       ),
-      h("div", { class: "columns" }, bars("Core hours by category", all.categories, (line) => line.core_hours, null, "h"), bars("GiB hours by category", all.categories, (line) => line.gib_hours, (line) => line.gib_hours_requested, "GiB.h")),
+      h(
+        "div",
+        { class: "columns" },
+        bars("Core hours by category", all.categories, (line) => line.core_hours, null, "h"),
+        bars(
+          "GiB hours by category",
+          all.categories,
+          (line) => line.gib_hours,
+          (line) => line.gib_hours_requested,
+          "GiB.h",
+        ),
+      ),
       part("Sets", cutNote(all.sets.length, all.sets_of), lines("Sets", all.sets, toSet)),
-      part("Categories", cutNote(all.categories.length, all.categories_of), lines("Categories", all.categories, toCategory)),
+      part(
+        "Categories",
+        cutNote(all.categories.length, all.categories_of),
+        lines("Categories", all.categories, toCategory),
+      ),
     ],
   };
 }
 
 function cutNote(shown: number, of: number | undefined): Child {
-  return of === undefined || of <= shown ? null : h("p", { class: "soft" }, `${count(shown)} of ${count(of)} are shown.`);
+  return of === undefined || of <= shown
+    ? null
+    : h("p", { class: "soft" }, `${count(shown)} of ${count(of)} are shown.`);
 }
 
 /** Bars in a table: they are its own text. */
-function bars(caption: string, lines: Line[], of: (line: Line) => number | null, asked: ((line: Line) => number | null) | null, unit: string): HTMLElement {
-  const known = lines.filter((line) => (of(line) ?? 0) > 0).sort((a, b) => (of(b) ?? 0) - (of(a) ?? 0));
+function bars(
+  caption: string,
+  lines: Line[],
+  of: (line: Line) => number | null,
+  asked: ((line: Line) => number | null) | null,
+  unit: string,
+): HTMLElement {
+  const known = lines
+    .filter((line) => (of(line) ?? 0) > 0)
+    .sort((a, b) => (of(b) ?? 0) - (of(a) ?? 0));
   const shown = known.slice(0, BARS);
   const rest = sum(known.slice(BARS), of);
-  const most = Math.max(rest ?? 0, ...shown.map((line) => Math.max(of(line) ?? 0, asked?.(line) ?? 0)));
+  const most = Math.max(
+    rest ?? 0,
+    ...shown.map((line) => Math.max(of(line) ?? 0, asked?.(line) ?? 0)),
+  );
   const row = (name: Child, used: number, requested: number | null) => {
     const bar = h("div", { class: "meter", "aria-hidden": "true" });
     const add = (kind: string, amount: number) => {
@@ -72,30 +125,131 @@ function bars(caption: string, lines: Line[], of: (line: Line) => number | null,
     };
     if (requested !== null) add("wanted", requested);
     add("used", used);
-    const told = requested === null ? `${used} ${unit}` : `${used} ${unit} used, ${requested} ${unit} asked for`;
-    return h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "bar" }, bar), h("td", { class: "number", title: told }, number(used), requested === null ? null : h("span", { class: "soft" }, ` of ${number(requested)}`)));
+    const told =
+      requested === null
+        ? `${used} ${unit}`
+        : `${used} ${unit} used, ${requested} ${unit} asked for`;
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, name),
+      h("td", { class: "bar" }, bar),
+      h(
+        "td",
+        { class: "number", title: told },
+        number(used),
+        requested === null ? null : h("span", { class: "soft" }, ` of ${number(requested)}`),
+      ),
+    );
   };
-  const body = h("tbody", {}, shown.map((line) => row(link(toCategory(line.name), line.name, 40), of(line) ?? 0, asked?.(line) ?? null)), rest === null || rest === 0 ? null : row(h("span", { class: "soft" }, `${count(known.length - BARS)} more`), rest, null));
-  return h("section", { class: "bars" }, h("h2", {}, caption), known.length === 0 ? h("p", { class: "empty" }, "Not known of any.") : h("table", { "aria-label": caption }, body));
+  const body = h(
+    "tbody",
+    {},
+    shown.map((line) =>
+      row(link(toCategory(line.name), line.name, 40), of(line) ?? 0, asked?.(line) ?? null),
+    ),
+    rest === null || rest === 0
+      ? null
+      : row(h("span", { class: "soft" }, `${count(known.length - BARS)} more`), rest, null),
+  );
+  return h(
+    "section",
+    { class: "bars" },
+    h("h2", {}, caption),
+    known.length === 0
+      ? h("p", { class: "empty" }, "Not known of any.")
+      : h("table", { "aria-label": caption }, body),
+  );
 }
 
 function lines(caption: string, all: Line[], to: (name: string) => string): HTMLElement {
-  const spread = (name: string, unit: string, of: (line: Line) => Spread | null): Column<Line>[] => [
-    { name: `${name} 95 %`, title: `95 of 100 attempts stay below`, isNumber: true, cell: (line) => value(of(line)?.p95, unit), key: (line) => of(line)?.p95 ?? null },
-    { name: "most", title: `the most ${name} of any attempt`, isNumber: true, cell: (line) => value(of(line)?.max, unit), key: (line) => of(line)?.max ?? null },
+  const spread = (
+    name: string,
+    unit: string,
+    of: (line: Line) => Spread | null,
+  ): Column<Line>[] => [
+    {
+      name: `${name} 95 %`,
+      title: `95 of 100 attempts stay below`,
+      isNumber: true,
+      cell: (line) => value(of(line)?.p95, unit),
+      key: (line) => of(line)?.p95 ?? null,
+    },
+    {
+      name: "most",
+      title: `the most ${name} of any attempt`,
+      isNumber: true,
+      cell: (line) => value(of(line)?.max, unit),
+      key: (line) => of(line)?.max ?? null,
+    },
   ];
   const columns: Column<Line>[] = [
-    { name: "name", cell: (line) => [link(to(line.name), line.name), line.description ? h("div", { class: "soft small" }, long(line.description, 100)) : null], key: (line) => line.name },
-    { name: "attempts", isNumber: true, cell: (line) => count(line.attempts), key: (line) => line.attempts },
-    { name: "failed", title: "by themselves", isNumber: true, cell: (line) => bad(line.failed), key: (line) => line.failed },
-    { name: "limit", title: "ended by a limit", isNumber: true, cell: (line) => bad(line.limit), key: (line) => line.limit },
+    {
+      name: "name",
+      cell: (line) => [
+        link(to(line.name), line.name),
+        line.description ? h("div", { class: "soft small" }, long(line.description, 100)) : null,
+      ],
+      key: (line) => line.name,
+    },
+    {
+      name: "attempts",
+      isNumber: true,
+      cell: (line) => count(line.attempts),
+      key: (line) => line.attempts,
+    },
+    {
+      name: "failed",
+      title: "by themselves",
+      isNumber: true,
+      cell: (line) => bad(line.failed),
+      key: (line) => line.failed,
+    },
+    {
+      name: "limit",
+      title: "ended by a limit",
+      isNumber: true,
+      cell: (line) => bad(line.limit),
+      key: (line) => line.limit,
+    },
     ...spread("memory", "bytes", (line) => line.memory),
     ...spread("wall", "ns", (line) => line.wall),
-    { name: "core h", title: "hours of CPU time", isNumber: true, cell: (line) => value(line.core_hours, "h"), key: (line) => line.core_hours },
-    { name: "GiB.h", title: "peak memory × wall time", isNumber: true, cell: (line) => value(line.gib_hours, "h"), key: (line) => line.gib_hours },
-    { name: "last", isNumber: true, cell: (line) => h("span", { class: "value", title: line.last === null ? "not known" : new Date(line.last).toISOString() }, amount(line.last, "ms").slice(0, 16)), key: (line) => line.last },
+    {
+      name: "core h",
+      title: "hours of CPU time",
+      isNumber: true,
+      cell: (line) => value(line.core_hours, "h"),
+      key: (line) => line.core_hours,
+    },
+    {
+      name: "GiB.h",
+      title: "peak memory × wall time",
+      isNumber: true,
+      cell: (line) => value(line.gib_hours, "h"),
+      key: (line) => line.gib_hours,
+    },
+    {
+      name: "last",
+      isNumber: true,
+      cell: (line) =>
+        h(
+          "span",
+          {
+            class: "value",
+            title: line.last === null ? "not known" : new Date(line.last).toISOString(),
+          },
+          amount(line.last, "ms").slice(0, 16),
+        ),
+      key: (line) => line.last,
+    },
   ];
-  return table({ caption, columns, rows: all, text: (line) => `${line.name} ${line.description ?? ""} ${Object.values(line.labels ?? {}).join(" ")}` });
+  return table({
+    caption,
+    columns,
+    rows: all,
+    text: (line) =>
+      `${line.name} ${line.description ?? ""} ${Object.values(line.labels ?? {}).join(" ")}`,
+  });
 }
 
 /** A number of those that went wrong, which stands out when there are any. */

@@ -32,9 +32,17 @@ export function part(name: string, ...children: Child[]): HTMLElement {
 export function labels(of: Record<string, string> | null | undefined): Child {
   const all = Object.entries(of ?? {});
   if (all.length === 0) return null;
-  return h("ul", { class: "labels", "aria-label": "Labels" }, all.slice(0, 50).map(([name, value]) => h("li", {}, cutPair(name, value))));
+  return h(
+    "ul",
+    { class: "labels", "aria-label": "Labels" },
+    all.slice(0, 50).map(([name, value]) => h("li", {}, cutPair(name, value))),
+  );
 }
 
 function cutPair(name: string, value: string): Child {
-  return [h("bdi", { class: "soft", title: cut(name, 2000) }, cut(name, 40)), " ", h("bdi", { title: cut(value, 2000) }, cut(value, 60))];
+  return [
+    h("bdi", { class: "soft", title: cut(name, 2000) }, cut(name, 40)),
+    " ",
+    h("bdi", { title: cut(value, 2000) }, cut(value, 60)),
+  ];
 }

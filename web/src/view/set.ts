@@ -38,11 +38,24 @@ export async function set(place: Place, name: string): Promise<View> {
         "dl",
         { class: "facts" },
         fact("attempts", h("a", { href: toAttempts({ set: name }) }, count(of.attempts))),
-        of.rows.length === 0 ? null : [fact("began", amount(from, "ms")), fact("took", amount((to - from) * 1e6, "ns"), `${to - from} ms`)],
-        of.counts.running.length === 0 ? null : fact("most at once", count(most(of.counts.running))),
+        of.rows.length === 0
+          ? null
+          : [
+              fact("began", amount(from, "ms")),
+              fact("took", amount((to - from) * 1e6, "ns"), `${to - from} ms`),
+            ],
+        of.counts.running.length === 0
+          ? null
+          : fact("most at once", count(most(of.counts.running))),
         busiest === null ? null : fact("most cores busy", number(busiest)),
       ),
-      of.rows.length === 0 ? h("p", { class: "empty" }, "Of none of them is known when it ran, so there is nothing to draw over time.") : overTime(of, [from, to], place),
+      of.rows.length === 0
+        ? h(
+            "p",
+            { class: "empty" },
+            "Of none of them is known when it ran, so there is nothing to draw over time.",
+          )
+        : overTime(of, [from, to], place),
       categories(of),
     ],
   };
@@ -62,20 +75,62 @@ function overTime(of: TaskSet, range: [number, number], place: Place): Child {
     bars.show(from * 1000, to * 1000);
     for (const one of drawn) one.show(from, to);
   };
-  const curves: Timeline["curves"] = [{ name: "running", values: of.counts.running, colour: "--c0" }];
-  if (of.counts.queued !== null) curves.push({ name: "queued", values: of.counts.queued, colour: "--c1", isDashed: true });
-  const running = of.counts.at.length === 0 ? null : timeline({ ...shared, at: seconds(of.counts.at), unit: "count", curves, zoomed }, signal);
-  const cores = of.cores.at.length === 0 ? null : timeline({ ...shared, height: 120, at: seconds(of.cores.at), unit: "cores", curves: [{ name: "cores busy", values: of.cores.busy, colour: "--c2" }], zoomed }, signal);
+  const curves: Timeline["curves"] = [
+    { name: "running", values: of.counts.running, colour: "--c0" },
+  ];
+  if (of.counts.queued !== null)
+    curves.push({ name: "queued", values: of.counts.queued, colour: "--c1", isDashed: true });
+  const running =
+    of.counts.at.length === 0
+      ? null
+      : timeline({ ...shared, at: seconds(of.counts.at), unit: "count", curves, zoomed }, signal);
+  const cores =
+    of.cores.at.length === 0
+      ? null
+      : timeline(
+          {
+            ...shared,
+            height: 120,
+            at: seconds(of.cores.at),
+            unit: "cores",
+            curves: [{ name: "cores busy", values: of.cores.busy, colour: "--c2" }],
+            zoomed,
+          },
+          signal,
+        );
   for (const one of [running, cores]) if (one !== null) drawn.push(one);
   whole.addEventListener("click", () => zoomed(...allTime));
   const left = of.rows_of - of.rows.length;
-  const notes = [of.without_times === 0 ? "" : `${count(of.without_times)} attempts without times are not drawn.`, left <= 0 ? "" : `${count(of.rows.length)} of ${count(of.rows_of)} attempts are drawn.`].filter((one) => one !== "");
+  const notes = [
+    of.without_times === 0
+      ? ""
+      : `${count(of.without_times)} attempts without times are not drawn.`,
+    left <= 0 ? "" : `${count(of.rows.length)} of ${count(of.rows_of)} attempts are drawn.`,
+  ].filter((one) => one !== "");
   return part(
     "Over time",
-    h("p", { class: "soft small" }, `Times of ${zone()}. Drag across a curve to look closer. ${notes.join(" ")}`),
+    h(
+      "p",
+      { class: "soft small" },
+      `Times of ${zone()}. Drag across a curve to look closer. ${notes.join(" ")}`,
+    ),
     h("div", { class: "tools" }, whole, bars.fit),
-    running === null ? null : figure("Running and queued", countsSummary(of), running.plot, () => steps(of.counts.at, [["running", of.counts.running], ["queued", of.counts.queued]])),
-    cores === null ? null : figure("Cores busy", `Cores busy over time, at most ${number(Math.max(0, ...of.cores.busy))}.`, cores.plot, () => steps(of.cores.at, [["cores", of.cores.busy]])),
+    running === null
+      ? null
+      : figure("Running and queued", countsSummary(of), running.plot, () =>
+          steps(of.counts.at, [
+            ["running", of.counts.running],
+            ["queued", of.counts.queued],
+          ]),
+        ),
+    cores === null
+      ? null
+      : figure(
+          "Cores busy",
+          `Cores busy over time, at most ${number(Math.max(0, ...of.cores.busy))}.`,
+          cores.plot,
+          () => steps(of.cores.at, [["cores", of.cores.busy]]),
+        ),
     chart(of, colours, bars.plot),
   );
 }
@@ -87,7 +142,14 @@ function chart(of: TaskSet, colours: Map<string, number>, plot: HTMLElement): HT
   fold.addEventListener("toggle", () => {
     if (fold.open && numbers.childElementCount === 0) numbers.append(rows(of.rows));
   });
-  return h("figure", {}, h("figcaption", {}, `Attempts, ${count(of.rows.length)} in the order of their beginnings`), legend(of.rows, colours), plot, fold);
+  return h(
+    "figure",
+    {},
+    h("figcaption", {}, `Attempts, ${count(of.rows.length)} in the order of their beginnings`),
+    legend(of.rows, colours),
+    plot,
+    fold,
+  );
 }
 
 function legend(rows: SetRow[], colours: Map<string, number>): HTMLElement {
@@ -102,8 +164,18 @@ function legend(rows: SetRow[], colours: Map<string, number>): HTMLElement {
     { class: "legend", "aria-label": `Colours of the ${COLOURS} most frequent categories` },
     [...colours].map(([name, at]) => h("li", {}, key(at), link(toCategory(name), name, 30))),
     others === 0 ? null : h("li", {}, key(null), `${count(others)} others`),
-    h("li", { class: "soft" }, h("span", { class: "swatch queued", "aria-hidden": "true" }), "waited"),
-    h("li", { class: "soft" }, h("span", { class: "swatch notch", "aria-hidden": "true" }), "did not end well"),
+    h(
+      "li",
+      { class: "soft" },
+      h("span", { class: "swatch queued", "aria-hidden": "true" }),
+      "waited",
+    ),
+    h(
+      "li",
+      { class: "soft" },
+      h("span", { class: "swatch notch", "aria-hidden": "true" }),
+      "did not end well",
+    ),
   );
 }
 
@@ -113,14 +185,42 @@ function rows(all: SetRow[]): HTMLElement {
     rows: all,
     text: (row) => `${row.task ?? ""} ${row.category} ${row.host ?? ""}`,
     columns: [
-      { name: "task", cell: (row) => link(toAttempt(row.id), row.task ?? row.id, 40), key: (row) => row.task },
+      {
+        name: "task",
+        cell: (row) => link(toAttempt(row.id), row.task ?? row.id, 40),
+        key: (row) => row.task,
+      },
       { name: "category", cell: (row) => text(row.category, 30), key: (row) => row.category },
-      { name: "host", cell: (row) => (row.host === null ? "–" : text(row.host, 30)), key: (row) => row.host },
+      {
+        name: "host",
+        cell: (row) => (row.host === null ? "–" : text(row.host, 30)),
+        key: (row) => row.host,
+      },
       { name: "end", cell: (row) => endWord(row.end), key: (row) => row.end },
-      { name: "waited", isNumber: true, cell: (row) => value(row.submitted === null ? null : (row.began - row.submitted) * 1e6, "ns"), key: (row) => (row.submitted === null ? null : row.began - row.submitted) },
-      { name: "began", isNumber: true, cell: (row) => value(row.began, "ms"), key: (row) => row.began },
-      { name: "took", isNumber: true, cell: (row) => value((row.ended - row.began) * 1e6, "ns"), key: (row) => row.ended - row.began },
-      { name: "after", cell: (row) => text(row.parents.slice(0, 20).join(", "), 60), key: () => null },
+      {
+        name: "waited",
+        isNumber: true,
+        cell: (row) =>
+          value(row.submitted === null ? null : (row.began - row.submitted) * 1e6, "ns"),
+        key: (row) => (row.submitted === null ? null : row.began - row.submitted),
+      },
+      {
+        name: "began",
+        isNumber: true,
+        cell: (row) => value(row.began, "ms"),
+        key: (row) => row.began,
+      },
+      {
+        name: "took",
+        isNumber: true,
+        cell: (row) => value((row.ended - row.began) * 1e6, "ns"),
+        key: (row) => row.ended - row.began,
+      },
+      {
+        name: "after",
+        cell: (row) => text(row.parents.slice(0, 20).join(", "), 60),
+        key: () => null,
+      },
     ],
   });
 }
@@ -150,7 +250,10 @@ function steps(at: number[], columns: [string, number[] | null][]): HTMLElement 
 /** What the counts show, in a sentence. */
 export function countsSummary(of: TaskSet): string {
   const most = (all: number[]) => count(all.reduce((a, b) => Math.max(a, b), 0));
-  const queued = of.counts.queued === null ? "How many waited is not known." : `At most ${most(of.counts.queued)} waited.`;
+  const queued =
+    of.counts.queued === null
+      ? "How many waited is not known."
+      : `At most ${most(of.counts.queued)} waited.`;
   return `Attempts running over time, at most ${most(of.counts.running)}. ${queued}`;
 }
 
@@ -166,7 +269,13 @@ function categories(of: TaskSet): Child {
       text: ([name]) => name,
       columns: [
         { name: "category", cell: ([name]) => link(toCategory(name), name), key: ([name]) => name },
-        { name: "attempts drawn", isNumber: true, cell: ([name, n]) => h("a", { href: toAttempts({ set: of.name, category: name }) }, count(n)), key: ([, n]) => n },
+        {
+          name: "attempts drawn",
+          isNumber: true,
+          cell: ([name, n]) =>
+            h("a", { href: toAttempts({ set: of.name, category: name }) }, count(n)),
+          key: ([, n]) => n,
+        },
       ],
     }),
   );

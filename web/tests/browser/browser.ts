@@ -22,9 +22,13 @@ export function built(): string {
 function program(): string {
   const folders = (process.env["PATH"] ?? "").split(":");
   const named = process.env["CHROMIUM"];
-  const all = named === undefined ? folders.flatMap((one) => PROGRAMS.map((name) => join(one, name))) : [named];
+  const all =
+    named === undefined
+      ? folders.flatMap((one) => PROGRAMS.map((name) => join(one, name)))
+      : [named];
   const found = all.find((one) => existsSync(one));
-  if (found === undefined) throw new Error("no chromium on PATH: apt-get install chromium, or set CHROMIUM");
+  if (found === undefined)
+    throw new Error("no chromium on PATH: apt-get install chromium, or set CHROMIUM");
   return found;
 }
 
@@ -62,10 +66,12 @@ export async function open(browser: Browser, origin: string, look: Look = {}): P
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") faults.push(`console: ${message.text()}`);
+    if (message.type() === "error" || message.type() === "warning")
+      faults.push(`console: ${message.text()}`);
   });
   page.on("request", (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) faults.push(`request: ${request.url()}`);
+    if (!request.url().startsWith(origin) && !request.url().startsWith("data:"))
+      faults.push(`request: ${request.url()}`);
   });
   page.on("dialog", (dialog) => {
     faults.push(`dialog: ${dialog.message()}`);
@@ -98,10 +104,15 @@ export class Files {
 }
 
 /** What a server answers: a status and a body. */
-export type Answer = (path: string, request: IncomingMessage) => Promise<[number, string]> | [number, string];
+export type Answer = (
+  path: string,
+  request: IncomingMessage,
+) => Promise<[number, string]> | [number, string];
 
 /** A server that has the page, and answers questions with `answer`. */
-export async function serve(answer: Answer): Promise<{ origin: string; asked: string[]; close(): Promise<void> }> {
+export async function serve(
+  answer: Answer,
+): Promise<{ origin: string; asked: string[]; close(): Promise<void> }> {
   const asked: string[] = [];
   const reply = async (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? "/").slice(1);

@@ -17,18 +17,29 @@ afterAll(() => browser?.close());
 /** Answers as `plimsoll serve` does. */
 const good: Answer = (path) => {
   const words = new URLSearchParams(path.split("?")[1] ?? "");
-  if (path === "api/overview") return [200, JSON.stringify({ ...(data.answers[path] as object), is_live: true })];
+  if (path === "api/overview")
+    return [200, JSON.stringify({ ...(data.answers[path] as object), is_live: true })];
   if (path.startsWith("api/attempts?")) {
     const offset = Number(words.get("offset"));
     try {
       const rows = select(data.rows, readAsked(words));
-      return [200, JSON.stringify({ schema: "plimsoll.page/1", of: rows.length, offset, rows: rows.slice(offset, offset + Number(words.get("limit"))) })];
+      return [
+        200,
+        JSON.stringify({
+          schema: "plimsoll.page/1",
+          of: rows.length,
+          offset,
+          rows: rows.slice(offset, offset + Number(words.get("limit"))),
+        }),
+      ];
     } catch (error) {
       return [400, JSON.stringify({ error: (error as Error).message })];
     }
   }
   const answer = data.answers[path];
-  return answer === undefined ? [404, JSON.stringify({ error: "nothing of that name" })] : [200, JSON.stringify(answer)];
+  return answer === undefined
+    ? [404, JSON.stringify({ error: "nothing of that name" })]
+    : [200, JSON.stringify(answer)];
 };
 
 /** What a browser says by itself of an answer that is no 200. */
@@ -50,7 +61,14 @@ test("it asks for what it shows, and for nothing else", async () => {
   await page.getByRole("button", { name: "Ask again" }).click();
   await expect.poll(() => server.asked.length).toBe(6);
   const rows = "api/attempts?where=memory%3E2GiB&offset=0&limit=100";
-  expect(server.asked).toEqual(["api/overview", "api/set?name=run%201", "api/attempts?offset=0&limit=100", rows, "api/overview", rows]);
+  expect(server.asked).toEqual([
+    "api/overview",
+    "api/set?name=run%201",
+    "api/attempts?offset=0&limit=100",
+    rows,
+    "api/overview",
+    rows,
+  ]);
   expect(await page.locator("footer").innerText()).toContain("Live");
   expect(faults).toEqual([]);
   await close();
@@ -59,7 +77,11 @@ test("it asks for what it shows, and for nothing else", async () => {
 
 test("an error is shown, and may be tried again", async () => {
   let isBroken = true;
-  const server = await serve((path, request) => (isBroken ? [500, JSON.stringify({ error: "the archive <b>cannot</b> be read" })] : good(path, request)));
+  const server = await serve((path, request) =>
+    isBroken
+      ? [500, JSON.stringify({ error: "the archive <b>cannot</b> be read" })]
+      : good(path, request),
+  );
   const { page, faults, close } = await open(browser, server.origin);
   await page.goto(server.origin);
   expect(await page.getByRole("alert").innerText()).toBe("the archive <b>cannot</b> be read");
@@ -109,7 +131,9 @@ test("an answer that is late does not take the place of a later one", async () =
 });
 
 test("a server that is gone, or answers nonsense, is told", async () => {
-  const server = await serve((path, request) => (path.startsWith("api/set") ? [200, "<html>"] : good(path, request)));
+  const server = await serve((path, request) =>
+    path.startsWith("api/set") ? [200, "<html>"] : good(path, request),
+  );
   const { page, faults, close } = await open(browser, server.origin);
   await page.goto(`${server.origin}#/set/run%201`);
   expect(await page.getByRole("alert").innerText()).toContain("is no JSON");

@@ -34,9 +34,13 @@ describe("axes", () => {
   });
 
   test("marks are whole in the unit", () => {
-    expect(linear(0, 4 * 1024 ** 3, "bytes", 5).ticks.every((one) => one % 1024 ** 3 === 0)).toBe(true);
+    expect(linear(0, 4 * 1024 ** 3, "bytes", 5).ticks.every((one) => one % 1024 ** 3 === 0)).toBe(
+      true,
+    );
     expect(linear(0, 3600e9, "ns", 5).ticks).toEqual([0, 900e9, 1800e9, 2700e9, 3600e9]);
-    expect(logarithmic(1024, 1024 ** 4, "bytes", 5).ticks).toEqual([1, 2, 3, 4].map((power) => 1024 ** power));
+    expect(logarithmic(1024, 1024 ** 4, "bytes", 5).ticks).toEqual(
+      [1, 2, 3, 4].map((power) => 1024 ** power),
+    );
   });
 });
 
@@ -57,7 +61,11 @@ describe("histogram", () => {
 
 test("summaries tell what there is", () => {
   const point = (used: number, end: string) => ({ id: "a", at: null, used, requested: null, end });
-  const told = stripSummary("memory", { unit: "bytes", points: [point(1024, "done"), point(4096, "limit")], of: 2 });
+  const told = stripSummary("memory", {
+    unit: "bytes",
+    points: [point(1024, "done"), point(4096, "limit")],
+    of: 2,
+  });
   expect(told).toContain("1 KiB to 4 KiB");
   expect(told).toContain("Nothing was asked for");
   expect(told).toContain("1 failed");
@@ -80,7 +88,12 @@ test("colours go to the most frequent, the same for the same names", () => {
 });
 
 test("a word is quoted as a shell would take it", () => {
-  expect([quote("a.b-c"), quote("a b"), quote("it's"), quote("")]).toEqual(["a.b-c", "'a b'", "'it'\\''s'", "''"]);
+  expect([quote("a.b-c"), quote("a b"), quote("it's"), quote("")]).toEqual([
+    "a.b-c",
+    "'a b'",
+    "'it'\\''s'",
+    "''",
+  ]);
 });
 
 describe("the one file", () => {

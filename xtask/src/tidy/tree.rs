@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Folders that are never looked into where there is no git to ask.
-const SKIPPED: &[&str] = &[".git", "target", "dist"];
+const SKIPPED: &[&str] = &[".git", "target", "dist", "node_modules"];
 
 /// A text file of the tree.
 #[derive(Debug)]
