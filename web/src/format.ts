@@ -51,7 +51,7 @@ export function count(value: number): string {
 
 /** A bare number with three or four digits that tell something. */
 export function number(value: number): string {
-  if (value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3)) {
+  if (value !== 0 && (Math.abs(value) >= 1e12 || Math.abs(value) < 1e-3)) {
     return value.toExponential(2).replace("e+", "e");
   }
   if (Number.isInteger(value)) return value < 0 ? `−${count(-value)}` : count(value);

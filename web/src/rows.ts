@@ -93,7 +93,7 @@ export function select(rows: Row[], asked: Asked): Row[] {
 }
 
 function hasText(row: Row, text: string): boolean {
-  return [row.category, row.task, row.host, row.cause, row.id].some(
+  return [row.category, row.task, row.host].some(
     (one) => one !== null && one !== undefined && one.toLowerCase().includes(text),
   );
 }

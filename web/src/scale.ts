@@ -9,10 +9,42 @@ export interface Scale {
   ticks: number[];
 }
 
+/** Seconds that people count by, up to years. */
 const DURATIONS = [
-  1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900,
-  1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000,
+  1e-3,
+  2e-3,
+  5e-3,
+  1e-2,
+  2e-2,
+  5e-2,
+  0.1,
+  0.2,
+  0.5,
+  1,
+  2,
+  5,
+  10,
+  15,
+  30,
+  60,
+  120,
+  300,
+  600,
+  900,
+  1800,
+  3600,
+  7200,
+  10800,
+  21600,
+  43200,
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].map((days) => days * 86400),
 ].map((seconds) => seconds * 1e9);
+
+/** Nanoseconds that people count by, of which each is about ten times the one before. */
+const DURATIONS_APART = [
+  ...[1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 60e9, 600e9, 3600e9, 21600e9],
+  ...[1, 10, 100, 1000, 10000].map((days) => days * 86400e9),
+];
 
 /** The nicest step of at most `most` steps over this span. */
 export function step(span: number, most: number, unit: string): number {
@@ -52,11 +84,13 @@ export function logarithmic(least: number, most: number, unit: string, marks: nu
   const part = unit === "bytes" ? (wide < 1.2 ? 2 : wide < 2.5 ? 4 : wide < 5 ? 32 : 1024) : 10;
   const low = Math.floor(Math.log(least) / Math.log(part) + 1e-9);
   const high = Math.max(low + 1, Math.ceil(Math.log(most) / Math.log(part) - 1e-9));
-  const stride = Math.max(1, Math.ceil((high - low) / Math.max(1, marks)));
-  const ticks: number[] = [];
-  for (let n = low; n <= high; n += stride) ticks.push(part ** n);
   const [from, to] = [part ** low, part ** high];
   const span = Math.log(to / from);
+  const powers = [...Array(high - low + 1).keys()].map((n) => part ** (low + n));
+  const all = unit === "ns" && to >= 60e9 ? DURATIONS_APART : powers;
+  const within = all.filter((one) => one >= from && one <= to);
+  const stride = Math.max(1, Math.ceil((within.length - 1) / Math.max(1, marks)));
+  const ticks = within.filter((_one, n) => n % stride === 0);
   return { isLog: true, from, to, at: (v) => Math.log(Math.max(v, from) / from) / span, ticks };
 }
 

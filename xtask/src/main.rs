@@ -69,7 +69,11 @@ enum Task {
         program: Option<PathBuf>,
     },
     /// Build the page of an archive, web/dist/index.html.
-    Page,
+    Page {
+        /// Its tests too, those in a browser where there is one.
+        #[arg(long)]
+        test: bool,
+    },
     /// Install the Debian packages that are missing, or name them.
     Setup {
         /// What they are for.
@@ -130,7 +134,8 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Dist => dist::run(&workspace)?,
         Task::Docs { into } => docs::write(&workspace, into.as_deref())?,
         Task::Install { prefix } => install::run(&workspace, prefix)?,
-        Task::Page => page::run(&workspace)?,
+        Task::Page { test: false } => page::run(&workspace)?,
+        Task::Page { test: true } => return Ok(page::test(&workspace)),
         Task::Setup { purpose } => setup::prepare(purpose)?,
         // Done above, before a workspace is looked for.
         Task::InVm { .. } => {}

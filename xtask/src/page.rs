@@ -1,12 +1,12 @@
 //! The page of an archive: built into one file (`web/dist/index.html`) and tested in a browser.
 
 use crate::outcome::Outcome;
-use crate::step;
 use crate::workspace::Workspace;
+use crate::{ci, step};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// The first node that the build works with.
 const NODE: (u32, u32) = (20, 19);
@@ -31,6 +31,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         .len();
     println!("{} ({size} bytes)", page.display());
     Ok(())
+}
+
+/// Builds and tests the page, and prints the sum.
+pub(crate) fn test(workspace: &Workspace) -> ExitCode {
+    let mut outcome = Outcome::default();
+    check(workspace, &mut outcome);
+    ci::close(&outcome)
 }
 
 /// Builds the page for a program that is built next; says so where there will be none.

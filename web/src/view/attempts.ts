@@ -229,7 +229,7 @@ function filters(place: Place, asked: Asked): HTMLElement {
   const form = h(
     "form",
     { class: "filters", role: "search", "aria-label": "Which attempts" },
-    field("Text", input("text", asked.text, "task, host, cause …"), true),
+    field("Text", input("text", asked.text, "task, category, host"), true),
     field("Category", category),
     categories,
     field("Set", set),

@@ -56,7 +56,7 @@ export async function set(place: Place, name: string): Promise<View> {
             "Of none of them is known when it ran, so there is nothing to draw over time.",
           )
         : overTime(of, [from, to], place),
-      categories(of),
+      categories(of, place.source.isFile),
     ],
   };
 }
@@ -257,7 +257,8 @@ export function countsSummary(of: TaskSet): string {
   return `Attempts running over time, at most ${most(of.counts.running)}. ${queued}`;
 }
 
-function categories(of: TaskSet): Child {
+/** The file knows a category in all sets alone. */
+function categories(of: TaskSet, isFile: boolean): Child {
   const counts = new Map<string, number>();
   for (const row of of.rows) counts.set(row.category, (counts.get(row.category) ?? 0) + 1);
   if (counts.size === 0) return null;
@@ -268,7 +269,11 @@ function categories(of: TaskSet): Child {
       rows: [...counts].sort((a, b) => b[1] - a[1]),
       text: ([name]) => name,
       columns: [
-        { name: "category", cell: ([name]) => link(toCategory(name), name), key: ([name]) => name },
+        {
+          name: "category",
+          cell: ([name]) => link(toCategory(name, isFile ? null : of.name), name),
+          key: ([name]) => name,
+        },
         {
           name: "attempts drawn",
           isNumber: true,

@@ -75,6 +75,16 @@ test("it asks for what it shows, and for nothing else", async () => {
   await server.close();
 });
 
+test("a category of a set is asked for within the set", async () => {
+  const server = await serve(good);
+  const { page, close } = await open(browser, server.origin);
+  await page.goto(`${server.origin}#/set/run%201`);
+  await page.locator("section", { hasText: "in this set" }).getByRole("link").first().click();
+  await expect.poll(() => server.asked.at(-1)).toMatch(/^api\/category\?name=\w+&set=run%201$/);
+  await close();
+  await server.close();
+});
+
 test("an error is shown, and may be tried again", async () => {
   let isBroken = true;
   const server = await serve((path, request) =>

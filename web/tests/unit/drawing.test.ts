@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { assign, COLOURS } from "../../src/colour.ts";
 import { drawable, lines, merged } from "../../src/chart/histogram.ts";
+import { mark } from "../../src/format.ts";
 import { fitting, linear, logarithmic, quantile } from "../../src/scale.ts";
 import { stripSummary } from "../../src/view/category.ts";
 import { quote } from "../../src/view/attempt.ts";
@@ -38,6 +39,17 @@ describe("axes", () => {
       true,
     );
     expect(linear(0, 3600e9, "ns", 5).ticks).toEqual([0, 900e9, 1800e9, 2700e9, 3600e9]);
+    const times = logarithmic(10e9, 115 * 86400e9, "ns", 8).ticks;
+    expect(times.map((one) => mark(one, "ns"))).toEqual([
+      "10 s",
+      "1 m",
+      "10 m",
+      "1 h",
+      "6 h",
+      "24 h",
+      "10 d",
+      "100 d",
+    ]);
     expect(logarithmic(1024, 1024 ** 4, "bytes", 5).ticks).toEqual(
       [1, 2, 3, 4].map((power) => 1024 ** power),
     );

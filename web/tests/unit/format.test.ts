@@ -56,6 +56,7 @@ test("thousands stand apart, small numbers keep what they tell", () => {
   expect(count(73408)).toBe("73\u202f408");
   expect(count(999)).toBe("999");
   expect(number(0.001234)).toBe("0.00123");
-  expect(number(1234567.8)).toBe("1.23e6");
+  expect(number(77_543_210.5)).toBe("77\u202f543\u202f211");
+  expect(number(1.23456e15)).toBe("1.23e15");
   expect(number(-1234)).toBe("−1\u202f234");
 });
