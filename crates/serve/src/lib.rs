@@ -3,6 +3,7 @@
 
 #![deny(missing_docs)]
 
+pub mod page;
 mod question;
 
 pub use question::{Order, Question, Refusal, Rows};

@@ -22,5 +22,6 @@ pub mod place;
 pub mod segment;
 pub mod target;
 pub mod text;
+pub mod whole_file;
 
 pub use error::{Error, Left};

@@ -5,7 +5,11 @@ pub(crate) mod difference;
 #[cfg(feature = "archive")]
 pub(crate) mod history;
 #[cfg(feature = "archive")]
+pub(crate) mod one;
+#[cfg(feature = "archive")]
 pub(crate) mod overview;
+#[cfg(feature = "serve")]
+pub(crate) mod page;
 #[cfg(feature = "archive")]
 pub(crate) mod place;
 #[cfg(feature = "archive")]

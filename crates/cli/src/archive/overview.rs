@@ -32,7 +32,8 @@ pub(crate) struct Overview {
     pub(crate) categories: BTreeMap<String, Line>,
 }
 
-const COLUMNS: [&str; 7] = [
+/// What a line is made of, in this order.
+pub(crate) const COLUMNS: [&str; 7] = [
     "category",
     "set",
     "end",
@@ -72,7 +73,8 @@ fn line<'a>(lines: &'a mut BTreeMap<String, Line>, name: &str) -> &'a mut Line {
 }
 
 impl Line {
-    fn add(&mut self, batch: &Batch<'_>, row: usize) {
+    /// Counts a row of [`COLUMNS`], which others may follow.
+    pub(crate) fn add(&mut self, batch: &Batch<'_>, row: usize) {
         self.attempts += 1;
         match batch.text(2, row) {
             Some("done") => self.done += 1,
@@ -94,5 +96,5 @@ impl Line {
     }
 }
 
-const GIB: f64 = (1u64 << 30) as f64;
-const HOUR: f64 = 3600e9;
+pub(crate) const GIB: f64 = (1u64 << 30) as f64;
+pub(crate) const HOUR: f64 = 3600e9;

@@ -1,8 +1,11 @@
 //! Attempts for others: what may tell of people and their data is replaced.
 
+use anyhow::{Context, Result};
 use record::attempt::Attempt;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 
 /// Replaces words by digests that are the same for the same word within one export.
 #[derive(Debug)]
@@ -12,11 +15,20 @@ pub(crate) struct Veil {
 
 impl Veil {
     /// With a secret that goes with it: nobody finds a word by trying.
-    pub(crate) fn new(salt: [u8; 16]) -> Self {
+    fn new(salt: [u8; 16]) -> Self {
         Self { salt }
     }
 
-    fn digest(&self, word: &str) -> String {
+    /// With one that nobody knows, from the kernel.
+    pub(crate) fn secret() -> Result<Self> {
+        let mut salt = [0; 16];
+        let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut salt));
+        read.context("/dev/urandom")?;
+        Ok(Self::new(salt))
+    }
+
+    /// What stands in the place of a word.
+    pub(crate) fn digest(&self, word: &str) -> String {
         let mut hasher = DefaultHasher::new();
         self.salt.hash(&mut hasher);
         word.hash(&mut hasher);

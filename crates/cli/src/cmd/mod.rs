@@ -35,7 +35,7 @@ pub mod run;
 pub mod run_args;
 mod run_values;
 mod settings;
-mod similar;
+pub(crate) mod similar;
 pub mod statuses;
 pub mod top;
 mod watch;

@@ -30,7 +30,7 @@ pub(super) fn similar<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> O
 }
 
 /// ` (did you mean `NAME`?)`, or nothing.
-pub(super) fn did_you_mean<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn did_you_mean<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     similar(word, names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"))
 }
 

@@ -4,7 +4,7 @@
 use super::archive;
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, report_file};
 #[cfg(feature = "archive")]
-use crate::archive::{place, work::Work};
+use crate::archive::{one, place, work::Work};
 use crate::view::style::{Style, environment_allows_color};
 use crate::view::{self, stdout};
 #[cfg(feature = "archive")]
@@ -116,7 +116,7 @@ fn is_id(word: &str) -> bool {
 fn archived(args: &WhyArgs, id: &str) -> Result<Report> {
     let path = args.place.path()?;
     let mut work = Work::begin(true)?;
-    let stored = archive::show::find(&place::open(&path, &mut work)?, id)?;
+    let stored = one::find(&place::open(&path, &mut work)?, id)?;
     let format = &stored.attempt.format;
     let text = stored.report.as_deref();
     let text =

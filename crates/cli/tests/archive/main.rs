@@ -5,12 +5,15 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that meets what it did not expect fails by panicking"
+    clippy::disallowed_macros,
+    clippy::print_stdout,
+    reason = "a test that meets what it did not expect panics, and says when it is skipped"
 )]
 
 mod add;
 mod advise;
 mod ask;
+mod page;
 mod statistics;
 
 use record::attempt::{Amount, Attempt, End};

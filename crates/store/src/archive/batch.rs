@@ -40,6 +40,16 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// The texts of a list; none of another column.
+    pub fn texts(&self, column: usize, row: usize) -> impl Iterator<Item = &str> {
+        let list = match self.values.get(column) {
+            Some(Values::Lists(all)) => all.get(row).map(Vec::as_slice),
+            _ => None,
+        };
+        let texts = list.unwrap_or_default().iter();
+        texts.filter_map(|bytes| std::str::from_utf8(bytes.data()).ok())
+    }
+
     /// A whole number; an instant in microseconds since 1970.
     pub fn int(&self, column: usize, row: usize) -> Option<i64> {
         match self.values.get(column) {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use record::attempt::Attempt;
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, IsTerminal, Read, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use store::archive::{Archive, ParquetFile};
@@ -96,7 +96,7 @@ fn write(
     work: &Work,
     out: Box<dyn Write + Send>,
 ) -> Result<u64> {
-    let veil = args.private.then(salt).transpose()?.map(Veil::new);
+    let veil = args.private.then(Veil::secret).transpose()?;
     let mut failed = None;
     let mut count = 0;
     let mut give = |push: &mut dyn FnMut(Attempt) -> Result<()>| {
@@ -151,12 +151,4 @@ fn is_closed(error: &anyhow::Error) -> bool {
                 .and_then(serde_json::Error::io_error_kind),
         });
     io == Some(ErrorKind::BrokenPipe)
-}
-
-/// From the kernel.
-fn salt() -> Result<[u8; 16]> {
-    let mut salt = [0; 16];
-    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut salt));
-    read.context("/dev/urandom")?;
-    Ok(salt)
 }

@@ -4,12 +4,14 @@ mod add;
 mod diff;
 mod export;
 mod filter;
+#[cfg(feature = "serve")]
+mod html;
 mod import;
 pub(super) mod list;
 mod pack;
 mod query;
 mod set;
-pub(super) mod show;
+mod show;
 mod stats;
 
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
@@ -44,6 +46,8 @@ const PARTS: &[&Part] = &[
     &stats::PART,
     &diff::PART,
     &export::PART,
+    #[cfg(feature = "serve")]
+    &html::PART,
     &set::PART,
     &pack::PART,
 ];

@@ -2,18 +2,16 @@
 
 use super::query::end_words;
 use super::{FormatWord, Part, PlaceArgs, Status, work};
-use crate::archive::place;
+use crate::archive::{one, place};
 use crate::view::rows::Row;
 use crate::view::stdout;
 use crate::view::style::{Style, environment_allows_color, printable};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::attempt::{Amounts, Attempt};
 use record::quantity::{show, show_bytes};
 use record::timestamp::rfc3339;
-use std::ops::ControlFlow;
-use store::archive::folder::Stored;
-use store::archive::{Archive, Filter, known_word};
+use store::archive::known_word;
 
 pub(super) const PART: Part = Part {
     name: "show",
@@ -49,7 +47,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     let args = ShowArgs::from_arg_matches(matches)?;
     work(true, |work| {
         let archive = place::open(&args.place.path()?, work)?;
-        let stored = find(&archive, &args.id)?;
+        let stored = one::find(&archive, &args.id)?;
         if args.report {
             let report = stored.report.as_deref();
             let report = report.ok_or_else(|| {
@@ -71,52 +69,6 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             }
         }
     })
-}
-
-/// The only attempt of this id, of an id that begins so, or of the task of this name.
-pub(in crate::cmd) fn find(archive: &Archive, id: &str) -> Result<Stored> {
-    let is_prefix = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mut found = match is_prefix {
-        true => archive.find(&id.to_ascii_lowercase(), 2)?,
-        false => Vec::new(),
-    };
-    if found.is_empty() {
-        for one in ids_of_task(archive, id)? {
-            found.extend(archive.find(&one, 1)?);
-        }
-    }
-    let more = found.len() > 1;
-    match found.pop() {
-        None => bail!(
-            "no attempt `{}` in {}",
-            printable(id),
-            archive.folder().path().display()
-        ),
-        Some(_) if more => bail!(
-            "several attempts are called `{}` or begin so",
-            printable(id)
-        ),
-        Some(one) => Ok(one),
-    }
-}
-
-/// Two at most.
-fn ids_of_task(archive: &Archive, task: &str) -> Result<Vec<String>> {
-    let filter = Filter {
-        task: Some(task.to_owned()),
-        ..Filter::default()
-    };
-    let mut ids = Vec::new();
-    archive.scan(&["id"], &filter, &mut |batch, rows| {
-        let texts = rows.iter().filter_map(|row| batch.text(0, *row));
-        ids.extend(texts.map(str::to_owned));
-        Ok(match ids.len() > 1 {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        })
-    })?;
-    ids.truncate(2);
-    Ok(ids)
 }
 
 fn text(attempt: &Attempt, style: Style) -> String {

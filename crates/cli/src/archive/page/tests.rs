@@ -1,0 +1,246 @@
+//! Questions to a small archive, as the server asks them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that meets what it did not expect fails by panicking"
+)]
+
+use super::*;
+use record::attempt::{Amount, Attempt, End};
+use serve::Order;
+use store::archive::folder::{Folder, Stored};
+
+struct Place {
+    _folder: tempfile::TempDir,
+    page: Page,
+    folder: Folder,
+}
+
+impl Place {
+    fn of(attempts: Vec<Attempt>) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::create(place.path()).unwrap();
+        for one in attempts {
+            folder.add(&Stored::new(one, None)).unwrap();
+        }
+        let archive = Archive::open(folder.clone(), None).unwrap();
+        archive.refresh(SystemTime::now(), &|_| true).unwrap();
+        Self {
+            page: Page::new(archive, "a title".to_owned(), true),
+            _folder: place,
+            folder,
+        }
+    }
+
+    fn told(&self, question: &Question) -> Value {
+        serde_json::from_str(&self.page.answer(question).unwrap()).unwrap()
+    }
+
+    fn rows(&self, rows: Rows) -> Vec<String> {
+        let told = self.told(&Question::Attempts(rows));
+        let rows = told["rows"].as_array().unwrap().iter();
+        rows.map(|row| {
+            row["id"]
+                .as_str()
+                .unwrap()
+                .trim_start_matches('0')
+                .to_owned()
+        })
+        .collect()
+    }
+}
+
+fn attempt(number: u64) -> Attempt {
+    let mut one = Attempt {
+        id: format!("{number:032x}"),
+        format: "csv".to_owned(),
+        category: "align".to_owned(),
+        set: Some("run 1".to_owned()),
+        command: vec!["bwa".to_owned(), format!("--Sample={number}")],
+        end: End::Done,
+        input_size: Some(number << 20),
+        ..Attempt::default()
+    };
+    one.used.set("memory", Amount::claimed((number << 21) + 7));
+    one
+}
+
+fn sorted(column: &str, is_descending: bool) -> Rows {
+    Rows {
+        sort: Some(Order {
+            column: column.to_owned(),
+            is_descending,
+        }),
+        limit: 10,
+        ..Rows::default()
+    }
+}
+
+#[test]
+fn rows_are_sorted_and_what_is_alike_keeps_its_order() {
+    let mut all: Vec<Attempt> = (1..=9).map(attempt).collect();
+    for one in &mut all[..3] {
+        one.used.set("memory", Amount::claimed(5));
+    }
+    // What is not known comes last, whichever way it is sorted.
+    all[8].used = Default::default();
+    let place = Place::of(all);
+    let up = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    let down = ["8", "7", "6", "5", "4", "1", "2", "3", "9"];
+    assert_eq!(place.rows(sorted("memory", false)), up);
+    assert_eq!(place.rows(sorted("memory", true)), down);
+    assert_eq!(place.rows(sorted("category", true)), up);
+    for offset in 0..=9 {
+        let part = Rows {
+            offset,
+            limit: 2,
+            ..sorted("memory", true)
+        };
+        let wanted: Vec<&str> = down.into_iter().skip(offset as usize).take(2).collect();
+        assert_eq!(place.rows(part), wanted, "{offset}");
+    }
+    let beyond = Rows {
+        offset: super::table::OFFSET_MAX,
+        ..sorted("memory", false)
+    };
+    let told = place.told(&Question::Attempts(beyond));
+    assert_eq!((&told["of"], &told["rows"]), (&9.into(), &json!([])));
+}
+
+#[test]
+fn rows_are_found_by_text_condition_and_end() {
+    let mut all: Vec<Attempt> = (1..=4).map(attempt).collect();
+    all[3].end = End::Limit;
+    all[0].host = Some("Node7".to_owned());
+    let place = Place::of(all);
+    let by = |change: &dyn Fn(&mut Rows)| {
+        let mut rows = sorted("id", false);
+        change(&mut rows);
+        place.rows(rows)
+    };
+    assert_eq!(by(&|rows| rows.text = Some("sample=3".to_owned())), ["3"]);
+    assert_eq!(by(&|rows| rows.text = Some("NODE7".to_owned())), ["1"]);
+    assert_eq!(by(&|rows| rows.end = Some("limit".to_owned())), ["4"]);
+    assert_eq!(
+        by(&|rows| rows.set = Some(String::new())),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        by(&|rows| rows.conditions = vec!["memory>4MiB".to_owned(), "memory<7MiB".to_owned()]),
+        ["2", "3"]
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_told_apart_from_what_is_not_there() {
+    let place = Place::of((1..=3).map(attempt).collect());
+    let refused = |question: Question| place.page.answer(&question).unwrap_err();
+    let set = None;
+    let near = refused(Question::Category {
+        name: "aling".to_owned(),
+        set: set.clone(),
+    });
+    assert!(matches!(&near, Refusal::NotFound(_)), "{near:?}");
+    assert!(near.to_string().contains("`align`"), "{near}");
+    let near = refused(Question::Set {
+        name: "run 2".to_owned(),
+    });
+    assert!(near.to_string().contains("`run 1`"), "{near}");
+    let set = Some("run 2".to_owned());
+    let name = "align".to_owned();
+    let near = refused(Question::Category { name, set });
+    assert!(near.to_string().contains("no set `run 2`"), "{near}");
+    let id = "ff".to_owned();
+    assert!(matches!(
+        refused(Question::Attempt { id }),
+        Refusal::NotFound(_)
+    ));
+    let id = "0000".to_owned();
+    assert!(matches!(
+        refused(Question::Attempt { id }),
+        Refusal::Question(_)
+    ));
+    for (rows, words) in [
+        (sorted("memroy", false), "`memory`"),
+        (
+            Rows {
+                limit: 1001,
+                ..Rows::default()
+            },
+            "1000",
+        ),
+        (
+            Rows {
+                offset: 100_001,
+                ..Rows::default()
+            },
+            "100000",
+        ),
+        (
+            Rows {
+                end: Some("fialed".to_owned()),
+                ..Rows::default()
+            },
+            "`failed`",
+        ),
+        (
+            Rows {
+                conditions: vec!["warmth>1".to_owned()],
+                ..Rows::default()
+            },
+            "warmth",
+        ),
+    ] {
+        let told = refused(Question::Attempts(rows));
+        assert!(matches!(&told, Refusal::Question(_)), "{told:?}");
+        assert!(told.to_string().contains(words), "{told}");
+    }
+}
+
+#[test]
+fn a_live_page_tells_what_came_since() {
+    let place = Place::of((1..=40).map(attempt).collect());
+    assert_eq!(place.told(&Question::Overview)["attempts"], 40);
+    place.folder.add(&Stored::new(attempt(41), None)).unwrap();
+    let told = place.told(&Question::Overview);
+    assert_eq!(
+        (&told["attempts"], &told["is_live"]),
+        (&41.into(), &true.into())
+    );
+    let id = format!("{:032x}", 41);
+    let one = place.told(&Question::Attempt { id });
+    assert_eq!(
+        (&one["attempt"]["category"], &one["why"]),
+        (&"align".into(), &Value::Null)
+    );
+    let name = "align".to_owned();
+    let category = place.told(&Question::Category { name, set: None });
+    let fit = &category["input"]["fit"]["memory"];
+    assert!((fit["slope"].as_f64().unwrap() - 2.0).abs() < 1e-9, "{fit}");
+    assert!(
+        (fit["intercept"].as_f64().unwrap() - 7.0).abs() < 1e-3,
+        "{fit}"
+    );
+    assert_eq!(
+        (&fit["count"], &category["input"]["of"]),
+        (&41.into(), &41.into())
+    );
+    assert_eq!(
+        category["advice"],
+        Value::Null,
+        "nobody told how long they took"
+    );
+}
+
+#[test]
+fn many_may_ask_at_once() {
+    let place = Place::of((1..=20).map(attempt).collect());
+    std::thread::scope(|scope| {
+        let asking = |_| scope.spawn(|| place.rows(sorted("id", true)).len());
+        let all: Vec<_> = (0..12).map(asking).collect();
+        for one in all {
+            assert_eq!(one.join().unwrap(), 10);
+        }
+    });
+}

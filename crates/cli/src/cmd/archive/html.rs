@@ -1,0 +1,196 @@
+//! `plimsoll archive html`: the archive as one file for a browser.
+
+use super::filter::FilterArgs;
+use super::{Part, PlaceArgs, Status, work};
+use crate::archive::page::Page;
+use crate::archive::place;
+use crate::archive::private::Veil;
+use crate::archive::work::Work;
+use crate::view::{stderr, stdout};
+use anyhow::{Result, anyhow, bail};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use record::quantity::show_bytes;
+use serde_json::{Map, Value, json};
+use serve::{Question, Rows, page};
+use std::path::{Path, PathBuf};
+use store::whole_file;
+
+pub(super) const PART: Part = Part {
+    name: "html",
+    command,
+    call,
+};
+
+/// Categories and sets of which the file has the pictures.
+const CATEGORIES_MAX: usize = 300;
+const SETS_MAX: usize = 200;
+
+/// Points of a series, and lines of a set.
+const POINTS_MAX: usize = 500;
+
+/// Points of all series together; a category has four.
+const POINTS_ALL: usize = 300_000;
+
+#[derive(Debug, Args)]
+struct HtmlArgs {
+    /// The file; `-` is stdout
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// What stands above it [default: the name of the archive's folder]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// So many attempts one by one, those that ended last
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    rows: u64,
+    /// Put digests in the place of users, hosts, names of sets and tasks, and labels: the same for
+    /// the same word, within this file alone
+    #[arg(long)]
+    private: bool,
+    /// Take the place of a file that is there
+    #[arg(long)]
+    force: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+fn command() -> Command {
+    HtmlArgs::augment_args(Command::new(PART.name))
+        .about(match page::built() {
+            Some(_) => "Write the archive as one page that a browser opens from disk",
+            None => "Write the archive as one page for a browser (this build has none)",
+        })
+        .after_help(
+            "The page needs no network. It has the pictures of the 300 categories with most GiB \
+             hours and of the 200 latest sets; what is left out is said.\n\n\
+             Exit status: 0 written, 1 not, 2 usage, 130 interrupted.\n\nExamples:\n  \
+             plimsoll archive html tasks.html\n  \
+             plimsoll archive html run3.html --set 'run 3' --title 'Run 3' --rows 20000\n  \
+             plimsoll archive html - --private > for-others.html",
+        )
+}
+
+fn call(matches: &ArgMatches) -> Result<Status> {
+    let args = HtmlArgs::from_arg_matches(matches)?;
+    let page = page::built().ok_or_else(|| {
+        anyhow!(
+            "this build has no page: `make page` makes it (it needs Node), then build plimsoll \
+             again"
+        )
+    })?;
+    let is_stdout = args.out == Path::new("-");
+    // A device or a pipe is written to, and loses nothing.
+    let is_file = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|data| data.is_file() || data.is_dir())
+    };
+    if !is_stdout && !args.force && is_file(&args.out) {
+        bail!("{} is there: --force replaces it", args.out.display());
+    }
+    work(args.quiet, |work| {
+        let path = args.place.path()?;
+        let archive = place::open(&path, work)?;
+        super::list::damaged(&archive)?;
+        let veil = args.private.then(Veil::secret).transpose()?;
+        let title = args
+            .title
+            .clone()
+            .unwrap_or_else(|| title(&path, args.private));
+        let shown = Page::new(archive, title, false)
+            .of(args.filter.filter())
+            .veiled(veil);
+        let (data, left_out) = data(&args, shown, work)?;
+        let whole = page::with_data(page, &serde_json::to_string(&data)?);
+        let whole = whole.map_err(|places| {
+            anyhow!("the page of this build has {places} places for data, not one: build it again")
+        })?;
+        work.clear();
+        match is_stdout {
+            true => return stdout::write(whole.as_bytes()),
+            false => whole_file::write(&args.out, whole.as_bytes(), args.force)?,
+        }
+        if !args.quiet {
+            let size = show_bytes(whole.len() as u64);
+            stderr::line(&format!("{}: {size}{left_out}", args.out.display()));
+        }
+        Ok(0)
+    })
+}
+
+fn title(path: &Path, is_private: bool) -> String {
+    let name = path.file_name().filter(|_| !is_private);
+    name.map_or_else(
+        || "archive".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// The answers to what the page will ask, and what is not among them.
+fn data(args: &HtmlArgs, shown: Page, work: &Work) -> Result<(Value, String)> {
+    let reading = |rows| work.heed(&|| format!("{rows} attempts read"));
+    let (overview, names) = shown.names(&reading)?;
+    let of = |name: &str| overview.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let categories = names.categories.iter().take(CATEGORIES_MAX);
+    let sets = names.sets.get(..SETS_MAX).unwrap_or(&names.sets);
+    let series = categories.len() * 4 + sets.len();
+    let points = (POINTS_ALL / series.max(1)).clamp(50, POINTS_MAX);
+    let shown = shown.at_most(points, POINTS_MAX);
+    let mut answers = Map::new();
+    for name in categories.clone() {
+        let asked = Question::Category {
+            name: name.clone(),
+            set: None,
+        };
+        let said = |_| work.heed(&|| format!("{} categories drawn", answers.len()));
+        let told = shown.ask(&asked, &said)?;
+        answers.insert(format!("api/category?name={}", encoded(name)), told);
+    }
+    let (with_sets, left_sets) = (sets.len() as u64, of("sets_of"));
+    let told = shown.sets(sets, &reading)?;
+    for (name, told) in sets.iter().zip(told) {
+        answers.insert(
+            format!("api/set?name={}", encoded(&shown.shown(name))),
+            told,
+        );
+    }
+    let asked = Rows {
+        limit: args.rows,
+        ..Rows::default()
+    };
+    let rows = shown.rows(&asked, &reading)?;
+    let rows_of = rows.get("of").cloned().unwrap_or_default();
+    let rows = rows.get("rows").cloned().unwrap_or_default();
+    let count = rows.as_array().map_or(0, Vec::len) as u64;
+    let mut left_out = String::new();
+    for (what, has, of) in [
+        ("attempts one by one", count, rows_of.as_u64().unwrap_or(0)),
+        ("categories", categories.len() as u64, of("categories_of")),
+        ("sets", with_sets, left_sets),
+    ] {
+        if has < of {
+            left_out.push_str(&format!("; {has} of {of} {what}"));
+        }
+    }
+    answers.insert("api/overview".to_owned(), overview);
+    let data = json!({"answers": answers, "rows": rows, "rows_of": rows_of});
+    Ok((data, left_out))
+}
+
+/// As `encodeURIComponent` of a browser has it.
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => out.push(char::from(byte)),
+            b'-' | b'_' | b'.' | b'!' | b'~' | b'*' | b'\'' | b'(' | b')' => {
+                out.push(char::from(byte));
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
