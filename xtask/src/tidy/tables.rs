@@ -105,6 +105,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
         path: "crates/cli/src/cmd",
         table: "VERBS",
         parts: &[
+            "amounts",
             "cctools_limits",
             "explain",
             "watch",

@@ -12,27 +12,28 @@ use store::archive::folder::Folder;
 /// The archive at a path, with all that was added to it until now.
 pub(crate) fn open(path: &Path, work: &mut Work) -> Result<Archive> {
     let folder = Folder::open(path).with_context(|| format!("archive {}", path.display()))?;
-    known(folder, &|attempts| said(work, attempts))
+    of_folder(folder, &|attempts| said(work, attempts))
 }
 
 /// The same once more, for another thread.
 #[cfg(feature = "serve")]
 pub(crate) fn again(path: &Path) -> Result<Archive> {
     let folder = Folder::open(path).with_context(|| format!("archive {}", path.display()))?;
-    known(folder, &|_| true)
+    of_folder(folder, &|_| true)
 }
 
 /// The same; one is made where there is none.
 pub(crate) fn create(path: &Path, work: &mut Work) -> Result<Archive> {
     let folder = Folder::create(path).with_context(|| format!("archive {}", path.display()))?;
-    known(folder, &|attempts| said(work, attempts))
+    of_folder(folder, &|attempts| said(work, attempts))
 }
 
 fn said(work: &Work, attempts: u64) -> bool {
     work.heed(&|| format!("{attempts} attempts found"))
 }
 
-fn known(folder: Folder, heed: &dyn Fn(u64) -> bool) -> Result<Archive> {
+/// The same of a folder, as long as `heed` says to go on.
+pub(crate) fn of_folder(folder: Folder, heed: &dyn Fn(u64) -> bool) -> Result<Archive> {
     let catalogue = catalogue(folder.path());
     // Where nothing can be kept it is made anew each time.
     let opened = Archive::open(folder.clone(), catalogue.as_deref());

@@ -1,5 +1,6 @@
 //! `plimsoll advise`: what the next attempt of a task should ask for.
 
+use super::amounts::{amount, last_of};
 use super::archive::{PlaceArgs, list};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, report_file};
 use crate::archive::history::{self, Known};
@@ -108,20 +109,6 @@ fn quantile(text: &str) -> Result<Share> {
     Share::new(1.0 - share).map_err(|_| anyhow!("a share is above 0 and below 1, such as 0.95"))
 }
 
-fn amount(text: &str) -> Result<(Resource, u64)> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| anyhow!("an amount is NAME=VALUE: memory=8GiB"))?;
-    let (resource, unit) = match name {
-        "memory" => (Resource::Memory, Unit::Bytes),
-        "disk" => (Resource::Footprint, Unit::Bytes),
-        "wall" => (Resource::Wall, Unit::Nanoseconds),
-        "cores" => (Resource::Cores, Unit::Cores),
-        _ => bail!("advice is on memory, disk, wall and cores, not on `{name}`"),
-    };
-    Ok((resource, quantity::parse(value, unit)?))
-}
-
 fn call(matches: &ArgMatches) -> Result<Status> {
     let args = AdviseArgs::from_arg_matches(matches)?;
     let mut work = Work::begin(false)?;
@@ -194,16 +181,10 @@ fn terms(args: &AdviseArgs) -> Terms {
         (Resource::Cores, &mut terms.cores),
         (Resource::Wall, &mut terms.wall),
     ] {
-        settings.max = of(&args.max, resource);
+        settings.max = last_of(&args.max, resource);
         settings.retries = args.quantile.unwrap_or(settings.retries);
     }
     terms
-}
-
-/// The last that was said.
-fn of(amounts: &[(Resource, u64)], resource: Resource) -> Option<u64> {
-    let found = amounts.iter().rev().find(|(one, _)| *one == resource);
-    found.map(|(_, value)| *value)
 }
 
 fn asked(args: &AdviseArgs, after: Option<&Report>) -> Result<Asked> {
@@ -218,7 +199,7 @@ fn asked(args: &AdviseArgs, after: Option<&Report>) -> Result<Asked> {
     let question = |resource| Question {
         input: input.map(Bytes),
         host: host.clone(),
-        request: of(&args.request, resource),
+        request: last_of(&args.request, resource),
     };
     Ok(Asked {
         memory: question(Resource::Memory),

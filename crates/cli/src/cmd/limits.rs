@@ -18,6 +18,11 @@ pub struct AskedLimit {
     pub source: String,
 }
 
+/// Whether `--limits` asks for those of the history, in the place of a file.
+pub(super) fn is_auto(path: &Path) -> bool {
+    path == Path::new("auto")
+}
+
 /// All limits of the command line, in the order of the table of limits, one each.
 pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>> {
     let mut asked = Vec::new();
@@ -27,7 +32,7 @@ pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>>
             .with_context(|| format!("--limit `{item}` is not NAME=VALUE; {}", names()))?;
         add(&mut asked, name.trim(), value, "--limit")?;
     }
-    if let Some(path) = file {
+    if let Some(path) = file.filter(|path| !is_auto(path)) {
         let source = format!("--limits {}", path.display());
         let text = named_file::text_of_pipe_or_file(path).with_context(|| source.clone())?;
         let entries = match cctools_limits::entries(&text) {

@@ -3,6 +3,7 @@
 #[cfg(feature = "archive")]
 pub mod advise;
 pub mod agent;
+pub(crate) mod amounts;
 #[cfg(feature = "archive")]
 pub mod archive;
 pub mod cctools_limits;

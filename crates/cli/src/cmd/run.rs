@@ -4,7 +4,7 @@ use super::formats::{self, AskedFormat, Capture, Destination, Kind, is_one_file}
 use super::limits::{self, AskedLimit};
 use super::named::{self, NamedPath};
 use super::run_args::{self, CompatWord, DeathWord, LevelWord, MechanismWord, RunArgs, WithWord};
-use super::run_values::{grace, inputs, interval, labels, name, prefix};
+use super::run_values::{grace, inputs, interval, is_auto, labels, name, prefix};
 use super::statuses::{Compat, cctools};
 use super::{Status, Verb};
 use crate::run::archived::{self, Archived};
@@ -153,6 +153,16 @@ pub struct RunOptions {
     pub syscalls: bool,
     /// The limits, one a resource, in the order of the table of limits.
     pub limits: Vec<AskedLimit>,
+    /// Whether more limits come from the history in the archive.
+    pub limits_auto: bool,
+    /// No such limit goes above these.
+    pub limits_max: Vec<(Resource, u64)>,
+    /// How often the task is run again that such a limit ended.
+    pub retries: u32,
+    /// Resources of which a limit that ends the task is followed by a larger one: it is run again.
+    pub climbs: Vec<Resource>,
+    /// What the report is to say that is known before.
+    pub notes: Vec<String>,
     /// The grace asked for by name; see [`RunOptions::grace`].
     pub grace_asked: Option<Nanos>,
     /// Exit status for every enforced limit.
@@ -259,11 +269,8 @@ fn check(args: RunArgs) -> Result<RunOptions> {
     let mechanism = args.watching.mechanism.map(mechanism);
     check_pair(level, mechanism, args.ending.on_monitor_death)?;
     check_files(level, &args)?;
-    if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
-        bail!(
-            "--syscalls counts in the kernel: its mechanism is bpf or agent, at level events or io"
-        );
-    }
+    let limits_auto = is_auto(&args)?;
+    check_syscalls(level, mechanism, &args)?;
     let output = args.report.output.as_deref().map(prefix).transpose()?;
     let formats = formats::settle(&args.report.format, output.as_deref())?;
     let with_series = series(&args.report.with);
@@ -304,6 +311,11 @@ fn check(args: RunArgs) -> Result<RunOptions> {
         times: args.watching.times,
         syscalls: args.watching.syscalls,
         limits: limits::collect(&args.limits.limit, args.limits.limits.as_deref())?,
+        limits_auto,
+        limits_max: args.limits.max,
+        retries: args.limits.retry,
+        climbs: Vec::new(),
+        notes: Vec::new(),
         grace_asked: args.limits.grace.as_deref().map(grace).transpose()?,
         limit_exit_code: args.limits.limit_exit_code,
         measure_only: args.limits.measure_only,
@@ -342,6 +354,19 @@ const fn mechanism(word: MechanismWord) -> Mechanism {
 
 fn other_than_bpf(mechanism: Option<Mechanism>) -> bool {
     mechanism.is_some_and(|it| !matches!(it, Mechanism::Bpf | Mechanism::Agent))
+}
+
+fn check_syscalls(
+    level: Option<Level>,
+    mechanism: Option<Mechanism>,
+    args: &RunArgs,
+) -> Result<()> {
+    if args.watching.syscalls && (level == Some(Level::Query) || other_than_bpf(mechanism)) {
+        bail!(
+            "--syscalls counts in the kernel: its mechanism is bpf or agent, at level events or io"
+        );
+    }
+    Ok(())
 }
 
 /// Refuses what only level io has at another level.

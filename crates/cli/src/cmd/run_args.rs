@@ -1,8 +1,9 @@
 //! The command line of `plimsoll run`, as clap reads it: raw words, help texts, groups.
 
+use super::amounts::amount;
 use super::formats::{self, AskedFormat, FormatParser};
 use clap::{Args, ValueEnum};
-use record::limit::{LIMITS, LimitKind};
+use record::limit::{LIMITS, LimitKind, Resource};
 use record::unit::Unit;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -42,7 +43,8 @@ Examples:
   plimsoll run --format nextflow-trace=.command.trace -- bash .command.sh
   plimsoll run --format json=fd:3 --format text ./job 3>report.json
   plimsoll run --append all.jsonl --category align --quiet bwa mem ref.fa r.fq
-  plimsoll run --measure-only --limit memory=1GiB ./job";
+  plimsoll run --measure-only --limit memory=1GiB ./job
+  plimsoll run --archive --category align --limits auto --retry 3 ./align < /dev/null";
 
 /// The forms of the values of limits, by unit.
 const FORMS: &[(Unit, &str)] = &[
@@ -224,9 +226,17 @@ pub struct LimitArgs {
     /// End the task when it goes past VALUE (repeatable, comma lists; names below)
     #[arg(long, value_name = "NAME=VALUE")]
     pub limit: Vec<String>,
-    /// Read limits from a TOML or JSON file of flat `name = value`
-    #[arg(long, value_name = "FILE")]
+    /// Read limits from a TOML or JSON file of flat `name = value`; `auto`: what `plimsoll advise`
+    /// says, by the history of the category in --archive (a file of that name: ./auto)
+    #[arg(long, value_name = "FILE|auto")]
     pub limits: Option<PathBuf>,
+    /// No limit of --limits auto goes above: memory=64GiB, wall=2d, disk=1TiB (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = amount)]
+    pub max: Vec<(Resource, u64)>,
+    /// Run again, N times at most, with the next limit when one of --limits auto ended the task,
+    /// which must be able to begin anew
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retry: u32,
     /// Time between SIGTERM and SIGKILL, 0 for none [default: 5s; 0 for memory]
     #[arg(long, value_name = "TIME")]
     pub grace: Option<String>,

@@ -1,6 +1,8 @@
 //! The values of `plimsoll run`'s options: words to checked ones, in base units.
 
+use super::limits;
 use super::run::INTERVAL_MIN;
+use super::run_args::RunArgs;
 use anyhow::{Context, Result, bail};
 use record::quantity;
 use record::unit::{Bytes, Nanos, Unit};
@@ -41,6 +43,21 @@ pub(super) fn or_zero(text: &str, unit: Unit) -> Result<u64> {
     } else {
         Ok(quantity::parse(text, unit)?)
     }
+}
+
+/// Whether limits come from the archive; refuses what is for such alone.
+pub(super) fn is_auto(args: &RunArgs) -> Result<bool> {
+    let is_auto = args.limits.limits.as_deref().is_some_and(limits::is_auto);
+    if !is_auto && (args.limits.retry > 0 || !args.limits.max.is_empty()) {
+        bail!("--retry and --max are for --limits auto: a limit given by hand is the last word");
+    }
+    if is_auto && args.report.archive.is_none() {
+        bail!("--limits auto goes by a history: --archive [DIR] says where it is");
+    }
+    if is_auto && cfg!(not(feature = "archive")) {
+        bail!("--limits auto reads the archive, which this build leaves out: build with `archive`");
+    }
+    Ok(is_auto)
 }
 
 /// `r.json` means the prefix `r`.

@@ -79,6 +79,14 @@ pub(crate) struct Facts {
 impl Facts {
     /// Everything that is known before the task starts.
     pub(crate) fn gather(options: &RunOptions) -> Self {
+        let mut facts = Self::before(options);
+        for note in &options.notes {
+            facts.note(note.as_str());
+        }
+        facts
+    }
+
+    fn before(options: &RunOptions) -> Self {
         let now = clock::boot();
         let real_offset = clock::now(Clock::Real).saturating_sub(now);
         let surroundings = super::surroundings::gather();
@@ -353,19 +361,17 @@ fn monitor(options: &RunOptions) -> report::Monitor {
     }
 }
 
+/// A name that no other run has.
+pub(crate) fn made_id(now: u64) -> String {
+    let (real, pid) = (clock::now(Clock::Real), std::process::id());
+    format!("{real:x}-{now:x}-{pid:x}")
+}
+
 fn task(options: &RunOptions, now: u64) -> report::Task {
     let lossy = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
     let uid = process::real_uid();
-    let made = || {
-        format!(
-            "{:x}-{:x}-{:x}",
-            clock::now(Clock::Real),
-            now,
-            std::process::id()
-        )
-    };
     report::Task {
-        id: options.id.clone().unwrap_or_else(made),
+        id: options.id.clone().unwrap_or_else(|| made_id(now)),
         command: options.command.iter().map(lossy).collect(),
         // Unreadable or deleted: the task may run there all the same.
         cwd: std::env::current_dir().map_or_else(|_| String::new(), |d| d.display().to_string()),

@@ -10,11 +10,11 @@ use sys::descriptor::{self, Received, Waiting};
 const ROUSES_MAX: u32 = 400;
 const ROUSE_PAUSE: Nanos = Nanos::from_millis(5);
 
-/// Gives the front its exit status. One that `stopped` with the command may be about to do so only
+/// Gives the front the last word. One that `stopped` with the command may be about to do so only
 /// now: it is continued until it has heard us.
-pub(super) fn dismiss(front: &OwnedFd, stopped: bool, status: u8) {
+pub(super) fn dismiss(front: &OwnedFd, stopped: bool, last: ToFront) {
     // A front that died has nobody to tell.
-    drop(ToFront::Done(status).say(front));
+    drop(last.say(front));
     let pid = sys::process::parent();
     let waiting = [Waiting {
         fd: Some(front.as_fd()),

@@ -42,6 +42,8 @@ const LAUNCHER: &[u8] = b"plimsoll-launch\n";
 pub(crate) enum Served {
     /// With this exit status.
     Status(u8),
+    /// By the limit at this place in the table of limits: it is to run again.
+    Short(u32),
     /// The command is not started, and nobody can watch it.
     Bare,
 }
@@ -131,7 +133,8 @@ fn listen_until_end(
                 }
             };
         }
-        if waiting && before.is_started() {
+        // What the next attempt is to have stays.
+        if waiting && before.is_started() && options.climbs.is_empty() {
             // A reader of our caller's pipe must see its end when the command closes it.
             let unneeded: Vec<RawFd> = inherited.iter().copied().filter(|fd| *fd != 2).collect();
             descriptor::close_inherited(&unneeded);
@@ -225,6 +228,7 @@ fn listen(monitor: &OwnedFd, before: &mut Before, row_taken: &mut bool) -> Optio
                 Some(ToFront::Done(status)) => {
                     return Some(Heard::Last(Served::Status(status)));
                 }
+                Some(ToFront::Short(place)) => return Some(Heard::Last(Served::Short(place))),
                 Some(ToFront::Bare) => return Some(Heard::Last(Served::Bare)),
                 Some(ToFront::Stopped(signal)) => stop_with(signal),
                 Some(ToFront::Row(taken)) => *row_taken = taken,

@@ -2,6 +2,8 @@
 
 pub(crate) mod archived;
 mod assemble;
+#[cfg(feature = "archive")]
+mod auto;
 mod calls;
 mod cause;
 mod command;
@@ -33,6 +35,7 @@ mod printed;
 mod reader;
 mod real_paths;
 mod reaped;
+mod retry;
 mod rhythm;
 mod start;
 mod starved;
@@ -46,7 +49,7 @@ mod words;
 
 use crate::view::stderr;
 pub(crate) use person::{lingers, name};
-pub(crate) use start::run;
+pub(crate) use retry::run;
 
 /// Tells a person, on stderr, what the report cannot.
 pub(crate) fn warn(text: &str) {

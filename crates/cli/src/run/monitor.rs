@@ -10,6 +10,7 @@ use super::live::SIGWINCH;
 use super::named;
 use super::outlived::{LINGER, Outlived, Round};
 use super::paper::Paper;
+use super::retry;
 use super::stopped;
 use super::task::{Happened, Task};
 use super::unended::Unended;
@@ -473,11 +474,21 @@ impl<'a> Monitor<'a> {
         let calls = tellers.0.calls(&mut self.facts);
         let seen = Seen { tree, files, calls };
         let assembled = assemble(self.facts, seen, &self.hold, outcome, self.options);
-        self.paper.write(&assembled, self.options);
+        let short = retry::short_of(&assembled.report, self.ending.reason(), self.options);
+        let last = match short {
+            Some(place) => {
+                self.paper.write_between(&assembled, self.options);
+                ToFront::Short(place)
+            }
+            None => {
+                self.paper.write(&assembled, self.options);
+                ToFront::Done(assembled.status)
+            }
+        };
         self.task.dismiss();
         self.hold.release();
         if let Some(front) = &self.front {
-            dismiss(front, self.front_stopped, assembled.status);
+            dismiss(front, self.front_stopped, last);
         }
         // Takes the kernel some ms where they are programs of ours.
         drop(tellers);

@@ -140,6 +140,23 @@ impl Paper {
         self.printed.take_stderr();
     }
 
+    /// Writes the end of an attempt that another follows: into what keeps all of them.
+    pub(crate) fn write_between(self, done: &Assembled, options: &RunOptions) {
+        let append = self.append.map(|append| add_line(append, &done.report));
+        let set = options.archive.as_ref().and_then(|one| one.set.clone());
+        let archive = self.archive;
+        let archive = archive.map(|folder| archived::add(&folder, set, &done.report));
+        if let Some(mut live) = self.live {
+            live.end();
+        }
+        drop((self.output, self.printed));
+        clear_after_death(options, std::process::id());
+        let failed = [append, archive].into_iter().flatten();
+        for error in failed.filter_map(Result::err) {
+            super::warn(&super::chain(&error));
+        }
+    }
+
     /// Writes the end everywhere. What fails is a warning: the task is over and its status stands.
     pub(crate) fn write(self, done: &Assembled, options: &RunOptions) {
         self.take_stderr();

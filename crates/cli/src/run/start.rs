@@ -39,26 +39,36 @@ const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
 const SIGCHLD: i32 = 17;
 
-/// Runs the task; the exit status.
-pub(crate) fn run(options: &RunOptions) -> Result<Status> {
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// With this exit status.
+    Status(Status),
+    /// By the limit at this place in the table of limits: it is to run again.
+    Short(u32),
+}
+
+/// Runs the task once.
+pub(super) fn run(options: &RunOptions) -> Result<Ended> {
     let inherited = descriptor::open_now();
     let (ours, theirs) = match descriptor::channel() {
         Ok(channel) => channel,
-        Err(error) => return run_bare(options, error),
+        Err(error) => return run_bare(options, error).map(Ended::Status),
     };
     match process::fork() {
         Ok(Fork::Parent(monitor)) => {
             drop(theirs);
             match front::serve(ours, monitor, &inherited, options) {
-                Served::Status(status) => Ok(status),
-                Served::Bare => become_command(options),
+                Served::Status(status) => Ok(Ended::Status(status)),
+                Served::Short(place) => Ok(Ended::Short(place)),
+                Served::Bare => become_command(options).map(Ended::Status),
             }
         }
         Ok(Fork::Child) => {
             drop(ours);
             process::exit_now(i32::from(monitor(options, theirs, &inherited)))
         }
-        Err(error) => run_bare(options, error),
+        Err(error) => run_bare(options, error).map(Ended::Status),
     }
 }
 

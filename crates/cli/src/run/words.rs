@@ -23,6 +23,8 @@ pub(crate) enum ToFront {
     Row(bool),
     /// Everything is done: exit with this status.
     Done(u8),
+    /// A limit ended the task, the one at this place in the table of limits: run it again.
+    Short(u32),
     /// The task cannot be watched: become the command.
     Bare,
 }
@@ -72,6 +74,7 @@ impl ToFront {
             ToFront::Stopped(signal) => (b'S', signal as u32),
             ToFront::Row(taken) => (b'R', u32::from(taken)),
             ToFront::Done(status) => (b'D', u32::from(status)),
+            ToFront::Short(place) => (b'L', place),
             ToFront::Bare => (b'B', 0),
         };
         let [a, b, c, d] = number.to_ne_bytes();
@@ -87,6 +90,7 @@ impl ToFront {
             b'S' => Some(ToFront::Stopped(number as i32)),
             b'R' => Some(ToFront::Row(number != 0)),
             b'D' => Some(ToFront::Done(u8::try_from(number).ok()?)),
+            b'L' => Some(ToFront::Short(number)),
             b'B' => Some(ToFront::Bare),
             _ => None,
         }
@@ -113,6 +117,7 @@ mod tests {
             ToFront::Row(true),
             ToFront::Row(false),
             ToFront::Done(137),
+            ToFront::Short(3),
             ToFront::Bare,
         ];
         for said in words {

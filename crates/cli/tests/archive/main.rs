@@ -13,6 +13,8 @@
 mod add;
 mod advise;
 mod ask;
+mod auto;
+mod check;
 mod page;
 mod statistics;
 

@@ -1,6 +1,7 @@
 //! `plimsoll archive`: what tasks used, kept for ever in a folder. One file a subcommand.
 
 mod add;
+mod check;
 mod diff;
 mod export;
 mod filter;
@@ -45,6 +46,7 @@ const PARTS: &[&Part] = &[
     &query::PART,
     &stats::PART,
     &diff::PART,
+    &check::PART,
     &export::PART,
     #[cfg(feature = "serve")]
     &html::PART,
