@@ -21,6 +21,7 @@ pub(super) fn amount(text: &str) -> Result<(Resource, u64)> {
 }
 
 /// The last that was said of a resource.
+#[cfg(feature = "archive")]
 pub(crate) fn last_of(amounts: &[(Resource, u64)], resource: Resource) -> Option<u64> {
     let found = amounts.iter().rev().find(|(one, _)| *one == resource);
     found.map(|(_, value)| *value)

@@ -44,7 +44,7 @@ Examples:
   plimsoll run --format json=fd:3 --format text ./job 3>report.json
   plimsoll run --append all.jsonl --category align --quiet bwa mem ref.fa r.fq
   plimsoll run --measure-only --limit memory=1GiB ./job
-  plimsoll run --archive --category align --limits auto --retry 3 ./align < /dev/null";
+  plimsoll run --archive --category c --limits auto --retry 3 ./job </dev/null";
 
 /// The forms of the values of limits, by unit.
 const FORMS: &[(Unit, &str)] = &[

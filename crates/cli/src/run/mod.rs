@@ -3,6 +3,8 @@
 pub(crate) mod archived;
 mod assemble;
 #[cfg(feature = "archive")]
+mod attempts;
+#[cfg(feature = "archive")]
 mod auto;
 mod calls;
 mod cause;
