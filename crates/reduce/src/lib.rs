@@ -16,6 +16,7 @@ pub mod files;
 pub mod fold;
 mod former;
 mod gpu;
+pub mod graph;
 mod growth;
 mod heir;
 mod held;

@@ -127,6 +127,18 @@ pub enum Error {
         #[from]
         source: rusqlite::Error,
     },
+    /// Tasks that had to be done before themselves: no workflow can be made of them.
+    #[error("tasks wait for one another, so this is no workflow: {tasks}")]
+    Cycle {
+        /// Their names, the first once more at the end.
+        tasks: String,
+    },
+    /// A set has more tasks than can be looked at together.
+    #[error("more than {most} tasks: ask for a part of them, as with --category")]
+    TooManyTasks {
+        /// So many are taken.
+        most: usize,
+    },
     /// Somebody asked to end.
     #[error("interrupted")]
     Interrupted,

@@ -3,6 +3,8 @@
 #[cfg(feature = "archive")]
 pub(crate) mod difference;
 #[cfg(feature = "archive")]
+pub(crate) mod graph;
+#[cfg(feature = "archive")]
 pub(crate) mod history;
 #[cfg(feature = "archive")]
 pub(crate) mod one;

@@ -15,6 +15,7 @@ mod advise;
 mod ask;
 mod auto;
 mod check;
+mod graph;
 mod page;
 mod statistics;
 

@@ -20,6 +20,10 @@ mod intake;
 #[cfg(feature = "archive")]
 mod pack;
 #[cfg(feature = "archive")]
+mod tasks;
+#[cfg(feature = "archive")]
+mod wfformat;
+#[cfg(feature = "archive")]
 mod whole;
 #[cfg(feature = "archive")]
 mod write;
@@ -34,6 +38,10 @@ pub use fields::{column_names, end_word, known_word, words};
 pub use filter::{Condition, Filter, Relation};
 #[cfg(feature = "archive")]
 pub use intake::{Intake, Taken};
+#[cfg(feature = "archive")]
+pub use tasks::{TASKS_MAX, Tasks};
+#[cfg(feature = "archive")]
+pub use wfformat::{Instance, wfformat};
 #[cfg(feature = "archive")]
 pub use whole::{Archive, Each, Packed};
 #[cfg(feature = "archive")]

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use store::archive::{Archive, ParquetFile};
+use store::archive::{Archive, ParquetFile, Tasks};
 
 pub(super) const PART: Part = Part {
     name: "export",
@@ -51,14 +51,17 @@ enum Word {
     Csv,
     /// Parquet, with the columns of the archive's own files
     Parquet,
+    /// WfFormat 1.5 of WfCommons, of one set: its tasks, their order, how each was done
+    Wfformat,
 }
 
 fn command() -> Command {
     ExportArgs::augment_args(Command::new(PART.name))
-        .about("Write attempts as JSON lines, CSV or Parquet")
+        .about("Write attempts as JSON lines, CSV or Parquet; a set as WfFormat")
         .after_help(
             "Examples:\n  plimsoll archive export --format parquet --output tasks.parquet\n  \
-             plimsoll archive export --set 'run 3' --private > for-others.jsonl",
+             plimsoll archive export --set 'run 3' --private > for-others.jsonl\n  \
+             plimsoll archive export --set 'run 3' --format wfformat -o run3.json",
         )
 }
 
@@ -66,6 +69,9 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     let args = ExportArgs::from_arg_matches(matches)?;
     if args.output.is_none() && args.format == Word::Parquet && std::io::stdout().is_terminal() {
         bail!("--format parquet is nothing for a terminal: --output FILE, or a pipe");
+    }
+    if args.format == Word::Wfformat && args.filter.filter().set.is_none() {
+        bail!("--format wfformat is of one set: --set NAME");
     }
     work(args.quiet, |work| {
         let archive = place::open(&args.place.path()?, work)?;
@@ -117,6 +123,11 @@ fn write(
         .map_err(anyhow::Error::from)
     };
     match args.format {
+        Word::Wfformat => {
+            let mut tasks = Tasks::default();
+            give(&mut |attempt| Ok(tasks.push(attempt)?))?;
+            workflow(&tasks, out, args.quiet)?;
+        }
         Word::Parquet => {
             let mut file = ParquetFile::begin(out)?;
             give(&mut |attempt| Ok(file.push(attempt, None)?))?;
@@ -139,6 +150,50 @@ fn write(
         Some(error) => Err(error),
         None => Ok(count),
     }
+}
+
+/// Writes a set, and says what of it WfFormat does not take.
+fn workflow(tasks: &Tasks, out: Box<dyn Write + Send>, is_quiet: bool) -> Result<()> {
+    if tasks.attempts() == 0 {
+        bail!("no attempts: a workflow has one task at least");
+    }
+    let instance = store::archive::wfformat(tasks, env!("CARGO_PKG_VERSION"))?;
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer_pretty(&mut out, &instance.document).context("the workflow")?;
+    out.write_all(b"\n")?;
+    out.flush()?;
+    let notes = [
+        (
+            instance.attempts_left_out > 0,
+            format!(
+                "{} attempts left out: of each task the last that was done is written",
+                instance.attempts_left_out
+            ),
+        ),
+        (
+            instance.not_executed > 0,
+            format!(
+                "{} of {} tasks without an execution: not done, or it is not known how long \
+                 they took",
+                instance.not_executed, instance.tasks
+            ),
+        ),
+        (
+            instance.parents_left_out > 0,
+            format!(
+                "{} parents left out: no task of the set has their name",
+                instance.parents_left_out
+            ),
+        ),
+        (
+            instance.without_instant,
+            "no executions at all: WfFormat wants to know when, and no attempt tells it".to_owned(),
+        ),
+    ];
+    for (_, note) in notes.iter().filter(|(holds, _)| *holds && !is_quiet) {
+        stderr::line(&format!("plimsoll archive: note: {note}"));
+    }
+    Ok(())
 }
 
 fn is_closed(error: &anyhow::Error) -> bool {

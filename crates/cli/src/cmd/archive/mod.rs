@@ -5,6 +5,7 @@ mod check;
 mod diff;
 mod export;
 mod filter;
+mod graph;
 #[cfg(feature = "serve")]
 mod html;
 mod import;
@@ -47,6 +48,7 @@ const PARTS: &[&Part] = &[
     &stats::PART,
     &diff::PART,
     &check::PART,
+    &graph::PART,
     &export::PART,
     #[cfg(feature = "serve")]
     &html::PART,
