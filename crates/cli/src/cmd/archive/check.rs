@@ -1,8 +1,7 @@
 //! `plimsoll archive check`: whether a run lies outside the history of its category.
 
-use super::show::find;
 use super::{FormatWord, Part, PlaceArgs, Status, work};
-use crate::archive::place;
+use crate::archive::{one, place};
 use crate::cmd::{STATUS_FAILURE, report_file};
 use crate::view::stdout;
 use crate::view::style::printable;
@@ -66,7 +65,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         let archive = place::open(&args.place.path()?, work)?;
         let attempt = match Path::new(&args.which).is_file() {
             true => of_report(&report_file::read(Path::new(&args.which), None)?),
-            false => find(&archive, &args.which)?.attempt,
+            false => one::find(&archive, &args.which)?.attempt,
         };
         let heed = |rows| work.heed(&|| format!("{rows} attempts read"));
         let lines = judge(&archive, &attempt, &heed)?;
