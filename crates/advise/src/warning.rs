@@ -102,7 +102,7 @@ pub(crate) fn of_runs(past: &Past) -> Vec<Warning> {
     let runs = &past.runs;
     let count = |which: fn(&Run) -> bool| runs.iter().filter(|run| which(run)).count() as u64;
     let sampled = count(|run| matches!(run.method, Some(Method::Sampled { .. })));
-    let lower = count(|run| matches!(run.method, Some(Method::LowerBound { .. })));
+    let lower = count(|run| matches!(run.method, Some(Method::LowerBound { upper: None })));
     let cache = count(|run| run.cache);
     let max = past.max().unwrap_or_default();
     let cap = past.settings.cap().filter(|cap| *cap < max);

@@ -126,14 +126,27 @@ pub struct Amount {
     pub value: Number,
     /// How that is known.
     pub known: Known,
+    /// Of a lower bound: what it cannot exceed, where that is known too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<u64>,
 }
 
 impl Amount {
+    /// A number, and how it is known.
+    pub const fn new(value: Number, known: Known) -> Self {
+        Self {
+            value,
+            known,
+            upper: None,
+        }
+    }
+
     /// A whole number that another tool told.
     pub const fn claimed(value: u64) -> Self {
         Self {
             value: Number::Whole(value),
             known: Known::Claimed,
+            upper: None,
         }
     }
 }
@@ -308,10 +321,7 @@ mod tests {
             ..Attempt::default()
         };
         one.used.set("memory", Amount::claimed(1 << 60));
-        let half = Amount {
-            value: Number::Real(0.5),
-            known: Known::Sampled,
-        };
+        let half = Amount::new(Number::Real(0.5), Known::Sampled);
         one.used.set("cores", half);
         one.used.set("nothing", half);
         let text = serde_json::to_string(&one).unwrap();

@@ -126,7 +126,7 @@ fn requested(report: &Report) -> Amounts {
     // A request is told before a limit.
     for (name, value) in limits.chain(claims).filter(|(_, value)| is_amount(*value)) {
         let known = Known::Claimed;
-        amounts.set(resource_name(name), Amount { value, known });
+        amounts.set(resource_name(name), Amount::new(value, known));
     }
     amounts
 }
@@ -161,9 +161,13 @@ fn amount(value: &Value) -> Amount {
         Method::Scaled => Known::Scaled,
         Method::Claimed => Known::Claimed,
     };
+    let upper = match value.method {
+        Method::LowerBound { upper } => upper.filter(|upper| (*upper as f64) < TOO_LARGE),
+        _ => None,
+    };
     Amount {
-        value: value.value,
-        known,
+        upper,
+        ..Amount::new(value.value, known)
     }
 }
 
@@ -191,6 +195,9 @@ mod tests {
         assert_eq!(one.used.get("cores").unwrap().known, Known::LowerBound);
         assert_eq!(one.host_class, None);
         assert_eq!(of_report(&report()), one);
+        let memory = one.used.get("memory").unwrap();
+        let between = (Known::LowerBound, Some(1_000_022));
+        assert_eq!((memory.known, memory.upper), between);
     }
 
     #[test]

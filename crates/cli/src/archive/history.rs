@@ -13,7 +13,7 @@ use store::archive::{Archive, Batch, Filter};
 /// More than the rule remembers: attempts that did not finish are among them.
 const ATTEMPTS_MAX: usize = 4000;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 17] = [
     "end",
     "exceeded",
     "ended",
@@ -29,6 +29,8 @@ const COLUMNS: [&str; 15] = [
     "requested_memory",
     "requested_wall",
     "requested_disk",
+    "used_memory_upper",
+    "used_disk_upper",
 ];
 
 /// What is known of a category.
@@ -82,10 +84,12 @@ fn attempt(batch: &Batch<'_>, row: usize, hosts: &mut HashMap<String, Arc<str>>)
             .int(column, row)
             .and_then(|value| u64::try_from(value).ok())
     };
-    let peak = |value: usize, known: usize| {
+    // Of two bounds the upper one is certainly enough.
+    let peak = |value: usize, known: usize, upper: usize| {
+        let upper = whole(upper);
         whole(value).map(|value| Peak {
-            value,
-            method: batch.text(known, row).and_then(method),
+            value: upper.unwrap_or(value),
+            method: batch.text(known, row).and_then(|word| method(word, upper)),
             cache: false,
         })
     };
@@ -119,8 +123,8 @@ fn attempt(batch: &Batch<'_>, row: usize, hosts: &mut HashMap<String, Arc<str>>)
         at: at.map(|micros| Nanos(micros.saturating_mul(1000))),
         host,
         input: whole(5).map(Bytes),
-        memory: peak(8, 9),
-        disk: peak(10, 11),
+        memory: peak(8, 9, 15),
+        disk: peak(10, 11, 16),
         cores,
     }
 }
@@ -130,13 +134,13 @@ fn killed(resource: Resource, limit: Option<u64>) -> Ended {
     limit.map_or(Ended::Failed, |limit| Ended::Limit { resource, limit })
 }
 
-fn method(word: &str) -> Option<Method> {
+fn method(word: &str, upper: Option<u64>) -> Option<Method> {
     Some(match word {
         "exact" => Method::Exact,
         "sampled" => Method::Sampled {
             period_ns: Nanos(0),
         },
-        "lower_bound" => Method::LowerBound { upper: None },
+        "lower_bound" => Method::LowerBound { upper },
         "upper_bound" => Method::UpperBound,
         "scaled" => Method::Scaled,
         "claimed" => Method::Claimed,

@@ -20,6 +20,8 @@ enum From {
     Requested(usize),
     Used(usize),
     Known(usize),
+    /// What the amount cannot exceed.
+    Upper(usize),
 }
 
 type Get = fn(&Attempt) -> Cell;
@@ -160,6 +162,7 @@ pub(super) fn fields() -> Vec<Field> {
         push(format!("requested_{name}"), kind, From::Requested(place));
         push(format!("used_{name}"), kind, From::Used(place));
         push(format!("used_{name}_known"), TEXT, From::Known(place));
+        push(format!("used_{name}_upper"), INT, From::Upper(place));
     }
     fields
 }
@@ -204,6 +207,7 @@ impl Field {
                 Some(amount) => text(known_word(amount.known)),
                 None => Cell::Absent,
             },
+            From::Upper(place) => int(attempt.used.at(place).and_then(|amount| amount.upper)),
         }
     }
 
@@ -214,10 +218,7 @@ impl Field {
             Cell::Real(value) => Some(Number::Real(*value)),
             _ => None,
         };
-        let amount = value.map(|value| Amount {
-            value,
-            known: Known::Claimed,
-        });
+        let amount = value.map(|value| Amount::new(value, Known::Claimed));
         match self.from {
             From::Fixed(_, set) => set(attempt, cell),
             From::Requested(place) => attempt.requested.set_at(place, amount),
@@ -226,6 +227,13 @@ impl Field {
                 let known = cell.text().and_then(|word| known_of(&word));
                 if let Some((amount, known)) = attempt.used.at(place).zip(known) {
                     let amount = Amount { known, ..amount };
+                    attempt.used.set_at(place, Some(amount));
+                }
+            }
+            From::Upper(place) => {
+                let upper = cell.int().and_then(|upper| u64::try_from(upper).ok());
+                if let Some(amount) = attempt.used.at(place).filter(|_| upper.is_some()) {
+                    let amount = Amount { upper, ..amount };
                     attempt.used.set_at(place, Some(amount));
                 }
             }
@@ -341,16 +349,14 @@ mod tests {
         one.labels.insert("a".to_owned(), "b".to_owned());
         for (place, known) in KNOWN.iter().enumerate() {
             let value = Number::Whole(place as u64 + 1);
+            let upper = (known.0 == Known::LowerBound).then_some(99);
             let amount = Amount {
-                value,
-                known: known.0,
+                upper,
+                ..Amount::new(value, known.0)
             };
             one.used.set_at(place, Some(amount));
         }
-        let cores = Amount {
-            value: Number::Real(1.5),
-            known: Known::Sampled,
-        };
+        let cores = Amount::new(Number::Real(1.5), Known::Sampled);
         one.used.set("cores", cores);
         one.requested.set("memory", Amount::claimed(1 << 33));
         let mut back = Attempt::default();

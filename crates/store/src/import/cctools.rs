@@ -173,7 +173,7 @@ fn amount_of(resource: &str, value: f64, unit: &str) -> Result<Option<Amount>, B
         _ => Number::Whole(amount::scaled(value, 1.0)?),
     };
     let known = Known::Claimed;
-    Ok(Some(Amount { value, known }))
+    Ok(Some(Amount::new(value, known)))
 }
 
 /// Nanoseconds since 1970. A number of JSON has 53 bits: enough for microseconds.
@@ -276,10 +276,7 @@ fn finish(
     if attempt.used.get("cores").is_none()
         && let Some(mean) = cores_mean
     {
-        let amount = Amount {
-            value: Number::Real(mean),
-            known: Known::Claimed,
-        };
+        let amount = Amount::new(Number::Real(mean), Known::Claimed);
         attempt.used.set("cores", amount);
     }
     if attempt.signal.is_some() {

@@ -190,7 +190,7 @@ impl Entry {
             (unit, _) => Number::Whole(self.whole(unit, text)?),
         };
         let known = Known::Claimed;
-        Ok(Amount { value, known })
+        Ok(Amount::new(value, known))
     }
 
     fn whole(&self, unit: Unit, text: &str) -> Result<u64, Bad> {

@@ -121,10 +121,7 @@ const COLUMNS: &[Column] = &[
         used(draft, "disk_written", amount::size(text))
     }),
     ("cpus", |draft, text| {
-        let cores = Amount {
-            value: Number::Real(amount::real(text)?),
-            known: Known::Claimed,
-        };
+        let cores = Amount::new(Number::Real(amount::real(text)?), Known::Claimed);
         draft.attempt.requested.set("cores", cores);
         Ok(())
     }),
@@ -246,7 +243,7 @@ fn finish(intake: &mut Intake<'_, '_>, draft: Draft, line: Line<'_>) -> Result<(
         if let (Some(last), None) = (last, attempt.used.get(name)) {
             let value = Number::Whole(last);
             let known = Known::LowerBound;
-            attempt.used.set(name, Amount { value, known });
+            attempt.used.set(name, Amount::new(value, known));
         }
     }
     // 0 is what was not measured.
@@ -273,10 +270,7 @@ fn finish(intake: &mut Intake<'_, '_>, draft: Draft, line: Line<'_>) -> Result<(
 
 /// CPU time is a share of the wall time here: that is how Nextflow has it.
 fn busy_cores(attempt: &mut Attempt, busy: f64) {
-    let cores = Amount {
-        value: Number::Real(busy),
-        known: Known::Claimed,
-    };
+    let cores = Amount::new(Number::Real(busy), Known::Claimed);
     attempt.used.set("cores", cores);
     if let Some(wall) = attempt.used.get("wall") {
         let cpu = amount::scaled(busy, wall.value.as_f64()).ok();

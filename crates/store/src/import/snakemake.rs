@@ -98,10 +98,7 @@ fn used(draft: &mut Draft, name: &str, value: Result<u64, Bad>) -> Result<(), Ba
 }
 
 fn real(value: f64) -> Amount {
-    Amount {
-        value: Number::Real(value),
-        known: Known::Claimed,
-    }
+    Amount::new(Number::Real(value), Known::Claimed)
 }
 
 /// The members of a dictionary as Python prints it; what is nested or has commas is no pair.

@@ -207,10 +207,7 @@ impl Job {
         });
         set(&mut attempt.requested, "memory", memory);
         if let Some(cpus) = cpus.filter(|cpus| *cpus > 0) {
-            let cores = Amount {
-                value: Number::Real(cpus as f64),
-                known: Known::Claimed,
-            };
+            let cores = Amount::new(Number::Real(cpus as f64), Known::Claimed);
             attempt.requested.set("cores", cores);
         }
     }

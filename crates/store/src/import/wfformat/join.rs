@@ -137,10 +137,7 @@ impl Document {
 }
 
 fn real(value: f64) -> Amount {
-    Amount {
-        value: Number::Real(value),
-        known: Known::Claimed,
-    }
+    Amount::new(Number::Real(value), Known::Claimed)
 }
 
 /// In early versions tasks have names and ids, and parents are told by either.
