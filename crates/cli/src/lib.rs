@@ -12,6 +12,8 @@ mod live;
 #[cfg(feature = "query")]
 mod query;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod top;
 pub mod view;
 

@@ -3,6 +3,7 @@
 
 #![deny(missing_docs)]
 
+pub mod http;
 pub mod page;
 mod question;
 

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use serve::{Answers, Question, Refusal, Rows};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use store::Error;
@@ -55,6 +55,16 @@ struct Asked<'a> {
     view: &'a View,
     archive: &'a Archive,
     heed: &'a dyn Fn(u64) -> bool,
+}
+
+/// What stands above an archive of which nothing else is said: the name of its folder, if that may
+/// be told.
+pub(crate) fn title(folder: Option<&Path>) -> String {
+    let name = folder.and_then(Path::file_name);
+    name.map_or_else(
+        || "archive".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 impl Page {

@@ -23,7 +23,7 @@ pub mod man;
 pub mod metrics;
 pub mod named;
 mod named_file;
-#[cfg(not(all(feature = "archive", feature = "query")))]
+#[cfg(not(all(feature = "archive", feature = "query", feature = "serve")))]
 pub mod never;
 #[cfg(feature = "query")]
 pub mod plot;
@@ -35,6 +35,8 @@ mod report_file;
 pub mod run;
 pub mod run_args;
 mod run_values;
+#[cfg(feature = "serve")]
+pub mod serve;
 mod settings;
 pub(crate) mod similar;
 pub mod statuses;
@@ -100,6 +102,10 @@ pub const VERBS: &[&Verb] = &[
     &never::ARCHIVE,
     #[cfg(not(feature = "archive"))]
     &never::ADVISE,
+    #[cfg(feature = "serve")]
+    &serve::VERB,
+    #[cfg(not(feature = "serve"))]
+    &never::SERVE,
     &doctor::VERB,
     &compat::VERB,
     &completions::VERB,

@@ -66,6 +66,20 @@ pub const ADVISE: Verb = verb(
     without_archive,
 );
 
+/// The verb `serve`.
+#[cfg(not(feature = "serve"))]
+pub const SERVE: Verb = verb(
+    "serve",
+    || {
+        command(
+            "serve",
+            "Show an archive in a browser, and take attempts from other machines (not in this \
+             build)",
+        )
+    },
+    without_server,
+);
+
 const fn verb(
     name: &'static str,
     command: fn() -> Command,
@@ -111,5 +125,14 @@ fn without_archive(_: &ArgMatches) -> Result<Status> {
     Err(anyhow!(
         "this plimsoll was built for a node, without what asks an archive: `make install` or \
          `cargo build --release` makes one with it; `plimsoll run --archive` adds to one here too"
+    ))
+}
+
+#[cfg(not(feature = "serve"))]
+fn without_server(_: &ArgMatches) -> Result<Status> {
+    Err(anyhow!(
+        "this plimsoll was built without the server of an archive: `make install` or `cargo build \
+         --release` makes one with it; `ssh HOST plimsoll archive add -` takes attempts where it \
+         has an archive"
     ))
 }

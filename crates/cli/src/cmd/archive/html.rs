@@ -99,7 +99,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         let title = args
             .title
             .clone()
-            .unwrap_or_else(|| title(&path, args.private));
+            .unwrap_or_else(|| page::title(Some(path.as_path()).filter(|_| !args.private)));
         let shown = Page::new(archive, title, false)
             .of(args.filter.filter())
             .veiled(veil);
@@ -119,14 +119,6 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         }
         Ok(0)
     })
-}
-
-fn title(path: &Path, is_private: bool) -> String {
-    let name = path.file_name().filter(|_| !is_private);
-    name.map_or_else(
-        || "archive".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    )
 }
 
 /// The answers to what the page will ask, and what is not among them.

@@ -1,0 +1,3 @@
+//! `plimsoll serve`: what the archive has to do with it.
+
+pub(crate) mod submissions;
