@@ -2,7 +2,7 @@
 
 use super::filter::FilterArgs;
 use super::{Part, PlaceArgs, Status, work};
-use crate::archive::page::Page;
+use crate::archive::page::{Page, title};
 use crate::archive::place;
 use crate::archive::private::Veil;
 use crate::archive::work::Work;
@@ -96,11 +96,11 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         let archive = place::open(&path, work)?;
         super::list::damaged(&archive)?;
         let veil = args.private.then(Veil::secret).transpose()?;
-        let title = args
+        let heading = args
             .title
             .clone()
-            .unwrap_or_else(|| page::title(Some(path.as_path()).filter(|_| !args.private)));
-        let shown = Page::new(archive, title, false)
+            .unwrap_or_else(|| title(Some(path.as_path()).filter(|_| !args.private)));
+        let shown = Page::new(archive, heading, false)
             .of(args.filter.filter())
             .veiled(veil);
         let (data, left_out) = data(&args, shown, work)?;
