@@ -45,7 +45,7 @@ struct ExportArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Word {
-    /// One JSON object a line; `archive import --from jsonl` takes it
+    /// One JSON object a line
     Jsonl,
     /// Comma separated, with a heading
     Csv,
