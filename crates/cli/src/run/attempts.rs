@@ -20,6 +20,9 @@ use sys::{clock, process, signal};
 /// Device number of `/dev/null`.
 const NULL: (u64, u64) = (1, 3);
 
+/// Bytes times nanoseconds.
+const GIB_HOUR: f64 = (1u64 << 30) as f64 * 3600e9;
+
 /// Runs the task with limits by its history; the exit status of the last attempt.
 pub(super) fn run(mut options: RunOptions) -> Result<Status> {
     let ladders = auto::limit(&mut options);
@@ -39,6 +42,7 @@ pub(super) fn run(mut options: RunOptions) -> Result<Status> {
     options.id = options.id.take().or_else(|| (left > 0).then(id));
     let mask = signal::block_all();
     signal::set_mask(mask);
+    let mut vain = Vain::default();
     loop {
         options.climbs = if left > 0 {
             let next = |resource: &Resource| next(&options, &ladders, *resource).is_some();
@@ -50,6 +54,7 @@ pub(super) fn run(mut options: RunOptions) -> Result<Status> {
         let place = match start::run(&options)? {
             Ended::Status(status) => return Ok(status),
             Ended::Short(place) => place,
+            Ended::Asked(signal) => return Ok(end_by(&options, signal)),
         };
         let took = clock::boot().saturating_sub(began);
         // What is left of the monitor; then whoever asked us to end meanwhile ends us.
@@ -58,7 +63,13 @@ pub(super) fn run(mut options: RunOptions) -> Result<Status> {
         let kind = usize::try_from(place).ok().and_then(|at| LIMITS.get(at));
         let resource = kind.context("the monitor named no limit")?.resource;
         let next = next(&options, &ladders, resource).context("there is no further limit")?;
+        if vain.attempts > 0 {
+            // The sum so far stands last.
+            options.notes.pop();
+        }
+        vain.add(limit_on_memory(&options), took);
         climb(&mut options, resource, next, took);
+        options.notes.push(vain.words());
         stdin.rewind()?;
         left -= 1;
     }
@@ -68,6 +79,12 @@ fn next(options: &RunOptions, ladders: &auto::Ladders, resource: Resource) -> Op
     let mut limits = options.limits.iter();
     let now = limits.find(|one| one.limit.resource == resource)?;
     ladders.after(resource, now.limit.value)
+}
+
+fn limit_on_memory(options: &RunOptions) -> Option<u64> {
+    let mut limits = options.limits.iter().map(|one| one.limit);
+    let memory = limits.find(|limit| limit.resource == Resource::Memory);
+    memory.map(|limit| limit.value)
 }
 
 /// Gives the next attempt its limit and the report a line on the one before.
@@ -89,6 +106,57 @@ fn climb(options: &mut RunOptions, resource: Resource, next: u64, took: u64) {
         }
     }
     options.attempt = number.saturating_add(1);
+}
+
+/// The monitor took the limit for the last word, and a signal came then.
+fn end_by(options: &RunOptions, signal: i32) -> Status {
+    let name = crate::view::headline::signal_name(signal);
+    super::warn(&format!(
+        "{name} came as a limit ended attempt {}: no further attempt; its report is in the archive",
+        options.attempt
+    ));
+    super::front::end_by(signal);
+    options.own_failure()
+}
+
+/// What the attempts that limits ended took together.
+#[derive(Debug, Default)]
+struct Vain {
+    attempts: u32,
+    took: u64,
+    /// Bytes times nanoseconds of memory that they might have used and nobody else; `None` once
+    /// one had no limit on memory.
+    held: Option<f64>,
+}
+
+impl Vain {
+    fn add(&mut self, memory: Option<u64>, took: u64) {
+        let held = memory.map(|bytes| bytes as f64 * took as f64);
+        let before = if self.attempts == 0 {
+            Some(0.0)
+        } else {
+            self.held
+        };
+        self.held = before.zip(held).map(|(before, held)| before + held);
+        self.attempts = self.attempts.saturating_add(1);
+        self.took = self.took.saturating_add(took);
+    }
+
+    /// The note on all of them.
+    fn words(&self) -> String {
+        let took = show(self.took as f64, Unit::Nanoseconds);
+        let attempts = match self.attempts {
+            1 => "1 attempt".to_owned(),
+            number => format!("{number} attempts"),
+        };
+        let held = self.held.map_or(String::new(), |held| {
+            let hours = held / GIB_HOUR;
+            // Two digits that say something, however small it is.
+            let digits = (1.0 - hours.log10().floor()).clamp(2.0, 9.0);
+            format!(", {hours:.0$} GiB.h of memory held", digits as usize)
+        });
+        format!("lost to limits: {attempts}, {took}{held}")
+    }
 }
 
 /// What the task may read again.
@@ -147,6 +215,24 @@ impl Stdin {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_lost_is_added_up_and_unknown_memory_stays_unknown() {
+        let mut vain = Vain::default();
+        vain.add(Some(1 << 30), 36_000_000_000);
+        assert_eq!(
+            vain.words(),
+            "lost to limits: 1 attempt, 36.00 s, 0.010 GiB.h of memory held"
+        );
+        vain.add(Some(2 << 30), 36_000_000_000);
+        assert_eq!(
+            vain.words(),
+            "lost to limits: 2 attempts, 1m12s, 0.030 GiB.h of memory held"
+        );
+        vain.add(None, 0);
+        vain.add(Some(1 << 30), 0);
+        assert_eq!(vain.words(), "lost to limits: 4 attempts, 1m12s");
+    }
 
     #[test]
     fn only_what_can_be_read_again_is() {

@@ -7,6 +7,8 @@ const SIGINT: i32 = 2;
 const SIGQUIT: i32 = 3;
 pub(super) const SIGTERM: i32 = 15;
 pub(super) const SIGCONT: i32 = 18;
+/// Signals that end a program by default.
+pub(super) const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 /// Why the tree is being ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +81,7 @@ impl Came {
             self.signal == SIGHUP && (self.from_kernel || self.to_group) && self.main_ignores;
         Passing {
             forward: !reached && !moot,
-            ends: [SIGINT, SIGQUIT, SIGTERM, SIGHUP].contains(&self.signal) && !unmoved,
+            ends: ENDING.contains(&self.signal) && !unmoved,
         }
     }
 }
@@ -107,6 +109,7 @@ pub(crate) struct Ending {
     reason: Option<Reason>,
     grace: Nanos,
     kill_round: Nanos,
+    asked: bool,
 }
 
 impl Ending {
@@ -117,6 +120,7 @@ impl Ending {
             reason: None,
             grace: Nanos(0),
             kill_round: KILL_ROUND,
+            asked: false,
         }
     }
 
@@ -137,6 +141,17 @@ impl Ending {
     /// Whether anything is under way.
     pub(crate) fn under_way(&self) -> bool {
         self.phase != Phase::Running
+    }
+
+    /// This signal came to the front, whatever is done with it.
+    pub(crate) fn heard(&mut self, signal: i32) {
+        self.asked |= ENDING.contains(&signal);
+    }
+
+    /// Whether nothing may follow this attempt: it ends for another reason than a limit, or
+    /// somebody asked for an end, be it while a limit was ending it.
+    pub(crate) fn is_final(&self) -> bool {
+        self.asked || self.reason.is_some_and(|reason| reason != Reason::Limit)
     }
 
     /// A signal was passed to the main process at `now`.
@@ -355,6 +370,20 @@ mod tests {
         assert_eq!(ending.next(T(2)), Some(T(2).plus(Nanos::from_millis(200))));
         ending.hindered(false);
         assert_eq!(ending.next(T(2)), Some(T(2).plus(Nanos::from_millis(5))));
+    }
+
+    #[test]
+    fn what_asks_for_an_end_is_remembered_when_a_limit_ends() {
+        let mut ending = Ending::new();
+        ending.heard(10);
+        ending.end(Reason::Limit, T(2), T(0));
+        assert!(!ending.is_final());
+        ending.heard(SIGINT);
+        assert!(ending.is_final());
+        assert_eq!(ending.reason(), Some(Reason::Limit));
+        let mut ending = Ending::new();
+        ending.end(Reason::FrontDied, T(2), T(0));
+        assert!(ending.is_final());
     }
 
     #[test]

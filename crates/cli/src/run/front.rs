@@ -4,7 +4,7 @@
 //! the monitor decides. If the monitor dies it adopts what is left and takes the status from the
 //! launcher.
 
-use super::ending::SIGCONT;
+use super::ending::{ENDING, SIGCONT};
 use super::reader::below;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use super::{hold, live, paper};
@@ -20,8 +20,6 @@ const PASSED_ON: &[i32] = &[
 ];
 const SIGCHLD: i32 = 17;
 const SIGKILL: i32 = 9;
-/// Signals that end a program by default: HUP, INT, QUIT, TERM.
-const ENDING: &[i32] = &[1, 2, 3, 15];
 /// A monitor that cannot start the command (a file system does not answer) is given up this long
 /// after such a signal.
 const PATIENCE_NS: u64 = 1_000_000_000;
@@ -44,6 +42,8 @@ pub(crate) enum Served {
     Status(u8),
     /// By the limit at this place in the table of limits: it is to run again.
     Short(u32),
+    /// The same, but this signal asked for the end of everything meanwhile.
+    Asked(i32),
     /// The command is not started, and nobody can watch it.
     Bare,
 }
@@ -91,6 +91,7 @@ fn listen_until_end(
 ) -> Served {
     let mut before = Before::Nothing;
     let mut row_taken = false;
+    let mut asked = None;
     loop {
         let fds = [
             Waiting {
@@ -111,6 +112,7 @@ fn listen_until_end(
         while let Some(arrived) = signals.next() {
             if arrived.signal != SIGCHLD {
                 before.signal(arrived.signal);
+                asked = asked.or(Some(arrived.signal).filter(|one| ENDING.contains(one)));
                 // A monitor that is gone is noticed below.
                 drop(descriptor::send(
                     monitor.as_fd(),
@@ -123,7 +125,10 @@ fn listen_until_end(
             return match heard {
                 Heard::Last(served) => {
                     see_off(monitor, monitor_pid);
-                    served
+                    match (served, asked) {
+                        (Served::Short(_), Some(signal)) => Served::Asked(signal),
+                        (served, _) => served,
+                    }
                 }
                 Heard::End => {
                     if row_taken {
@@ -203,10 +208,15 @@ fn give_up(before: Before, monitor_pid: u32) -> u8 {
     let Before::Signal(signal, _) = before else {
         return crate::cmd::run::STATUS_OWN_FAILURE;
     };
+    end_by(signal);
+    crate::cmd::run::STATUS_OWN_FAILURE
+}
+
+/// Ends this process by the signal that asked for it, as it would any program.
+pub(super) fn end_by(signal: i32) {
     signal::set_default(signal);
     process::raise(signal);
     signal::set_mask(0);
-    crate::cmd::run::STATUS_OWN_FAILURE
 }
 
 /// What the monitor says last.

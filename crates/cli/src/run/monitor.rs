@@ -312,6 +312,7 @@ impl<'a> Monitor<'a> {
     fn pass_on(&mut self, arrived: Arrived) {
         let to_group = self.reached_us(&arrived);
         self.facts.signal(&arrived);
+        self.ending.heard(arrived.signal);
         if self.main_end.is_some() {
             return;
         }
@@ -460,6 +461,7 @@ impl<'a> Monitor<'a> {
             let why = "could not be ended, another user's process";
             self.facts.note(format!("{who}: {why}"));
         }
+        self.hear_front();
         let outcome = Outcome {
             unended: self.unended,
             outlived: self.outlived,
@@ -474,7 +476,7 @@ impl<'a> Monitor<'a> {
         let calls = tellers.0.calls(&mut self.facts);
         let seen = Seen { tree, files, calls };
         let assembled = assemble(self.facts, seen, &self.hold, outcome, self.options);
-        let short = retry::short_of(&assembled.report, self.ending.reason(), self.options);
+        let short = retry::short_of(&assembled.report, &self.ending, self.options);
         let last = match short {
             Some(place) => {
                 self.paper.write_between(&assembled, self.options);

@@ -2,7 +2,7 @@
 //!
 //! Only a limit that `--limits auto` set makes another attempt.
 
-use super::ending::Reason;
+use super::ending::Ending;
 use super::start::{self, Ended};
 use crate::cmd::Status;
 use crate::cmd::run::RunOptions;
@@ -19,19 +19,13 @@ pub(crate) fn run(options: &RunOptions) -> Result<Status> {
     match start::run(options)? {
         Ended::Status(status) => Ok(status),
         // Said of limits alone that something follows, and nothing does here.
-        Ended::Short(_) => Ok(options.own_failure()),
+        Ended::Short(_) | Ended::Asked(_) => Ok(options.own_failure()),
     }
 }
 
 /// The place in the table of limits of the one that ended the task, if it is to run again.
-pub(super) fn short_of(
-    report: &Report,
-    reason: Option<Reason>,
-    options: &RunOptions,
-) -> Option<u32> {
+pub(super) fn short_of(report: &Report, ending: &Ending, options: &RunOptions) -> Option<u32> {
     let by_limit = report.exit.kind == ExitType::Limit;
-    // The kernel's own kill needs no ending by us.
-    let asked = reason.is_some_and(|reason| reason != Reason::Limit);
     let enforced = report.exceeded.iter().find(|one| one.enforced)?;
     let place = LIMITS
         .iter()
@@ -40,5 +34,5 @@ pub(super) fn short_of(
         .get(place)
         .is_some_and(|kind| options.climbs.contains(&kind.resource));
     let place = u32::try_from(place).ok();
-    place.filter(|_| by_limit && climbs && !asked)
+    place.filter(|_| by_limit && climbs && !ending.is_final())
 }

@@ -46,6 +46,8 @@ pub(super) enum Ended {
     Status(Status),
     /// By the limit at this place in the table of limits: it is to run again.
     Short(u32),
+    /// The same, but this signal asked for the end of everything.
+    Asked(i32),
 }
 
 /// Runs the task once.
@@ -61,6 +63,7 @@ pub(super) fn run(options: &RunOptions) -> Result<Ended> {
             match front::serve(ours, monitor, &inherited, options) {
                 Served::Status(status) => Ok(Ended::Status(status)),
                 Served::Short(place) => Ok(Ended::Short(place)),
+                Served::Asked(signal) => Ok(Ended::Asked(signal)),
                 Served::Bare => become_command(options).map(Ended::Status),
             }
         }

@@ -1,6 +1,7 @@
 //! `plimsoll run --limits auto --retry`.
 
 use super::*;
+use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
 /// 20 attempts that used about 20 MiB and a second.
@@ -184,4 +185,49 @@ fn an_archive_that_cannot_be_read_costs_the_limits_not_the_task() {
     assert_eq!(done.status.code(), Some(4));
     let notes = report(&home)["monitor"]["notes"].to_string();
     assert!(notes.contains("no automatic limits"), "{notes}");
+}
+
+/// A signal while an attempt runs that a limit is about to end, which the task ignores.
+#[test]
+fn who_asks_for_an_end_gets_no_further_attempt() {
+    const SIGNAL_AT: [(usize, &str); 4] = [(1, ""), (1, "-"), (2, ""), (2, "-")];
+    for (number, group) in SIGNAL_AT {
+        let home = small();
+        for name in ["ready", "go"] {
+            assert!(shell(&home, &format!("mkfifo {name}")).success());
+        }
+        let grows = LARGE.replace("100000000", "400000000");
+        let task = format!(
+            "trap '' INT TERM; echo once >> log
+             [ $(wc -l < log) = {number} ] && {{ echo > ready; read x < go; }}
+             {grows}"
+        );
+        let child = Command::new(binary())
+            .env("HOME", home.path())
+            .current_dir(home.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .process_group(0)
+            .args(["run", "--archive", "--quiet", "--limits", "auto"])
+            .args(["--category", "odd", "--retry", "5", "--id", "t"])
+            .args(["--", "sh", "-c", &task])
+            .spawn();
+        let mut child = child.unwrap();
+        assert!(shell(&home, "timeout 60 cat ready").success());
+        let signal = format!("env kill -s INT -- {group}{}", child.id());
+        assert!(shell(&home, &signal).success());
+        assert!(shell(&home, "timeout 60 sh -c 'echo > go'").success());
+        assert!(!child.wait().unwrap().success());
+        let log = std::fs::read_to_string(home.path().join("log")).unwrap();
+        assert_eq!(log.lines().count(), number, "{group}");
+        let ours = attempts(&home, "t");
+        assert_eq!(ours.len(), number, "{group}");
+        assert!(ours.iter().all(|one| one.end == End::Limit), "{ours:?}");
+    }
+}
+
+fn shell(home: &Home, script: &str) -> std::process::ExitStatus {
+    let mut command = Command::new("sh");
+    let command = command.args(["-c", script]).current_dir(home.path());
+    command.status().unwrap()
 }
