@@ -9,6 +9,8 @@ pub(crate) mod history;
 #[cfg(feature = "archive")]
 pub(crate) mod one;
 #[cfg(feature = "archive")]
+pub(crate) mod outside;
+#[cfg(feature = "archive")]
 pub(crate) mod overview;
 #[cfg(feature = "serve")]
 pub(crate) mod page;

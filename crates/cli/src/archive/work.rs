@@ -78,7 +78,8 @@ impl Work {
     }
 }
 
-fn is_interrupted(error: &Error) -> bool {
+/// Whether it was given up because `heed` said so.
+pub(crate) fn is_interrupted(error: &Error) -> bool {
     let found = error.downcast_ref::<store::Error>();
     matches!(found, Some(store::Error::Interrupted))
 }

@@ -23,6 +23,7 @@ mod glance;
 mod gpu;
 mod hold;
 mod introductions;
+mod judged;
 mod left;
 mod live;
 mod monitor;

@@ -174,6 +174,7 @@ impl Paper {
                 .as_ref()
                 .and_then(|archive| archive.set.clone())
         };
+        let judged = self.archive.clone();
         let archive = self
             .archive
             .map_or(Ok(()), |folder| archived::add(&folder, set(), &done.report));
@@ -181,7 +182,7 @@ impl Paper {
         if let Some(mut live) = self.live {
             live.end();
         }
-        let texts = Texts::new(done, options, &self.printed);
+        let texts = Texts::new(done, options, &self.printed, judged);
         let unprinted = self.printed.write(&texts);
         let files = [output, append, archive];
         let lost = files.iter().any(Result::is_err) || !unprinted.is_empty();

@@ -4,6 +4,7 @@
 use super::assemble::Assembled;
 use super::command::{self, Found};
 use super::executable;
+use super::judged;
 use crate::cmd::formats::{CapturedFile, Destination, Kind};
 use crate::cmd::run::RunOptions;
 use crate::view::report as screen;
@@ -16,6 +17,7 @@ use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
+use store::archive::folder::Folder;
 use store::export::{Details, Record, TaskOutput, Wants};
 use store::place::{Place, is_same_file};
 use sys::{descriptor, process};
@@ -191,11 +193,18 @@ pub(crate) struct Texts<'a> {
     processes: Vec<Process>,
     series: Option<&'a Series>,
     details: Details,
+    /// The archive by which the run is judged.
+    archive: Option<Folder>,
 }
 
 impl<'a> Texts<'a> {
-    /// Of the task that ended.
-    pub(crate) fn new(done: &'a Assembled, options: &RunOptions, printed: &Printed) -> Self {
+    /// Of the task that ended, judged by the attempts in `archive`.
+    pub(crate) fn new(
+        done: &'a Assembled,
+        options: &RunOptions,
+        printed: &Printed,
+        archive: Option<Folder>,
+    ) -> Self {
         let summary = done.summary.as_ref();
         let processes = match summary {
             Some(summary) if options.wants(Wants::Processes) => summary.processes.iter().collect(),
@@ -212,6 +221,7 @@ impl<'a> Texts<'a> {
                 outputs: printed.outputs(options, done),
                 ..options.format_details.clone()
             },
+            archive,
         }
     }
 
@@ -219,7 +229,13 @@ impl<'a> Texts<'a> {
     pub(crate) fn of(&self, kind: Kind, style: Style) -> Result<Vec<u8>> {
         let report = &self.done.report;
         match kind {
-            Kind::Text => Ok(screen::text(report, &self.done.extra, style).into_bytes()),
+            Kind::Text => {
+                let mut text = screen::text(report, &self.done.extra, style);
+                if let Some(archive) = &self.archive {
+                    text.push_str(&judged::line(archive, report, style));
+                }
+                Ok(text.into_bytes())
+            }
             Kind::Of(format) => Ok((format.encode)(&Record {
                 report,
                 processes: &self.processes,

@@ -1,6 +1,7 @@
 //! `plimsoll archive check`.
 
 use super::*;
+use record::attempt::Known;
 
 fn with(memory: u64, number: u64) -> Attempt {
     let mut one = attempt(number * 2 + 1);
@@ -51,4 +52,72 @@ fn a_run_outside_its_history_is_named() {
         (&"wall".into(), &"inside".into())
     );
     home.refused(&["check", "nothing"], 1);
+}
+
+#[test]
+fn a_lower_bound_is_not_below() {
+    let home = Home::new();
+    for number in 0..12 {
+        let one = with(100 + number, number);
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    let mut least = with(10, 20);
+    home.folder()
+        .add(&Stored::new(least.clone(), None))
+        .unwrap();
+    assert_eq!(home.ask(&["check", &least.id]).status.code(), Some(1));
+    let amount = least.used.get("memory").unwrap();
+    let known = Known::LowerBound;
+    least.used.set("memory", Amount { known, ..amount });
+    least.id = "f".repeat(32);
+    home.folder()
+        .add(&Stored::new(least.clone(), None))
+        .unwrap();
+    let told = home.told(&["check", &least.id]);
+    assert_eq!(told, "nothing outside the history of odd (13 runs)\n");
+}
+
+/// The last line of the report of a run, which is judged by those before it.
+#[test]
+fn the_report_tells_whether_the_run_is_outside() {
+    let home = Home::new();
+    let run = |script: &str| {
+        let mut command = Command::new(binary());
+        let command = command.env_clear().env("HOME", home.path());
+        let command = command.env("PATH", std::env::var_os("PATH").unwrap());
+        let words = ["run", "--archive", "--format", "text", "--category", "odd"];
+        let done = command
+            .args(words)
+            .args(["--", "sh", "-c", script])
+            .output();
+        let done = done.unwrap();
+        let text = String::from_utf8(done.stderr).unwrap();
+        let last = text.split("\nhistory ").nth(1).unwrap();
+        let words: Vec<&str> = last.split_whitespace().collect();
+        (done.status.code(), words.join(" "))
+    };
+    let (status, last) = run("exit 3");
+    assert_eq!(
+        (status, last.as_str()),
+        (Some(3), "too few runs of odd to judge (0)")
+    );
+    for number in 0..12 {
+        let mut one = with(20, number);
+        // As long as this machine may take.
+        one.used.set("wall", Amount::claimed(number + 1));
+        one.used.set("cpu", Amount::claimed(1 << (4 * number)));
+        home.folder().add(&Stored::new(one, None)).unwrap();
+    }
+    let (status, last) = run("x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo ${#x}");
+    assert_eq!(status, Some(0));
+    assert!(last.contains("memory "), "{last}");
+    assert!(
+        last.contains(" times the largest of 12 runs of odd"),
+        "{last}"
+    );
+    std::fs::remove_dir_all(home.archive().join("tasks")).unwrap();
+    std::fs::write(home.archive().join("tasks"), "no folder").unwrap();
+    let (status, last) = run("exit 4");
+    assert_eq!(status, Some(4));
+    assert!(last.starts_with("cannot be read: "), "{last}");
 }
