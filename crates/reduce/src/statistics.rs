@@ -212,46 +212,42 @@ fn middle(index: i32) -> f64 {
     2.0 * STEP.powi(index) / (STEP + 1.0)
 }
 
-/// Moments, quantiles and extremes of numbers.
+/// Quantiles and extremes of numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Statistics {
-    moments: Moments,
+pub struct Spread {
     sketch: Sketch,
     extremes: Option<(f64, f64)>,
-    refused: u64,
+    above_zero: Option<f64>,
 }
 
-impl Statistics {
-    /// Takes in a number of a weight; what is not finite is only counted, as refused.
-    pub fn add(&mut self, number: f64, weight: f64) {
+impl Spread {
+    /// Takes in a number of a weight; whether it is one: what is not finite is passed over.
+    pub fn add(&mut self, number: f64, weight: f64) -> bool {
         if !number.is_finite() {
-            self.refused = self.refused.saturating_add(1);
-            return;
+            return false;
         }
         let weight = if weight.is_finite() { weight } else { 0.0 };
-        self.moments.merge(&Moments::of(number));
         self.sketch.add(number, 1, weight);
-        self.widen(Some((number, number)));
+        let above = (number > 0.0).then_some(number);
+        self.widen(Some((number, number)), above);
+        true
     }
 
     /// Takes in all numbers of another.
-    pub fn merge(&mut self, other: &Statistics) {
-        self.moments.merge(&other.moments);
+    pub fn merge(&mut self, other: &Spread) {
         self.sketch.merge(&other.sketch);
-        self.widen(other.extremes);
-        self.refused = self.refused.saturating_add(other.refused);
+        self.widen(other.extremes, other.above_zero);
     }
 
-    fn widen(&mut self, other: Option<(f64, f64)>) {
-        self.extremes = match (self.extremes, other) {
+    fn widen(&mut self, extremes: Option<(f64, f64)>, above_zero: Option<f64>) {
+        self.extremes = match (self.extremes, extremes) {
             (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
             (mine, theirs) => mine.or(theirs),
         };
-    }
-
-    /// Count, mean and higher moments.
-    pub const fn moments(&self) -> &Moments {
-        &self.moments
+        self.above_zero = match (self.above_zero, above_zero) {
+            (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
     }
 
     /// The buckets.
@@ -264,13 +260,13 @@ impl Statistics {
         self.extremes
     }
 
-    /// How many were no numbers.
-    pub const fn refused(&self) -> u64 {
-        self.refused
+    /// The smallest above 0; none where none is.
+    pub const fn least_above_zero(&self) -> Option<f64> {
+        self.above_zero
     }
 
     /// The number that a `share` (from 0 to 1) of them is at or below, within [`QUANTILE_ERROR`] of
-    /// itself, the extremes exactly; none of none.
+    /// itself and never beyond the extremes, which are told exactly; none of none.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let (min, max) = self.extremes?;
         let within = self.sketch.quantile(share)?.clamp(min, max);
@@ -281,5 +277,60 @@ impl Statistics {
         } else {
             within
         })
+    }
+}
+
+/// Moments, quantiles and extremes of numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Statistics {
+    moments: Moments,
+    spread: Spread,
+    refused: u64,
+}
+
+impl Statistics {
+    /// Takes in a number of a weight; what is not finite is only counted, as refused.
+    pub fn add(&mut self, number: f64, weight: f64) {
+        match self.spread.add(number, weight) {
+            true => self.moments.merge(&Moments::of(number)),
+            false => self.refused = self.refused.saturating_add(1),
+        }
+    }
+
+    /// Takes in all numbers of another.
+    pub fn merge(&mut self, other: &Statistics) {
+        self.moments.merge(&other.moments);
+        self.spread.merge(&other.spread);
+        self.refused = self.refused.saturating_add(other.refused);
+    }
+
+    /// Count, mean and higher moments.
+    pub const fn moments(&self) -> &Moments {
+        &self.moments
+    }
+
+    /// Quantiles and buckets.
+    pub const fn spread(&self) -> &Spread {
+        &self.spread
+    }
+
+    /// The buckets.
+    pub const fn sketch(&self) -> &Sketch {
+        self.spread.sketch()
+    }
+
+    /// The smallest and the largest; none of none.
+    pub const fn extremes(&self) -> Option<(f64, f64)> {
+        self.spread.extremes()
+    }
+
+    /// How many were no numbers.
+    pub const fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// As [`Spread::quantile`].
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        self.spread.quantile(share)
     }
 }

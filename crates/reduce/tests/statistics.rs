@@ -122,6 +122,32 @@ fn quantiles_are_within_a_hundredth() {
 }
 
 #[test]
+fn quantiles_of_few_lie_between_the_extremes() {
+    // In the midst of no bucket: what the sketch tells of it is beside it.
+    for number in [450_971_566_080.0, 1.0, -3.7, 0.0, 5e-13] {
+        let one = of(&[number]);
+        assert_eq!(one.extremes(), Some((number, number)));
+        for share in [0.0, 0.01, 0.5, 0.95, 1.0] {
+            assert_eq!(one.quantile(share), Some(number), "{number} {share}");
+        }
+    }
+    let two = of(&[100.1, 100.2]);
+    for share in [0.01, 0.5, 0.95] {
+        let told = two.quantile(share).unwrap_or(f64::NAN);
+        assert!((100.1..=100.2).contains(&told), "{share} {told}");
+    }
+}
+
+#[test]
+fn the_smallest_above_nothing_is_known_exactly() {
+    let mut some = of(&[-7.0, 0.0, 3.3, 5.0]);
+    assert_eq!(some.spread().least_above_zero(), Some(3.3));
+    some.merge(&of(&[2.2]));
+    assert_eq!(some.spread().least_above_zero(), Some(2.2));
+    assert_eq!(of(&[-1.0, 0.0]).spread().least_above_zero(), None);
+}
+
+#[test]
 fn weights_add_up_by_bucket() {
     let mut statistics = Statistics::default();
     for it in 0..100 {

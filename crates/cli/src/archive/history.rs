@@ -1,5 +1,6 @@
 //! The history of one category, out of an archive.
 
+use super::columns::{Columns, Places, Row};
 use advise::{Attempt, Category, Ended, Peak, Terms};
 use record::limit::Resource;
 use record::unit::{Bytes, Nanos};
@@ -42,6 +43,15 @@ pub(crate) struct Known {
     pub(crate) done: u64,
 }
 
+/// A history while it is read.
+pub(crate) struct Reading {
+    places: Places,
+    /// With the order in which they came.
+    kept: Vec<(u64, Attempt)>,
+    attempts: u64,
+    hosts: HashMap<String, Arc<str>>,
+}
+
 /// The history of the attempts that are wanted, the oldest first.
 pub(crate) fn of(
     archive: &Archive,
@@ -49,53 +59,79 @@ pub(crate) fn of(
     terms: &Terms,
     heed: &dyn Fn(u64) -> bool,
 ) -> Result<Known, Error> {
-    let mut attempts: Vec<Attempt> = Vec::new();
-    let mut count = 0;
-    let mut hosts: HashMap<String, Arc<str>> = HashMap::new();
-    archive.scan(&COLUMNS, filter, &mut |batch, rows| {
-        count += rows.len() as u64;
-        if !heed(count) {
-            return Err(Error::Interrupted);
-        }
+    let mut columns = Columns::default();
+    let mut reading = Reading::new(&mut columns);
+    archive.scan(&columns.names(), filter, &mut |batch, rows| {
         for row in rows {
-            attempts.push(attempt(batch, *row, &mut hosts));
+            reading.add(batch, *row);
         }
-        Ok(ControlFlow::Continue(()))
+        match heed(reading.attempts) {
+            true => Ok(ControlFlow::Continue(())),
+            false => Err(Error::Interrupted),
+        }
     })?;
-    // Those without an instant may be of any time: they count as old.
-    attempts.sort_by_key(|one| one.at);
-    let old = attempts.len().saturating_sub(ATTEMPTS_MAX);
-    let mut history = Category::new(terms);
-    let mut done = 0;
-    for one in attempts.iter().skip(old) {
-        done += u64::from(one.ended == Ended::Finished);
-        history.learn(one);
-    }
-    Ok(Known {
-        history,
-        attempts: count,
-        done,
-    })
+    Ok(reading.known(terms))
 }
 
-fn attempt(batch: &Batch<'_>, row: usize, hosts: &mut HashMap<String, Arc<str>>) -> Attempt {
-    let whole = |column| {
-        batch
-            .int(column, row)
-            .and_then(|value| u64::try_from(value).ok())
-    };
+impl Reading {
+    /// With its columns among those that are read.
+    pub(crate) fn new(columns: &mut Columns) -> Self {
+        Self {
+            places: columns.add(&COLUMNS),
+            kept: Vec::new(),
+            attempts: 0,
+            hosts: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, batch: &Batch<'_>, row: usize) {
+        let one = attempt(self.places.row(batch, row), &mut self.hosts);
+        self.kept.push((self.attempts, one));
+        self.attempts += 1;
+        if self.kept.len() >= 2 * ATTEMPTS_MAX {
+            self.forget();
+        }
+    }
+
+    /// Keeps the latest. Those without an instant may be of any time: they count as old.
+    fn forget(&mut self) {
+        self.kept
+            .sort_unstable_by_key(|(came, one)| (one.at, *came));
+        let old = self.kept.len().saturating_sub(ATTEMPTS_MAX);
+        self.kept.drain(..old);
+    }
+
+    /// What is known then.
+    pub(crate) fn known(mut self, terms: &Terms) -> Known {
+        self.forget();
+        let mut history = Category::new(terms);
+        let mut done = 0;
+        for (_, one) in &self.kept {
+            done += u64::from(one.ended == Ended::Finished);
+            history.learn(one);
+        }
+        Known {
+            history,
+            attempts: self.attempts,
+            done,
+        }
+    }
+}
+
+fn attempt(row: Row<'_>, hosts: &mut HashMap<String, Arc<str>>) -> Attempt {
+    let whole = |column| row.int(column).and_then(|value| u64::try_from(value).ok());
     // Of two bounds the upper one is certainly enough.
     let peak = |value: usize, known: usize, upper: usize| {
         let upper = whole(upper);
         whole(value).map(|value| Peak {
             value: upper.unwrap_or(value),
-            method: batch.text(known, row).and_then(|word| method(word, upper)),
+            method: row.text(known).and_then(|word| method(word, upper)),
             cache: false,
         })
     };
     let wall = whole(6);
     // One that does not say how long it took cannot be weighed.
-    let ended = match (batch.text(0, row), batch.text(1, row), wall) {
+    let ended = match (row.text(0), row.text(1), wall) {
         (Some("done"), _, Some(_)) => Ended::Finished,
         (Some("limit"), Some("memory" | "rss"), _) => killed(Resource::Memory, whole(12)),
         (Some("limit"), Some("wall"), _) => killed(Resource::Wall, whole(13)),
@@ -103,9 +139,13 @@ fn attempt(batch: &Batch<'_>, row: usize, hosts: &mut HashMap<String, Arc<str>>)
         _ => Ended::Failed,
     };
     let at = whole(2).or_else(|| whole(3));
-    let host = batch.text(4, row).map(|name| {
-        let known = hosts.entry(name.to_owned());
-        known.or_insert_with(|| Arc::from(name)).clone()
+    let host = row.text(4).map(|name| match hosts.get(name) {
+        Some(known) => known.clone(),
+        None => {
+            let known: Arc<str> = Arc::from(name);
+            hosts.insert(name.to_owned(), known.clone());
+            known
+        }
     });
     let cores = whole(7)
         .zip(wall.filter(|wall| *wall > 0))

@@ -1,6 +1,8 @@
 //! `plimsoll archive`: where it is, and what is done with all of its attempts.
 
 #[cfg(feature = "archive")]
+pub(crate) mod columns;
+#[cfg(feature = "archive")]
 pub(crate) mod difference;
 #[cfg(feature = "archive")]
 pub(crate) mod graph;

@@ -18,7 +18,7 @@ use crate::view::style::printable;
 use anyhow::Result;
 use serde_json::{Value, json};
 use serve::{Answers, Question, Refusal, Rows};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -115,6 +115,15 @@ impl Page {
     /// The names of sets and categories, those first that an overview has first.
     pub(crate) fn names(&self, heed: &dyn Fn(u64) -> bool) -> Result<(Value, overview::Names)> {
         self.with(heed, overview::of)
+    }
+
+    /// The answers of several categories, which are there, in all sets.
+    pub(crate) fn categories(
+        &self,
+        wanted: &[category::Counted],
+        heed: &dyn Fn(u64) -> bool,
+    ) -> Result<HashMap<String, Value>> {
+        self.with(heed, |asked| category::many(asked, wanted))
     }
 
     /// The answers of several sets, which are there, in their order.

@@ -83,6 +83,8 @@ impl Condition {
 pub struct Filter {
     /// Of this category.
     pub category: Option<String>,
+    /// Of the categories from one to another, both among them, by the bytes of their names.
+    pub categories: Option<(String, String)>,
     /// In this set.
     pub set: Option<String>,
     /// Of this program.
@@ -105,9 +107,21 @@ pub struct Filter {
     pub conditions: Vec<Condition>,
 }
 
+impl Filter {
+    /// The first and the last category that may be wanted.
+    pub(super) fn category_range(&self) -> Option<(&str, &str)> {
+        let range = self.categories.as_ref();
+        match (&self.category, range) {
+            (Some(one), _) => Some((one, one)),
+            (None, range) => range.map(|(from, to)| (from.as_str(), to.as_str())),
+        }
+    }
+}
+
 /// A test of one column.
 enum Test<'a> {
     Is(&'a str),
+    Within(&'a str, &'a str),
     Has(String),
     Between(Option<i64>, Option<i64>),
     Holds(Condition),
@@ -141,6 +155,9 @@ impl Filter {
                 add(name, Test::Is(wanted));
             }
         }
+        if let Some((from, to)) = &self.categories {
+            add("category", Test::Within(from, to));
+        }
         if let Some(text) = &self.description {
             add("description", Test::Has(text.to_lowercase()));
         }
@@ -164,6 +181,9 @@ impl Tests<'_> {
     pub(super) fn hold(&self, batch: &Batch<'_>, row: usize) -> bool {
         self.0.iter().all(|(column, test)| match test {
             Test::Is(wanted) => batch.text(*column, row) == Some(*wanted),
+            Test::Within(from, to) => batch
+                .text(*column, row)
+                .is_some_and(|text| *from <= text && text <= *to),
             Test::Has(part) => batch
                 .text(*column, row)
                 .is_some_and(|text| text.to_lowercase().contains(part)),

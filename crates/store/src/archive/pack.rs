@@ -75,12 +75,12 @@ impl Pack {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// Gives all rows of the row groups that may have a category, in pieces, until it is told to
-    /// stop.
+    /// Gives all rows of the row groups that may have a category from one to another, in pieces,
+    /// until it is told to stop.
     pub(super) fn scan(
         &self,
         columns: &Columns,
-        category: Option<&str>,
+        categories: Option<(&str, &str)>,
         each: &mut dyn FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Error>,
     ) -> Result<ControlFlow<()>, Error> {
         let failed = |error| failed(&self.path, error);
@@ -88,7 +88,7 @@ impl Pack {
         for number in 0..self.file.num_row_groups() {
             let group = self.file.get_row_group(number).map_err(failed)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            if category.is_none_or(|name| may_have(group.metadata(), name)) {
+            if categories.is_none_or(|range| may_have(group.metadata(), range)) {
                 let mut reading = Reading::new(&*group, columns).map_err(failed)?;
                 let mut done = 0;
                 while done < rows {
@@ -121,8 +121,8 @@ impl Pack {
     }
 }
 
-/// Whether a row group may have a category, by its least and its highest.
-fn may_have(group: &RowGroupMetaData, category: &str) -> bool {
+/// Whether a row group may have a category from one to another, by its least and its highest.
+fn may_have(group: &RowGroupMetaData, (from, to): (&str, &str)) -> bool {
     let mut columns = group.columns().iter();
     let Some(column) = columns.find(|column| column.column_path().string() == "category") else {
         return true;
@@ -130,12 +130,13 @@ fn may_have(group: &RowGroupMetaData, category: &str) -> bool {
     let Some(Statistics::ByteArray(statistics)) = column.statistics() else {
         return true;
     };
-    let bytes = category.as_bytes();
     let least = statistics
         .min_bytes_opt()
-        .is_none_or(|least| least <= bytes);
+        .is_none_or(|least| least <= to.as_bytes());
     // The highest may be cut, and then made greater.
-    let most = statistics.max_bytes_opt().is_none_or(|most| most >= bytes);
+    let most = statistics
+        .max_bytes_opt()
+        .is_none_or(|most| most >= from.as_bytes());
     least && most
 }
 

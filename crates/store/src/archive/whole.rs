@@ -120,7 +120,7 @@ impl Archive {
         let tests = filter.tests(&mut names);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let columns = Columns::named(&names);
-        let category = filter.category.as_deref();
+        let category = filter.category_range();
         let (_held, packs) = self.hold_packs()?;
         for (pack, known) in &packs {
             let done = pack.scan(&columns, category, &mut |batch| {

@@ -75,6 +75,19 @@ fn a_filter_keeps_what_it_says() {
         ..Filter::default()
     };
     assert!(of(none).is_empty());
+    let range = |from: &str, to: &str| Filter {
+        categories: Some((from.to_owned(), to.to_owned())),
+        ..Filter::default()
+    };
+    assert_eq!(
+        of(range("category 3", "category 4")),
+        numbers((1..141).filter(|n| [3, 4].contains(&(n % 7))))
+    );
+    assert_eq!(
+        of(range("category 6", "d")),
+        numbers((1..141).filter(|n| n % 7 == 6))
+    );
+    assert!(of(range("d", "z")).is_empty());
     let part = Filter {
         from: Some(1_795_179_540_000_000_000 + 60_000_000_000),
         to: Some(1_795_179_540_000_000_000 + 80_000_000_000),

@@ -1,10 +1,11 @@
 //! `api/overview`: all sets and categories.
 
+use super::category::Counted;
 use super::{Asked, millis, number};
 use crate::archive::overview::{COLUMNS, GIB, HOUR, Line};
 use anyhow::Result;
 use record::attempt::RESOURCES;
-use reduce::statistics::Sketch;
+use reduce::statistics::Spread;
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,18 +18,11 @@ const LINES_MAX: usize = 5000;
 /// What is looked at behind [`COLUMNS`].
 const MORE: [&str; 2] = ["used_cores", "requested_memory"];
 
-/// As they are in the archive, in the order of the answer.
+/// As they are in the archive, in the order of the answer; categories with their attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     pub(crate) sets: Vec<String>,
-    pub(crate) categories: Vec<String>,
-}
-
-/// Amounts of one resource.
-#[derive(Default)]
-struct Amounts {
-    sketch: Sketch,
-    max: Option<f64>,
+    pub(crate) categories: Vec<Counted>,
 }
 
 #[derive(Default)]
@@ -38,27 +32,61 @@ struct Summary {
     knows_cpu: bool,
     knows_gib_hours: bool,
     gib_hours_requested: Option<f64>,
-    memory: Amounts,
-    wall: Amounts,
-    cores: Amounts,
-    requested: Amounts,
+    memory: Spread,
+    wall: Spread,
+    cores: Spread,
+    requested: Spread,
 }
 
-type Summaries = HashMap<String, Summary>;
+/// What an attempt tells its set and its category.
+struct Reading {
+    is_cancelled: bool,
+    knows_cpu: bool,
+    memory: Option<f64>,
+    wall: Option<f64>,
+    cores: Option<f64>,
+    requested: Option<f64>,
+}
+
+impl Reading {
+    fn of(batch: &Batch<'_>, row: usize) -> Self {
+        Self {
+            is_cancelled: batch.text(2, row) == Some("cancelled"),
+            knows_cpu: batch.int(6, row).is_some(),
+            memory: batch.number(4, row),
+            wall: batch.number(5, row),
+            cores: batch.number(COLUMNS.len(), row),
+            requested: batch.number(COLUMNS.len() + 1, row),
+        }
+    }
+}
+
+/// By name.
+#[derive(Default)]
+struct Summaries {
+    all: Vec<(String, Summary)>,
+    places: HashMap<String, usize>,
+    /// Where the last one is: many that follow one another have the same name.
+    last: usize,
+}
 
 pub(super) fn of(asked: &Asked<'_>) -> Result<(Value, Names)> {
     let columns: Vec<&str> = COLUMNS.iter().chain(&MORE).copied().collect();
-    let (mut sets, mut categories) = (Summaries::new(), Summaries::new());
+    let (mut sets, mut categories) = (Summaries::default(), Summaries::default());
     let mut attempts = 0_u64;
     asked.scan(&columns, &asked.view.base, false, &mut |batch, row| {
         attempts += 1;
         let category = batch.text(0, row).unwrap_or_default();
         let set = batch.text(1, row).unwrap_or_default();
-        summary(&mut categories, category).add(batch, row);
-        summary(&mut sets, set).add(batch, row);
+        let read = Reading::of(batch, row);
+        for (all, name) in [(&mut categories, category), (&mut sets, set)] {
+            if let Some(one) = all.of(name) {
+                one.add(batch, row, &read);
+            }
+        }
     })?;
     let described = asked.archive.folder().sets()?;
-    let (sets_of, categories_of) = (sets.len(), categories.len());
+    let (sets_of, categories_of) = (sets.all.len(), categories.all.len());
     let sets = sorted(sets, |one| one.line.span.map(|(_, last)| last));
     let categories = sorted(categories, |_| None);
     let set_json = |(name, one): &(String, Summary)| {
@@ -95,25 +123,35 @@ pub(super) fn of(asked: &Asked<'_>) -> Result<(Value, Names)> {
         "categories_of": categories_of,
         "resources": resources.collect::<Vec<_>>(),
     });
-    let names = |lines: Vec<(String, Summary)>| lines.into_iter().map(|(name, _)| name).collect();
+    let counted = |(name, one): (String, Summary)| (name, one.line.attempts);
     let names = Names {
-        sets: names(sets),
-        categories: names(categories),
+        sets: sets.into_iter().map(|(name, _)| name).collect(),
+        categories: categories.into_iter().map(counted).collect(),
     };
     Ok((told, names))
 }
 
-fn summary<'a>(all: &'a mut Summaries, name: &str) -> &'a mut Summary {
-    // A name is made once, not for each of its attempts.
-    if !all.contains_key(name) {
-        all.insert(name.to_owned(), Summary::default());
+impl Summaries {
+    /// That of a name, which is new or not.
+    fn of(&mut self, name: &str) -> Option<&mut Summary> {
+        let is_last = self.all.get(self.last).is_some_and(|(one, _)| one == name);
+        if !is_last {
+            self.last = match self.places.get(name) {
+                Some(place) => *place,
+                None => {
+                    self.places.insert(name.to_owned(), self.all.len());
+                    self.all.push((name.to_owned(), Summary::default()));
+                    self.all.len() - 1
+                }
+            };
+        }
+        self.all.get_mut(self.last).map(|(_, one)| one)
     }
-    all.entry(name.to_owned()).or_default()
 }
 
 /// The latest first, then those with most GiB hours, CPU time and attempts.
 fn sorted(all: Summaries, at: fn(&Summary) -> Option<i64>) -> Vec<(String, Summary)> {
-    let mut lines: Vec<_> = all.into_iter().collect();
+    let mut lines = all.all;
     lines.sort_by(|(name, one), (other_name, other)| {
         let hours = other.line.gib_hours.total_cmp(&one.line.gib_hours);
         let rest = |one: &Summary| Reverse((one.line.cpu, one.line.attempts));
@@ -127,29 +165,19 @@ fn sorted(all: Summaries, at: fn(&Summary) -> Option<i64>) -> Vec<(String, Summa
     lines
 }
 
-impl Amounts {
-    fn add(&mut self, number: Option<f64>) {
-        if let Some(number) = number.filter(|number| number.is_finite()) {
-            self.sketch.add(number, 1, 0.0);
-            self.max = Some(self.max.map_or(number, |max| max.max(number)));
-        }
-    }
-
-    /// The number that a share is at or below: to 1 %, and no more than the largest.
-    fn quantile(&self, share: f64) -> Value {
-        let found = self.sketch.quantile(share).zip(self.max);
-        number(found.map(|(found, max)| found.min(max).round_to_unit()))
-    }
-
-    fn json(&self) -> Value {
-        match self.max {
-            None => Value::Null,
-            max => json!({
-                "p50": self.quantile(0.5),
-                "p95": self.quantile(0.95),
-                "max": number(max),
-            }),
-        }
+/// In the shape of an answer: the largest exactly.
+fn json_of(spread: &Spread) -> Value {
+    let quantile = |share: f64| {
+        let (found, (min, max)) = spread.quantile(share).zip(spread.extremes())?;
+        Some(found.round_to_unit().clamp(min, max))
+    };
+    match spread.extremes() {
+        None => Value::Null,
+        Some((_, max)) => json!({
+            "p50": number(quantile(0.5)),
+            "p95": number(quantile(0.95)),
+            "max": number(Some(max)),
+        }),
     }
 }
 
@@ -169,27 +197,31 @@ impl RoundToUnit for f64 {
 }
 
 impl Summary {
-    fn add(&mut self, batch: &Batch<'_>, row: usize) {
+    fn add(&mut self, batch: &Batch<'_>, row: usize, read: &Reading) {
         self.line.add(batch, row);
-        self.cancelled += u64::from(batch.text(2, row) == Some("cancelled"));
-        let (memory, wall) = (batch.number(4, row), batch.number(5, row));
-        self.knows_cpu |= batch.int(6, row).is_some();
-        self.knows_gib_hours |= memory.is_some() && wall.is_some();
-        let requested = batch.number(COLUMNS.len() + 1, row);
-        if let Some((requested, wall)) = requested.zip(wall) {
+        self.cancelled += u64::from(read.is_cancelled);
+        self.knows_cpu |= read.knows_cpu;
+        self.knows_gib_hours |= read.memory.is_some() && read.wall.is_some();
+        if let Some((requested, wall)) = read.requested.zip(read.wall) {
             let hours = requested / GIB * (wall / HOUR);
             *self.gib_hours_requested.get_or_insert(0.0) += hours;
         }
-        self.memory.add(memory);
-        self.wall.add(wall);
-        self.cores.add(batch.number(COLUMNS.len(), row));
-        self.requested.add(requested);
+        for (spread, number) in [
+            (&mut self.memory, read.memory),
+            (&mut self.wall, read.wall),
+            (&mut self.cores, read.cores),
+            (&mut self.requested, read.requested),
+        ] {
+            if let Some(number) = number {
+                spread.add(number, 0.0);
+            }
+        }
     }
 
     fn json(&self, name: String) -> Map<String, Value> {
         let line = &self.line;
         let told = line.done + line.failed + line.limit + self.cancelled;
-        let mut requested = self.requested.json();
+        let mut requested = json_of(&self.requested);
         if let Some(requested) = requested.as_object_mut() {
             requested.remove("p95");
         }
@@ -212,9 +244,9 @@ impl Summary {
                 json!(self.knows_gib_hours.then_some(line.gib_hours)),
             ),
             ("gib_hours_requested", json!(self.gib_hours_requested)),
-            ("memory", self.memory.json()),
-            ("wall", self.wall.json()),
-            ("cores", self.cores.json()),
+            ("memory", json_of(&self.memory)),
+            ("wall", json_of(&self.wall)),
+            ("cores", json_of(&self.cores)),
             ("memory_requested", requested),
         ];
         let fields = fields.into_iter();

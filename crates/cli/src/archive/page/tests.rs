@@ -244,3 +244,57 @@ fn many_may_ask_at_once() {
         }
     });
 }
+
+/// Attempts of several categories and sets, which end in all ways.
+fn many() -> Vec<Attempt> {
+    let ends = [End::Done, End::Done, End::Failed, End::Limit];
+    let one = |number: u64| {
+        let mut one = attempt(number);
+        one.category = format!("kind {}", number % 7);
+        one.set = (!number.is_multiple_of(3)).then(|| format!("run {}", number % 3));
+        one.end = ends[number as usize % ends.len()];
+        one.ended = Some(number as i64 % 50 * 1_000_000_000);
+        one.used
+            .set("wall", Amount::claimed(number * 1_000_000_000));
+        one.requested.set("memory", Amount::claimed(number << 22));
+        one
+    };
+    (1..=300).map(one).collect()
+}
+
+#[test]
+fn categories_that_are_read_together_are_as_one_by_one() {
+    for end in [None, Some(End::Failed)] {
+        let mut place = Place::of(many());
+        place.page = place.page.of(Filter {
+            end,
+            ..Filter::default()
+        });
+        place.page = place.page.at_most(5, 5);
+        let (_, names) = place.page.names(&|_| true).unwrap();
+        assert_eq!(names.categories.len(), 7);
+        // Two of them are too many for one reading.
+        let wanted = names.categories.into_iter().skip(1);
+        let wanted: Vec<(String, u64)> = wanted.map(|(name, _)| (name, 60_000)).collect();
+        let told = place.page.categories(&wanted, &|_| true).unwrap();
+        assert_eq!(told.len(), 6);
+        for (name, told) in told {
+            assert!(told["attempts"].as_u64().unwrap() > 9, "{told}");
+            let alone = Question::Category { name, set: None };
+            assert_eq!(place.page.ask(&alone, &|_| true).unwrap(), told);
+        }
+    }
+}
+
+#[test]
+fn one_attempt_has_no_quantile_beside_it() {
+    let place = Place::of(vec![attempt(220_201)]);
+    let told = place.told(&Question::Overview);
+    let memory = &told["categories"][0]["memory"];
+    let used = (220_201_u64 << 21) + 7;
+    assert_eq!(memory, &json!({"p50": used, "p95": used, "max": used}));
+    let name = "align".to_owned();
+    let told = place.told(&Question::Category { name, set: None });
+    let quantiles = &told["resource"]["memory"]["quantiles"];
+    assert_eq!(quantiles["0.95"].as_f64(), Some(used as f64));
+}

@@ -64,6 +64,7 @@ impl FilterArgs {
         let nanos = |at: Option<Nanos>| at.map(|at| i64::try_from(at.0).unwrap_or(i64::MAX));
         Filter {
             category: self.category.clone(),
+            categories: None,
             set: self.set.clone(),
             tool: self.tool.clone(),
             description: self.description.clone(),

@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity::show_bytes;
 use serde_json::{Map, Value, json};
-use serve::{Question, Rows, page};
+use serve::{Rows, page};
 use std::path::{Path, PathBuf};
 use store::whole_file;
 
@@ -126,20 +126,15 @@ fn data(args: &HtmlArgs, shown: Page, work: &Work) -> Result<(Value, String)> {
     let reading = |rows| work.heed(&|| format!("{rows} attempts read"));
     let (overview, names) = shown.names(&reading)?;
     let of = |name: &str| overview.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let categories = names.categories.iter().take(CATEGORIES_MAX);
+    let categories = names.categories.get(..CATEGORIES_MAX);
+    let categories = categories.unwrap_or(&names.categories);
     let sets = names.sets.get(..SETS_MAX).unwrap_or(&names.sets);
     let series = categories.len() * 4 + sets.len();
     let points = (POINTS_ALL / series.max(1)).clamp(50, POINTS_MAX);
     let shown = shown.at_most(points, POINTS_MAX);
     let mut answers = Map::new();
-    for name in categories.clone() {
-        let asked = Question::Category {
-            name: name.clone(),
-            set: None,
-        };
-        let said = |_| work.heed(&|| format!("{} categories drawn", answers.len()));
-        let told = shown.ask(&asked, &said)?;
-        answers.insert(format!("api/category?name={}", encoded(name)), told);
+    for (name, told) in shown.categories(categories, &reading)? {
+        answers.insert(format!("api/category?name={}", encoded(&name)), told);
     }
     let (with_sets, left_sets) = (sets.len() as u64, of("sets_of"));
     let told = shown.sets(sets, &reading)?;
