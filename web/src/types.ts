@@ -58,6 +58,7 @@ export interface Statistics {
   max: number | null;
   quantiles: Record<string, number | null>;
   histogram: Bucket[];
+  histogram_log?: { zero_or_less: number; bars: Bucket[] } | null;
   known?: Record<string, number>;
 }
 

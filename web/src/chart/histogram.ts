@@ -2,7 +2,7 @@
 
 import { s } from "../dom.ts";
 import { amount } from "../format.ts";
-import { linear, step } from "../scale.ts";
+import { linear, logarithmic, step, type Scale } from "../scale.ts";
 import type { Bucket, Statistics } from "../types.ts";
 import { fluid, frame } from "./frame.ts";
 
@@ -23,11 +23,16 @@ export function lines(of: Statistics): { at: number; name: string; kind: string 
 }
 
 /** The lines from left to right; those that would lie on one another are one with all their names. */
-export function merged(all: ReturnType<typeof lines>, near: number): ReturnType<typeof lines> {
+export function merged(
+  all: ReturnType<typeof lines>,
+  near: number,
+  place = (at: number) => at,
+): ReturnType<typeof lines> {
   const found: ReturnType<typeof lines> = [];
   for (const one of [...all].sort((a, b) => a.at - b.at)) {
     const before = found.at(-1);
-    if (before !== undefined && one.at - before.at < 2 * near) before.name += `, ${one.name}`;
+    if (before !== undefined && place(one.at) - place(before.at) < 2 * near)
+      before.name += `, ${one.name}`;
     else found.push({ ...one });
   }
   return found;
@@ -44,6 +49,26 @@ export function drawable(buckets: Bucket[]): Bucket[] {
     });
 }
 
+/** What is drawn: bars of the logarithm where there are some, and how many amounts have none. */
+export function bars(of: Statistics): { isLog: boolean; buckets: Bucket[]; without: number } {
+  const log = of.histogram_log ?? null;
+  return log === null
+    ? { isLog: false, buckets: of.histogram, without: 0 }
+    : { isLog: true, buckets: log.bars, without: log.zero_or_less };
+}
+
+/** The axis below bars that reach from the least to the most. */
+export function axis(isLog: boolean, least: number, most: number, unit: string, marks: number) {
+  if (isLog) return logarithmic(least, most, unit, marks);
+  const wide = most - least;
+  const apart = step(wide, marks, unit);
+  const ticks: number[] = [];
+  for (let at = Math.ceil(least / apart) * apart; at <= most && ticks.length < 50; at += apart)
+    ticks.push(at);
+  const at = (v: number) => (v - least) / wide;
+  return { isLog: false, from: least, to: most, at, ticks } satisfies Scale;
+}
+
 /** The picture. */
 export function histogram(of: Statistics, signal: AbortSignal): HTMLElement {
   const plot = fluid((width) => draw(width, of), signal);
@@ -52,19 +77,14 @@ export function histogram(of: Statistics, signal: AbortSignal): HTMLElement {
 }
 
 function draw(width: number, of: Statistics): Node {
-  const buckets = drawable(of.histogram);
+  const { isLog, buckets: all } = bars(of);
+  const buckets = drawable(all);
   // A single bar has room at its sides, else it would be all there is to see.
   const spare = buckets.length === 1 ? 2 * ((buckets[0]?.to ?? 0) - (buckets[0]?.from ?? 0)) : 0;
   const least = Math.min(...buckets.map((one) => one.from)) - spare;
   const most = Math.max(...buckets.map((one) => one.to)) + spare;
   const highest = Math.max(1, ...buckets.map((one) => one.count));
-  const marks = Math.max(2, Math.floor(width / 110));
-  const wide = most - least;
-  const apart = step(wide, marks, of.unit);
-  const ticks: number[] = [];
-  for (let at = Math.ceil(least / apart) * apart; at <= most && ticks.length < 50; at += apart)
-    ticks.push(at);
-  const x = { isLog: false, from: least, to: most, at: (v: number) => (v - least) / wide, ticks };
+  const x = axis(isLog, least, most, of.unit, Math.max(2, Math.floor(width / 110)));
   const y = { scale: linear(0, highest, "count", 3), unit: "count" };
   // Attempts are whole.
   y.scale.ticks = y.scale.ticks.filter(Number.isInteger);
@@ -90,7 +110,7 @@ function draw(width: number, of: Statistics): Node {
   }
   let row = 0;
   let last = -Infinity;
-  for (const { at, name, kind } of merged(lines(of), (most - least) / width)) {
+  for (const { at, name, kind } of merged(lines(of), 1, px)) {
     if (at < least || at > most) continue;
     const place = px(at);
     row = place - last < 54 ? (row + 1) % 3 : 0;

@@ -3,7 +3,7 @@
 import { cut, h, type Child } from "../dom.ts";
 import { amount, count, endWord, exact, number } from "../format.ts";
 import { figure, value } from "../chart/frame.ts";
-import { histogram } from "../chart/histogram.ts";
+import { bars, histogram } from "../chart/histogram.ts";
 import { points, type Dot } from "../chart/points.ts";
 import { link, toAttempt, toAttempts, toCategory, toSet } from "../link.ts";
 import { quantile } from "../scale.ts";
@@ -134,11 +134,12 @@ function distributions(of: Category, signal: AbortSignal): Child {
   if (known.length === 0) return null;
   const one = ([name, of]: [string, Statistics]) => {
     const plot = histogram(of, signal);
+    const { isLog, buckets, without } = bars(of);
     const summary = `How often which ${NAMES[name] ?? name}: ${of.count} attempts from ${amount(of.min, of.unit)} to ${amount(of.max, of.unit)}, mean ${amount(of.mean, of.unit)}, median ${amount(of.quantiles["0.5"], of.unit)}.`;
     const numbers = () =>
       table({
         caption: "Bars",
-        rows: of.histogram,
+        rows: buckets,
         columns: [
           {
             name: "from",
@@ -160,13 +161,21 @@ function distributions(of: Category, signal: AbortSignal): Child {
           },
         ],
       });
-    return figure(`${NAMES[name] ?? name}, attempts`, summary, plot, numbers);
+    const how = isLog ? [h("p", { class: "soft small" }, logWords(without))] : [];
+    return figure(`${NAMES[name] ?? name}, attempts`, summary, plot, numbers, ...how);
   };
   return part(
     "How often",
     h("p", { class: "soft small" }, "Of attempts that did what they were to do."),
     h("div", { class: "columns" }, known.map(one)),
   );
+}
+
+/** What is to be known of bars of the logarithm. */
+export function logWords(without: number): string {
+  const told =
+    "The axis is of the logarithm: every bar ends at the same multiple of where it begins.";
+  return without === 0 ? told : `${told} ${count(without)} of 0 or less have no bar.`;
 }
 
 function inputs(of: Category, signal: AbortSignal): Child {

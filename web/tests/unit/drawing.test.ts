@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { assign, COLOURS } from "../../src/colour.ts";
-import { drawable, lines, merged } from "../../src/chart/histogram.ts";
+import { axis, bars, drawable, lines, merged } from "../../src/chart/histogram.ts";
 import { mark } from "../../src/format.ts";
 import { fitting, linear, logarithmic, quantile } from "../../src/scale.ts";
-import { stripSummary } from "../../src/view/category.ts";
+import { logWords, stripSummary } from "../../src/view/category.ts";
 import { quote } from "../../src/view/attempt.ts";
 import { span } from "../../src/view/set.ts";
 import { inline, MARKER, policy } from "../../inline.ts";
@@ -68,6 +68,31 @@ describe("histogram", () => {
     const all = merged(lines(statistics([7, 7, 7], "cores")), 1);
     expect(all.map((one) => one.name)).toEqual(["median, mean, 95 %, 99 %"]);
     expect(merged(lines(statistics([1, 2, 100], "cores")), 0.01).length).toBeGreaterThan(1);
+    // What is near is told by places, not by amounts.
+    const two = [
+      { at: 1, name: "a", kind: "" },
+      { at: 1e6, name: "b", kind: "" },
+    ];
+    expect(merged(two, 1, Math.log10).length).toBe(2);
+    expect(merged(two, 4, Math.log10).map((one) => one.name)).toEqual(["a, b"]);
+  });
+
+  test("bars of the logarithm are taken where there are some, with their axis", () => {
+    const of = statistics([1, 2, 3], "bytes");
+    expect(bars(of)).toEqual({ isLog: false, buckets: of.histogram, without: 0 });
+    expect(bars({ ...of, histogram_log: null }).isLog).toBe(false);
+    const log = [
+      { from: 1024, to: 1024 ** 2, count: 2 },
+      { from: 1024 ** 2, to: 1024 ** 3, count: 1 },
+    ];
+    const told = bars({ ...of, histogram_log: { zero_or_less: 4, bars: log } });
+    expect(told).toEqual({ isLog: true, buckets: log, without: 4 });
+    const wide = axis(true, 1024, 1024 ** 3, "bytes", 5);
+    // Bars of one factor are of one width.
+    expect(wide.at(1024 ** 2) - wide.at(1024)).toBeCloseTo(wide.at(1024 ** 3) - wide.at(1024 ** 2));
+    expect(axis(false, 10, 20, "count", 5).at(15)).toBe(0.5);
+    expect(logWords(0)).not.toContain("no bar");
+    expect(logWords(4)).toContain("4 of 0 or less have no bar");
   });
 });
 
