@@ -5,14 +5,14 @@ use super::folder::{Folder, Shard, Stored};
 use super::pack::{Columns, Pack};
 use crate::Error;
 use record::attempt::Attempt;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params, params_from_iter};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Changes with the tables: a catalogue of another version is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// For so long another process that fills the same catalogue is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,8 +29,10 @@ CREATE INDEX packed_pack ON packed (pack);
 CREATE TABLE again (pack INTEGER NOT NULL, row INTEGER NOT NULL, id TEXT NOT NULL);
 CREATE INDEX again_id ON again (id);
 CREATE TABLE shard (name TEXT PRIMARY KEY, changed INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE loose (id TEXT PRIMARY KEY, shard TEXT NOT NULL, attempt TEXT NOT NULL);
+CREATE TABLE loose (id TEXT PRIMARY KEY, shard TEXT NOT NULL, category TEXT NOT NULL,
+  attempt TEXT NOT NULL);
 CREATE INDEX loose_shard ON loose (shard);
+CREATE INDEX loose_category ON loose (category, id);
 CREATE TABLE damaged (path TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
 ";
 
@@ -158,18 +160,22 @@ impl Catalogue {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The attempts that have a file of their own and are in no other, in order of their ids.
+    /// The attempts that have a file of their own and are in no other, in order of their ids; those
+    /// of one category or all.
     pub(super) fn loose(
         &self,
+        category: Option<&str>,
         each: &mut dyn FnMut(Attempt) -> Result<ControlFlow<()>, Error>,
     ) -> Result<ControlFlow<()>, Error> {
-        let mut ask = self.connection.prepare(
-            "SELECT attempt FROM loose WHERE NOT EXISTS \
-             (SELECT 1 FROM packed WHERE packed.id = loose.id) ORDER BY id",
-        )?;
-        let rows = ask.query_map([], |row| row.get::<_, String>(0))?;
-        for text in rows {
-            let attempt = serde_json::from_str(&text?).map_err(|source| Error::Attempt {
+        let of_category = category.map_or("", |_| "category = ?1 AND ");
+        let mut ask = self.connection.prepare(&format!(
+            "SELECT attempt FROM loose WHERE {of_category} NOT EXISTS \
+             (SELECT 1 FROM packed WHERE packed.id = loose.id) ORDER BY id"
+        ))?;
+        let mut rows = ask.query(params_from_iter(category))?;
+        while let Some(row) = rows.next()? {
+            let text: String = row.get(0)?;
+            let attempt = serde_json::from_str(&text).map_err(|source| Error::Attempt {
                 path: "the catalogue".into(),
                 source,
             })?;
@@ -358,8 +364,9 @@ fn insert_loose(
         source,
     })?;
     let mut insert =
-        transaction.prepare_cached("INSERT OR REPLACE INTO loose VALUES (?1, ?2, ?3)")?;
-    insert.execute(params![stored.attempt.id, shard.name, text])?;
+        transaction.prepare_cached("INSERT OR REPLACE INTO loose VALUES (?1, ?2, ?3, ?4)")?;
+    let one = &stored.attempt;
+    insert.execute(params![one.id, shard.name, one.category, text])?;
     Ok(())
 }
 

@@ -131,6 +131,15 @@ enum Test<'a> {
 pub(super) struct Tests<'a>(Vec<(usize, Test<'a>)>);
 
 impl Filter {
+    /// The category, if it is all that is asked for.
+    pub(super) fn category_alone(&self) -> Option<&str> {
+        let alone = Self {
+            category: self.category.clone(),
+            ..Self::default()
+        };
+        self.category.as_deref().filter(|_| *self == alone)
+    }
+
     /// The columns that it looks at, behind those that are asked for anyway; and the tests.
     pub(super) fn tests(&self, columns: &mut Vec<String>) -> Tests<'_> {
         let mut tests = Vec::new();

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::cell::{Kind, Values};
 use super::fields::{Field, REPORT, fields};
+use super::newest::is_all_of;
 use super::write::io_error;
 use crate::Error;
 use parquet::column::reader::ColumnReader;
@@ -12,7 +13,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use std::fs::File;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
 /// Rows that are given at once.
@@ -75,24 +76,37 @@ impl Pack {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
+    /// What its row groups say of themselves, in their order.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &RowGroupMetaData> {
+        self.file.metadata().row_groups().iter()
+    }
+
     /// Gives all rows of the row groups that may have a category from one to another, in pieces,
-    /// until it is told to stop.
+    /// until it is told to stop; none of the row groups of these numbers.
     pub(super) fn scan(
         &self,
         columns: &Columns,
         categories: Option<(&str, &str)>,
+        passed: &[usize],
         each: &mut dyn FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Error>,
     ) -> Result<ControlFlow<()>, Error> {
         let failed = |error| failed(&self.path, error);
         let mut row = 0;
-        for number in 0..self.file.num_row_groups() {
-            let group = self.file.get_row_group(number).map_err(failed)?;
-            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            if categories.is_none_or(|range| may_have(group.metadata(), range)) {
+        let one = categories.filter(|(from, to)| from == to);
+        for (number, metadata) in self.groups().enumerate() {
+            let rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
+            let may_have = categories.is_none_or(|range| may_have(metadata, range));
+            if may_have && !passed.contains(&number) {
+                let group = self.file.get_row_group(number).map_err(failed)?;
+                let range = match one.filter(|(name, _)| !is_all_of(metadata, name)) {
+                    Some((name, _)) => range_of(&*group, rows, name).map_err(failed)?,
+                    None => 0..rows,
+                };
                 let mut reading = Reading::new(&*group, columns).map_err(failed)?;
-                let mut done = 0;
-                while done < rows {
-                    let more = (rows - done).min(BATCH_ROWS);
+                let mut done = range.start;
+                reading.skip(done).map_err(failed)?;
+                while done < range.end {
+                    let more = (range.end - done).min(BATCH_ROWS);
                     reading.read(more).map_err(failed)?;
                     let batch = Batch::new(columns, &reading.values, more, row + done as u64);
                     if each(&batch)?.is_break() {
@@ -114,7 +128,7 @@ impl Pack {
         columns: &Columns,
         each: &mut dyn FnMut(&Batch<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let done = self.scan(columns, None, &mut |batch| {
+        let done = self.scan(columns, None, &[], &mut |batch| {
             each(batch).map(ControlFlow::Continue)
         });
         done.map(drop)
@@ -138,6 +152,22 @@ fn may_have(group: &RowGroupMetaData, (from, to): (&str, &str)) -> bool {
         .max_bytes_opt()
         .is_none_or(|most| most >= from.as_bytes());
     least && most
+}
+
+/// The rows from the first one of a category to the last; others may be between them.
+fn range_of(
+    group: &dyn RowGroupReader,
+    rows: usize,
+    category: &str,
+) -> Result<Range<usize>, ParquetError> {
+    let columns = Columns::named(&["category"]);
+    let mut reading = Reading::new(group, &columns)?;
+    reading.read(rows)?;
+    let batch = Batch::new(&columns, &reading.values, rows, 0);
+    let is = |row: &usize| batch.text(0, *row) == Some(category);
+    let first = (0..rows).find(is).unwrap_or(rows);
+    let last = (first..rows).rfind(is);
+    Ok(first..last.map_or(first, |last| last + 1))
 }
 
 /// The columns of a row group that are asked for.
@@ -167,6 +197,22 @@ impl Reading {
             readers: columns.names().map(reader).collect::<Result<_, _>>()?,
             values: columns.names().map(|(_, kind)| Values::new(kind)).collect(),
         })
+    }
+
+    /// Passes over so many rows.
+    fn skip(&mut self, rows: usize) -> Result<(), ParquetError> {
+        for reader in self.readers.iter_mut().flatten() {
+            let skipped = match reader {
+                ColumnReader::ByteArrayColumnReader(reader) => reader.skip_records(rows)?,
+                ColumnReader::Int64ColumnReader(reader) => reader.skip_records(rows)?,
+                ColumnReader::DoubleColumnReader(reader) => reader.skip_records(rows)?,
+                _ => return Err(another_type()),
+            };
+            if skipped != rows {
+                return Err(early());
+            }
+        }
+        Ok(())
     }
 
     fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
@@ -213,12 +259,20 @@ fn read_column(
             gather(values, &levels, &repeats, all);
             read.0
         }
-        _ => return Err(ParquetError::General("a column of another type".to_owned())),
+        _ => return Err(another_type()),
     };
     match read == rows {
         true => Ok(()),
-        false => Err(ParquetError::EOF("a column ends early".to_owned())),
+        false => Err(early()),
     }
+}
+
+fn another_type() -> ParquetError {
+    ParquetError::General("a column of another type".to_owned())
+}
+
+fn early() -> ParquetError {
+    ParquetError::EOF("a column ends early".to_owned())
 }
 
 fn spread<T>(values: Vec<T>, levels: &[i16], all: &mut Vec<Option<T>>) {

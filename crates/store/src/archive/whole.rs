@@ -5,6 +5,7 @@ use super::catalogue::{Catalogue, Damaged, Known};
 use super::filter::Filter;
 use super::folder::{Folder, Stored};
 use super::intake::{FILE_BYTES, FILE_ROWS, Intake, weight};
+use super::newest::{self, Passed};
 use super::pack::{Columns, Pack};
 use super::write::Rows;
 use crate::Error;
@@ -116,14 +117,59 @@ impl Archive {
         filter: &Filter,
         each: &mut Each<'_>,
     ) -> Result<(), Error> {
+        let (_held, packs) = self.hold_packs()?;
+        self.scan_held(&packs, &[], columns, filter, each)
+    }
+
+    /// Gives of the rows that are wanted at least the `newest` ones, by their end, else their
+    /// beginning, in the same order as [`Archive::scan`]; how many there are of all.
+    ///
+    /// # Errors
+    /// If files cannot be read, and what `each` fails with.
+    pub fn scan_newest(
+        &self,
+        columns: &[&str],
+        filter: &Filter,
+        newest: usize,
+        each: &mut Each<'_>,
+    ) -> Result<u64, Error> {
+        let (_held, packs) = self.hold_packs()?;
+        let files = packs.iter().map(|(pack, known)| (pack, &known.again));
+        let passed = match filter.category_alone() {
+            Some(category) => newest::passed(files, category, newest),
+            None => Passed::default(),
+        };
+        let mut rows_all = passed.rows;
+        self.scan_held(
+            &packs,
+            &passed.groups,
+            columns,
+            filter,
+            &mut |batch, rows| {
+                rows_all += rows.len() as u64;
+                each(batch, rows)
+            },
+        )?;
+        Ok(rows_all)
+    }
+
+    /// The same of files that are held, but for the row groups that are passed over in each.
+    fn scan_held(
+        &self,
+        packs: &[(Pack, Known)],
+        passed: &[Vec<usize>],
+        columns: &[&str],
+        filter: &Filter,
+        each: &mut Each<'_>,
+    ) -> Result<(), Error> {
         let mut names: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         let tests = filter.tests(&mut names);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let columns = Columns::named(&names);
-        let category = filter.category_range();
-        let (_held, packs) = self.hold_packs()?;
-        for (pack, known) in &packs {
-            let done = pack.scan(&columns, category, &mut |batch| {
+        let categories = filter.category_range();
+        for (place, (pack, known)) in packs.iter().enumerate() {
+            let passed = passed.get(place).map_or(&[][..], Vec::as_slice);
+            let done = pack.scan(&columns, categories, passed, &mut |batch| {
                 let is_wanted = |row: &usize| {
                     let again = known.again.contains(&(batch.first + *row as u64));
                     !again && tests.hold(batch, *row)
@@ -151,13 +197,15 @@ impl Archive {
             }
         };
         let mut rows = Vec::new();
-        let done = self.catalogue.loose(&mut |attempt| {
-            rows.push((attempt, None));
-            match rows.len() >= LOOSE_ROWS {
-                true => give(&mut rows),
-                false => Ok(ControlFlow::Continue(())),
-            }
-        })?;
+        let done = self
+            .catalogue
+            .loose(filter.category.as_deref(), &mut |attempt| {
+                rows.push((attempt, None));
+                match rows.len() >= LOOSE_ROWS {
+                    true => give(&mut rows),
+                    false => Ok(ControlFlow::Continue(())),
+                }
+            })?;
         if done.is_continue() {
             let _ = give(&mut rows)?;
         }
@@ -350,7 +398,7 @@ fn is_gone(error: &Error) -> bool {
 /// The attempt of an id in a file.
 fn row_of(pack: &Pack, id: &str) -> Result<Option<Stored>, Error> {
     let mut found = None;
-    let _ = pack.scan(&Columns::all(), None, &mut |batch| {
+    let _ = pack.scan(&Columns::all(), None, &[], &mut |batch| {
         let row = (0..batch.rows()).find(|row| batch.text(0, *row) == Some(id));
         found = row.map(|row| Stored::new(batch.attempt(row), batch.report(row)));
         Ok(match found.is_some() {

@@ -14,6 +14,7 @@ mod deaths;
 mod duckdb;
 #[path = "../readers/environment.rs"]
 mod environment;
+mod newest;
 mod workflow;
 mod writers;
 
