@@ -30,14 +30,7 @@ pub(super) struct Rows(pub(super) Vec<(Attempt, Option<String>)>);
 
 impl Rows {
     /// Writes them; the name of the file, which depends on their ids alone.
-    pub(super) fn write(mut self, folder: &Folder) -> Result<String, Error> {
-        self.0.sort_by(|(one, _), (other, _)| {
-            let key = |a: &Attempt| (a.ended.or(a.began), a.submitted);
-            let order = one.category.cmp(&other.category);
-            order
-                .then_with(|| key(one).cmp(&key(other)))
-                .then_with(|| one.id.cmp(&other.id))
-        });
+    pub(super) fn write(self, folder: &Folder) -> Result<String, Error> {
         let name = format!("{}.parquet", self.digest());
         let path = folder.packed().join(&name);
         let failed = |source| Error::Write {
@@ -65,10 +58,27 @@ impl Rows {
 
     fn write_to<W: Write + Send>(self, out: W) -> Result<(), ParquetError> {
         let mut writing = Writing::begin(out)?;
-        for (attempt, report) in self.0 {
-            writing.push(attempt, report)?;
+        let order = self.order();
+        let mut rows: Vec<_> = self.0.into_iter().map(Some).collect();
+        for place in order {
+            if let Some((attempt, report)) = rows.get_mut(place).and_then(Option::take) {
+                writing.push(attempt, report)?;
+            }
         }
         writing.end()
+    }
+
+    /// Their places by category and end. An attempt is large: each is moved once.
+    fn order(&self) -> Vec<usize> {
+        let key = |(one, _): &(Attempt, _)| (one.ended.or(one.began), one.submitted);
+        let mut rows: Vec<_> = self.0.iter().enumerate().collect();
+        rows.sort_unstable_by(|(_, one), (_, other)| {
+            let order = one.0.category.cmp(&other.0.category);
+            order
+                .then_with(|| key(one).cmp(&key(other)))
+                .then_with(|| one.0.id.cmp(&other.0.id))
+        });
+        rows.into_iter().map(|(place, _)| place).collect()
     }
 }
 
@@ -99,11 +109,11 @@ impl<W: Write + Send> Writing<W> {
     }
 
     fn flush(&mut self) -> Result<(), ParquetError> {
-        let group = std::mem::take(&mut self.group);
-        match group.is_empty() {
-            true => Ok(()),
-            false => write_group(&mut self.writer, &self.fields, &group),
+        if !self.group.is_empty() {
+            write_group(&mut self.writer, &self.fields, &self.group)?;
+            self.group.clear();
         }
+        Ok(())
     }
 
     fn end(mut self) -> Result<(), ParquetError> {
