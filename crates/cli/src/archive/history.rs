@@ -61,7 +61,8 @@ pub(crate) fn of(
 ) -> Result<Known, Error> {
     let mut columns = Columns::default();
     let mut reading = Reading::new(&mut columns);
-    archive.scan(&columns.names(), filter, &mut |batch, rows| {
+    let names = columns.names();
+    let attempts = archive.scan_newest(&names, filter, ATTEMPTS_MAX, &mut |batch, rows| {
         for row in rows {
             reading.add(batch, *row);
         }
@@ -70,7 +71,8 @@ pub(crate) fn of(
             false => Err(Error::Interrupted),
         }
     })?;
-    Ok(reading.known(terms))
+    let known = reading.known(terms);
+    Ok(Known { attempts, ..known })
 }
 
 impl Reading {
