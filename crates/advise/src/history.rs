@@ -12,8 +12,8 @@ use record::unit::Bytes;
 /// So many runs are the last ones.
 pub(crate) const RECENT: usize = 50;
 
-/// Inputs are about as large whose logarithms differ by no more.
-const ALIKE: f64 = 0.1;
+/// Inputs are about as large if one is no more than so many times the other: e^0.1.
+const ALIKE: f64 = 1.105_170_918_075_647_6;
 
 /// Fewest runs of about as large an input that say anything.
 const ALIKE_MIN: usize = 5;
@@ -158,6 +158,6 @@ impl History {
 
 /// Whether inputs are about as large.
 fn alike(one: Bytes, other: Bytes) -> bool {
-    let ln = |input: Bytes| (input.0.max(1) as f64).ln();
-    (ln(one) - ln(other)).abs() <= ALIKE
+    let (one, other) = (one.0.max(1), other.0.max(1));
+    one.max(other) as f64 <= one.min(other) as f64 * ALIKE
 }

@@ -10,6 +10,9 @@ const MARGIN: f64 = 1.05;
 /// No ladder is longer; from 1 to the largest number are fewer doublings.
 const STEPS_MAX: usize = 128;
 
+/// Candidates that are looked at before the others.
+const SCOUTS: usize = 16;
+
 /// The rule by which rungs follow one another, in amounts or in multiples of a base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rungs {
@@ -40,8 +43,15 @@ impl Rungs {
         (next > rung).then_some(next)
     }
 
-    /// What `first` costs on average of everything in `smooth`, times its weight, less a constant.
-    fn cost(&self, first: f64, smooth: &Smooth<'_>, weight: f64, price: Price) -> f64 {
+    /// What `first` costs on average of everything in `smooth`, times its weight, less a constant;
+    /// infinite once that is more than `enough`.
+    fn cost(
+        &self,
+        first: f64,
+        smooth: &Smooth<'_>,
+        (weight, price): (f64, Price),
+        enough: f64,
+    ) -> f64 {
         let (mut cost, mut rung, mut done) = (0.0, first.min(self.cap), 0.0);
         for _ in 0..STEPS_MAX {
             let (_, held) = smooth.at_most(rung);
@@ -51,6 +61,9 @@ impl Rungs {
                 break;
             }
             cost += (1.0 + price.times()) * rung * left;
+            if cost > enough {
+                return f64::INFINITY;
+            }
             done = held;
             match self.next(rung) {
                 Some(next) => rung = next,
@@ -62,9 +75,25 @@ impl Rungs {
 
     /// The first request that costs least of those that leave few retries; the smaller of equals.
     pub(crate) fn first(&self, smooth: &Smooth<'_>, weight: f64, settings: &Settings) -> f64 {
+        let candidates = smooth.candidates(settings.retries);
+        let cost = |candidate, enough| {
+            let of_all = (weight, settings.price);
+            self.cost(candidate, smooth, of_all, enough)
+        };
+        // A few first: most others need not be added up to the end then.
+        let scouts = candidates
+            .iter()
+            .step_by((candidates.len() / SCOUTS).max(1));
+        let scouted = scouts.map(|candidate| cost(*candidate, f64::INFINITY));
+        let enough = scouted.fold(f64::INFINITY, f64::min);
         let mut best = (f64::INFINITY, 1.0);
-        for candidate in smooth.candidates(settings.retries) {
-            let cost = self.cost(candidate, smooth, weight, settings.price);
+        for candidate in candidates {
+            let enough = enough.min(best.0);
+            // All of it is held at least, however little fails; those behind it cost more.
+            if candidate.min(self.cap) * weight * (1.0 - 1e-8) > enough {
+                break;
+            }
+            let cost = cost(candidate, enough);
             if cost < best.0 {
                 best = (cost, candidate);
             }
