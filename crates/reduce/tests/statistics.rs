@@ -113,7 +113,8 @@ fn quantiles_are_within_a_hundredth() {
     numbers.sort_by(f64::total_cmp);
     for permille in 0..=1000 {
         let share = f64::from(permille) / 1000.0;
-        let exact = numbers[(share * (numbers.len() - 1) as f64) as usize];
+        let count = f64::from(permille) * numbers.len() as f64 / 1000.0;
+        let exact = numbers[(count.ceil() as usize).max(1) - 1];
         let told = statistics.quantile(share).unwrap_or(f64::NAN);
         let off = (told / exact - 1.0).abs();
         assert!(off <= QUANTILE_ERROR + 1e-9, "{share}: {told} {exact}");
@@ -136,6 +137,14 @@ fn quantiles_of_few_lie_between_the_extremes() {
         let told = two.quantile(share).unwrap_or(f64::NAN);
         assert!((100.1..=100.2).contains(&told), "{share} {told}");
     }
+    // Two of three are no 95 of 100.
+    let three = of(&[10.0, 20.0, 30.0]);
+    let near = |share, number: f64| {
+        let told = three.quantile(share).unwrap_or(f64::NAN);
+        (told / number - 1.0).abs() <= QUANTILE_ERROR
+    };
+    assert!(near(0.33, 10.0) && near(0.5, 20.0) && near(0.67, 30.0) && near(0.95, 30.0));
+    assert!(near(1.0 / 3.0, 10.0) && near(2.0 / 3.0, 20.0));
 }
 
 #[test]
