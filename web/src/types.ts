@@ -203,6 +203,8 @@ export interface Why {
 export interface Amount {
   value: number;
   known?: string;
+  /** Of a lower bound: what it cannot exceed. */
+  upper?: number;
 }
 
 export interface AttemptAnswer {

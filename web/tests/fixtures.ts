@@ -401,7 +401,7 @@ function attemptOf(row: Row, text: string): AttemptAnswer {
           ? {}
           : { memory: { value: row.memory_requested, known: "claimed" } },
       used: {
-        memory: { value: row.memory ?? 0, known: "sampled" },
+        memory: { value: GIB, known: "lower_bound", upper: 1.5 * GIB },
         wall: { value: row.wall ?? 0, known: "exact" },
         cores: { value: row.cores ?? 0, known: "scaled" },
       },

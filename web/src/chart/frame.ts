@@ -80,14 +80,16 @@ export function frame(
   }
   if (x !== null) {
     let free = -Infinity;
+    let before = "";
     for (const tick of x.scale.ticks) {
       const at = px(tick);
       svg.append(s("line", { class: "tick", x1: at, x2: at, y1: bottom, y2: bottom + 4 }));
       const label = mark(tick, x.unit);
       const half = label.length * 3.4;
-      // Marks that would run into one another are left out.
-      if (at - half < free || at + half > width + 8) continue;
+      // Marks that would run into one another are left out, and those that read as the one before.
+      if (label === before || at - half < free || at + half > width + 8) continue;
       free = at + half + 8;
+      before = label;
       svg.append(
         s("text", { class: "mark", x: at, y: bottom + 17, "text-anchor": "middle" }, label),
       );

@@ -200,11 +200,16 @@ function amounts(place: Place, of: Record<string, unknown>): Child {
       },
       {
         name: "known",
-        cell: (name) => cut(used[name]?.known ?? "", 30).replace("_", " "),
+        cell: (name) => certainty(used[name], unit(name)),
         key: (name) => used[name]?.known ?? null,
       },
     ],
   });
+}
+
+function certainty(of: Amount | undefined, unit: string): string {
+  const known = cut(of?.known ?? "", 30).replace("_", " ");
+  return of?.upper == null ? known : `${known}, at most ${amount(of.upper, unit)}`;
 }
 
 function share(used: number | null | undefined, asked: number | null): string {

@@ -205,6 +205,10 @@ describe("extremes", () => {
       expect(await page.locator("main").innerText()).toContain("only the row of this attempt");
       await sound(page);
     });
+    await visit("small", `#/attempt/${first("small")}`, {}, async (page) => {
+      const told = page.getByRole("row", { name: "memory" });
+      expect(await told.innerText()).toContain("lower bound, at most 1.50 GiB");
+    });
     await visit("small", "#/nowhere", {}, sound);
   });
 });
