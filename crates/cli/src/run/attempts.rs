@@ -12,7 +12,7 @@ use record::limit::{LIMITS, Resource};
 use record::quantity::show;
 use record::unit::Unit;
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{IsTerminal, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use sys::{clock, process, signal};
@@ -162,7 +162,7 @@ impl Vain {
 /// What the task may read again.
 #[derive(Debug, PartialEq, Eq)]
 enum Stdin {
-    /// Closed, or `/dev/null`.
+    /// Closed, `/dev/null`, or a terminal: who sits there sees the attempts and types again.
     Nothing,
     /// A file, from here on.
     File(u64),
@@ -192,10 +192,12 @@ impl Stdin {
         }
         let device = (data.rdev() >> 8, data.rdev() & 0xff);
         match kind {
-            kind if kind.is_char_device() && device == NULL => Stdin::Nothing,
+            kind if kind.is_char_device() && (device == NULL || file.is_terminal()) => {
+                Stdin::Nothing
+            }
             kind if kind.is_fifo() => Stdin::Once("a pipe"),
             kind if kind.is_socket() => Stdin::Once("a socket"),
-            kind if kind.is_char_device() => Stdin::Once("a terminal or another device"),
+            kind if kind.is_char_device() => Stdin::Once("a device"),
             _ => Stdin::Once("of an unknown kind"),
         }
     }
@@ -242,6 +244,8 @@ mod tests {
         assert_eq!(Stdin::of(&mut file), Stdin::File(7));
         let mut null = File::open("/dev/null").unwrap();
         assert_eq!(Stdin::of(&mut null), Stdin::Nothing);
+        let mut terminal = File::open("/dev/ptmx").unwrap();
+        assert_eq!(Stdin::of(&mut terminal), Stdin::Nothing);
         let mut zero = File::open("/dev/zero").unwrap();
         assert!(matches!(Stdin::of(&mut zero), Stdin::Once(_)));
         let (reader, _writer) = std::io::pipe().unwrap();
