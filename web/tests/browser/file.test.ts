@@ -206,7 +206,7 @@ describe("extremes", () => {
       await sound(page);
     });
     await visit("small", `#/attempt/${first("small")}`, {}, async (page) => {
-      const told = page.getByRole("row", { name: "memory" });
+      const told = page.getByRole("row").filter({ hasText: "lower bound" });
       expect(await told.innerText()).toContain("lower bound, at most 1.50 GiB");
     });
     await visit("small", "#/nowhere", {}, sound);
