@@ -3,9 +3,10 @@
 use crate::Error;
 use crate::file::write_file;
 use std::fs::{self, Permissions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use tempfile::NamedTempFile;
 
 /// Writes a file that is not there before it is whole. What is no file, such as a device or a pipe,
 /// is written to; a link stays, and what it leads to is replaced.
@@ -31,21 +32,28 @@ pub fn write(path: &Path, text: &[u8], may_replace: bool) -> Result<(), Error> {
     let folder = whole
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::Builder::new()
-        .prefix(".")
-        .suffix(".running")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-        .map_err(failed)?;
-    let written = file
-        .write_all(text)
-        .and_then(|()| file.as_file().sync_data());
-    written.map_err(failed)?;
+    let mut file = aside(folder.unwrap_or(Path::new(".")), ".running").map_err(failed)?;
+    fill(&mut file, text).map_err(failed)?;
     let kept = match may_replace {
         true => file.persist(&whole),
         false => file.persist_noclobber(&whole),
     };
     kept.map(drop).map_err(|error| failed(error.error))
+}
+
+/// A hidden file in a folder, whose name ends so; it is gone unless it is kept.
+pub(crate) fn aside(folder: &Path, end: &str) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".")
+        .suffix(end)
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+}
+
+/// Brings its text to the device.
+pub(crate) fn fill(file: &mut NamedTempFile, text: &[u8]) -> io::Result<()> {
+    file.write_all(text)?;
+    file.as_file().sync_data()
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@
 //! file. Copying one archive into another merges them.
 
 use crate::Error;
+use crate::whole_file::{aside, fill};
 use record::attempt::{Attempt, SCHEMA};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, Permissions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::NamedTempFile;
@@ -374,10 +374,7 @@ fn names(folder: &Path) -> Result<Vec<String>, Error> {
 pub(super) fn publish(folder: &Path, name: &str, text: &[u8]) -> Result<(), Error> {
     let path = folder.join(name);
     let mut file = beside(folder).map_err(|source| open_error(&path, source))?;
-    let written = file
-        .write_all(text)
-        .and_then(|()| file.as_file().sync_data());
-    written.map_err(|source| Error::Write {
+    fill(&mut file, text).map_err(|source| Error::Write {
         path: path.clone(),
         source,
     })?;
@@ -386,17 +383,10 @@ pub(super) fn publish(folder: &Path, name: &str, text: &[u8]) -> Result<(), Erro
 
 /// A new file in a folder, which is made if need be; it is gone unless it is kept.
 pub(super) fn beside(folder: &Path) -> io::Result<NamedTempFile> {
-    let make = || {
-        tempfile::Builder::new()
-            .prefix(".")
-            .suffix(NEW)
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)
-    };
-    match make() {
+    match aside(folder, NEW) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             fs::create_dir_all(folder)?;
-            make()
+            aside(folder, NEW)
         }
         made => made,
     }
