@@ -4,14 +4,10 @@
 use crate::run::chain;
 use serve::Refusal;
 use serve::http::{Receipt, Submissions};
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
-use store::archive::folder::Folder;
 use store::archive::{Archive, Intake};
 use store::attempt::FORMAT_NAME;
 use store::import::{Options, Row, format, read};
@@ -48,7 +44,6 @@ impl Submissions for Taker {
         let mut archive = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = SystemTime::now();
         archive.refresh(now, &|_| true).map_err(refusal)?;
-        let folder = archive.folder().clone();
         let mut intake = archive.intake();
         let mut receipt = Receipt::default();
         let mut failed = None;
@@ -69,8 +64,6 @@ impl Submissions for Taker {
         }
         .map_err(refusal)?;
         let taken = intake.end(now).map_err(refusal)?;
-        drop(archive);
-        brought(&folder, &receipt.ids)?;
         Ok(Receipt {
             records: summary.records,
             rejected: summary.rejected,
@@ -92,29 +85,6 @@ fn row_in(row: Row, intake: &mut Intake<'_>, receipt: &mut Receipt) -> Result<()
             if receipt.why.len() < NAMED_MAX {
                 receipt.why.push(format!("{place}: {why}"));
             }
-        }
-    }
-    Ok(())
-}
-
-/// The names of the files are on the device too, those of attempts that were there as well: who
-/// wrote them may not have come so far.
-fn brought(folder: &Folder, ids: &[String]) -> Result<(), Refusal> {
-    let files = ids.iter().map(|id| folder.path_of(id));
-    let mut folders: BTreeSet<PathBuf> = files
-        .filter_map(|file| file.parent().map(Path::to_owned))
-        .collect();
-    let above = folders.first().and_then(|shard| shard.parent());
-    let above = above.map(Path::to_owned);
-    folders.extend(above);
-    folders.extend([folder.packed(), folder.path().to_owned()]);
-    for folder in folders {
-        match File::open(&folder).and_then(|folder| folder.sync_all()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let words = format!("cannot bring {} to the device: {error}", folder.display());
-                return Err(Refusal::Archive(words));
-            }
-            _ => {}
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use crate::Error;
 use crate::whole_file::{aside, fill};
 use record::attempt::{Attempt, SCHEMA};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -158,6 +159,35 @@ impl Folder {
     pub fn path_of(&self, id: &str) -> PathBuf {
         let shard = id.get(..SHARD_DIGITS).unwrap_or(id);
         self.path.join(TASKS).join(shard).join(format!("{id}.json"))
+    }
+
+    /// Brings the names of the files of these attempts to the device, and of those of many, whoever
+    /// wrote them; that is the folders.
+    pub(super) fn settle(&self, ids: impl Iterator<Item = u128>) -> Result<(), Error> {
+        let mut folders = BTreeSet::from([self.path.clone(), self.packed(), self.path.join(TASKS)]);
+        // The first digits alone: there may be a million of them.
+        let shards: BTreeSet<u128> = ids
+            .map(|id| id >> (4 * (ID_DIGITS - SHARD_DIGITS)))
+            .collect();
+        let shards = shards
+            .iter()
+            .map(|shard| format!("{shard:0SHARD_DIGITS$x}"));
+        folders.extend(shards.map(|shard| self.path.join(TASKS).join(shard)));
+        for folder in folders {
+            match File::open(&folder).and_then(|open| open.sync_all()) {
+                Ok(()) => {}
+                // Nothing is there, or it is on a file system that cannot.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
+                Err(source) => {
+                    return Err(Error::Write {
+                        path: folder,
+                        source,
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Adds an attempt; its file is on the device then.

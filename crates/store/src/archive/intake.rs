@@ -75,13 +75,15 @@ impl<'a> Intake<'a> {
         self.taken
     }
 
-    /// Writes what is left, and learns where all of it is.
+    /// Writes what is left, and learns where all of it is. Then everything that was given is on the
+    /// device, also what was there: who wrote that may not have come so far.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn end(mut self, now: SystemTime) -> Result<Taken, Error> {
         self.flush()?;
         let taken = self.taken;
+        self.archive.folder().settle(self.seen.iter().copied())?;
         self.archive.refresh(now, &|_| true)?;
         Ok(taken)
     }
