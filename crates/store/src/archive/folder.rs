@@ -14,7 +14,6 @@ use crate::Error;
 use crate::whole_file::{aside, fill};
 use record::attempt::{Attempt, SCHEMA};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -163,7 +162,10 @@ impl Folder {
 
     /// Brings the names of the files of these attempts to the device, and of those of many, whoever
     /// wrote them; that is the folders.
+    #[cfg(feature = "archive")]
     pub(super) fn settle(&self, ids: impl Iterator<Item = u128>) -> Result<(), Error> {
+        use std::collections::BTreeSet;
+
         let mut folders = BTreeSet::from([self.path.clone(), self.packed(), self.path.join(TASKS)]);
         // The first digits alone: there may be a million of them.
         let shards: BTreeSet<u128> = ids
