@@ -251,7 +251,7 @@ impl Tree {
         if self.is_vague_heir(life) {
             life.held.is_more();
         }
-        self.bequeath(life);
+        self.bequeath(at, life);
         let (own, rss) = (life.finals.as_deref(), life.peaks.rss.map(|b| b.0));
         if life.pid == self.root && own.is_none() && rss.is_none() {
             self.growth.end_root(at, &mut life.held, inherited, heirs);

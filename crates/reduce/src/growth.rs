@@ -172,13 +172,14 @@ impl Growth {
             });
             held.settled = at;
         }
-        (held.own, held.huge, held.owes) = (Some(own), self.huge, true);
+        (held.own, held.huge, held.owes) = (Some(own), self.huge, Some(at));
     }
 
-    /// Others may have pages of it that came since it was read: those faults count as unread.
-    pub(crate) fn bequeath(&mut self, held: &mut Held) {
+    /// By `at` others may have pages of it that came since it was read: those faults count as
+    /// unread.
+    pub(crate) fn bequeath(&mut self, at: Nanos, held: &mut Held) {
         self.unread_since(held.huge);
-        held.owes = true;
+        held.owes = held.owes.max(Some(at));
     }
 
     /// What it held before its exec, if it had so many `faults` by some time after it, when huge
@@ -237,7 +238,7 @@ impl Growth {
         let Some(most) = grown.into_iter().chain(cap).min().max(own) else {
             return;
         };
-        if at <= held.settled {
+        if at <= held.settled || held.owes_until_after(at) {
             return;
         }
         // Where its memory was not read, it is taken for having all still.
@@ -251,7 +252,7 @@ impl Growth {
             ceiling.open(at);
             ceiling.settle_between(held.settled, at, most, !held.more);
         });
-        if held.owes {
+        if held.owes.is_some() {
             self.owed = self.owed.saturating_add(faults - held.faults);
         }
         let guessed = held.guessed.saturating_add(faults - held.faults);
@@ -263,7 +264,7 @@ impl Growth {
             faults,
             guessed: if rss.is_some() { 0 } else { guessed },
             huge: self.huge,
-            owes: false,
+            owes: None,
             parted: false,
             more: held.more && own.is_none(),
             shared: false,

@@ -69,7 +69,7 @@ impl Tree {
         life.held.keeps_until = Some(at);
         if children > 0 {
             life.held.is_vague_to_heirs();
-            self.owe(&line.unwrap_or_default(), start);
+            self.owe(at, &line.unwrap_or_default(), start);
         }
     }
 
@@ -91,21 +91,21 @@ impl Tree {
         Some(found)
     }
 
-    /// `heir` ended, and nobody read it: those whose pages it may have had are read later.
-    pub(crate) fn bequeath(&mut self, heir: &Life) {
+    /// `heir` ended at `at`, and nobody read it: those whose pages it may have had are read later.
+    pub(crate) fn bequeath(&mut self, at: Nanos, heir: &Life) {
         let line = self.ancestors(heir).unwrap_or_default();
-        self.owe(&line, heir.start);
+        self.owe(at, &line, heir.start);
     }
 
-    /// What came to those of `line` since they were read, somebody else may have who was forked
-    /// from them at `start`. Whether there can be any.
-    fn owe(&mut self, line: &[u32], start: Nanos) -> bool {
+    /// What came to those of `line` since they were read, somebody else may have by `at` who was
+    /// forked from them at `start`. Whether there can be any.
+    fn owe(&mut self, at: Nanos, line: &[u32], start: Nanos) -> bool {
         let mut any = false;
         for pid in line {
             if let Some(life) = self.living.get_mut(pid)
                 && !life.held.is_known_since(start)
             {
-                self.growth.bequeath(&mut life.held);
+                self.growth.bequeath(at, &mut life.held);
                 any = true;
             }
         }
@@ -126,7 +126,7 @@ impl Tree {
             }
         }
         for (heir, start, line) in heirs {
-            let unread = self.owe(&line, start);
+            let unread = self.owe(at, &line, start);
             let inherited = self.inherits(heir);
             let inherited = self.growth.known(inherited);
             let alone = self

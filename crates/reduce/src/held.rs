@@ -22,9 +22,9 @@ pub(crate) struct Held {
     pub(crate) guessed: u64,
     /// Huge pages of the machine by then.
     pub(crate) huge: u64,
-    /// Some of the faults until the next reading are of pages that it has no longer then: a child
-    /// that ended unread has them.
-    pub(crate) owes: bool,
+    /// Some of the faults until the first reading that began no sooner than this are of pages that
+    /// it has no longer then: a child that had ended unread by now had them.
+    pub(crate) owes: Option<Nanos>,
     /// It may have more than `own`: pages of one that it was forked from, which nobody read before
     /// that one was gone.
     pub(crate) more: bool,
@@ -71,7 +71,13 @@ impl Held {
     /// Whether its faults until its next reading may be of pages that others have, or others'
     /// faults of pages that it has.
     pub(crate) fn owes(&self) -> bool {
-        self.owes || self.more
+        self.owes.is_some() || self.more
+    }
+
+    /// Whether a reading that began at `at` came too early to tell what it owes: by its end somebody
+    /// else may have got more of its pages.
+    pub(crate) fn owes_until_after(&self, at: Nanos) -> bool {
+        self.owes.is_some_and(|until| at < until)
     }
 
     /// Whether it was read since `at`, or began as a program.

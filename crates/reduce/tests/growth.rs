@@ -275,6 +275,32 @@ fn an_heir_that_ended_before_its_parent_was_read_again_had_its_pages() {
     assert!(upper(task, 40, all).is_none_or(|bound| bound >= 100 * MIB));
 }
 
+/// The end of the child was told while a pass that had begun before it was still reading.
+#[test]
+fn an_heir_that_ended_within_a_pass_had_what_its_parent_replaced_since() {
+    for ends_told in [false, true] {
+        let mut task = tree(if ends_told { Ptrace } else { Connector });
+        let sizes = PageSizes {
+            page: Bytes(PAGE),
+            huge: None,
+        };
+        task.paging(sizes, 0);
+        let leave = |task: &mut Tree, at, pid, used| match ends_told {
+            true => exit(task, at, pid, used),
+            false => gone(task, at, pid),
+        };
+        // Never read before: 50 MiB, of which it has written 40 once more while the child lives.
+        fork(&mut task, 30, 1, 2);
+        leave(&mut task, 52, 2, held(51 * MIB, 50 * MIB, 20));
+        let seen = held(51 * MIB, 50 * MIB, 12_800 + 10_240);
+        task.sample(ms(50), &[sample(1, 0, seen, seen)]);
+        let last = held(51 * MIB, 50 * MIB, 12_800 + 12_800);
+        leave(&mut task, 60, 1, last);
+        let bound = task.at_most(&end(60, Some(chain(last)))).unwrap();
+        assert!(bound >= 100 * MIB, "{bound}");
+    }
+}
+
 #[test]
 fn a_program_that_was_replaced_unread_held_what_came_until_then() {
     let mut task = counted(None);

@@ -27,7 +27,7 @@ impl Growth {
         let inherited = self.known(inherited);
         let last = own.and_then(faults);
         self.settle_before(held, last, false);
-        let read = if held.owes { None } else { last };
+        let read = if held.owes.is_some() { None } else { last };
         let read = read.unwrap_or(0).max(held.faults);
         self.read = self.read.saturating_add(read);
         let unseen = mark.unwrap_or(0).saturating_sub(held.resident);
