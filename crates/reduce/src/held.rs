@@ -74,7 +74,7 @@ impl Held {
         self.owes.is_some() || self.more
     }
 
-    /// Whether a reading that began at `at` came too early to tell what it owes: by its end somebody
+    /// Whether a reading that began at `at` came too early to tell what it owes: later somebody
     /// else may have got more of its pages.
     pub(crate) fn owes_until_after(&self, at: Nanos) -> bool {
         self.owes.is_some_and(|until| at < until)
