@@ -423,7 +423,9 @@ function attemptOf(row: Row, text: string): AttemptAnswer {
           unit: "bytes",
           values: at.map((s) => (s === 20 ? null : GIB * (1 + s / 60))),
         },
+        { name: "rss", unit: "bytes", values: at.map((s) => GIB * (1.2 + s / 60)) },
         { name: "cores", unit: "cores", values: at.map((s) => 1 + (s % 10) / 5) },
+        { name: "virtual", unit: "bytes", values: at.map(() => 40 * GIB) },
       ],
     },
   };

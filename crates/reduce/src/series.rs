@@ -137,18 +137,29 @@ impl Series {
         self.rows += rows.len();
         self.instants.push(Instant { at, rows });
         if self.instants.len() > INSTANTS_MAX || self.rows > ROWS_MAX {
-            self.thin();
+            // Half of the table is free then.
+            self.thin(INSTANTS_MAX / 2, ROWS_MAX / 2);
         }
     }
 
-    /// Doubles the time between two rows until half of the table is free.
-    fn thin(&mut self) {
+    /// The same in at most so many instants: each gauge shows its maximum still.
+    #[must_use]
+    pub fn shortened(&self, instants_max: usize) -> Self {
+        let mut short = self.clone();
+        if short.instants.len() > instants_max {
+            short.thin(instants_max, ROWS_MAX);
+        }
+        short
+    }
+
+    /// Doubles the time between two rows until there are no more than so many.
+    fn thin(&mut self, instants_max: usize, rows_max: usize) {
         self.step = Nanos(self.step.0.max(1_000_000));
         for round in 0..64 {
             self.step = Nanos(self.step.0.saturating_mul(2));
             // At last also what changed goes.
             self.merge(round < 32);
-            if self.instants.len() <= INSTANTS_MAX / 2 && self.rows <= ROWS_MAX / 2 {
+            if self.instants.len() <= instants_max && self.rows <= rows_max {
                 return;
             }
         }
@@ -253,6 +264,25 @@ mod tests {
             instants[20].at
         );
         assert!(instants.windows(2).all(|w| w[0].at < w[1].at));
+    }
+
+    #[test]
+    fn a_short_one_keeps_every_peak() {
+        let mut series = Series::new(TASK_COLUMNS);
+        for second in 0..1500u64 {
+            let rss = if second == 700 { 9e9 } else { 1e9 };
+            series.push(Nanos::from_secs(second), row(rss));
+        }
+        let short = series.shortened(100);
+        let instants = short.instants();
+        assert!((20..=100).contains(&instants.len()), "{}", instants.len());
+        let most = |series: &Series| {
+            let rss = series.instants().iter().filter_map(|i| i.rows[0].values[2]);
+            rss.fold(0.0, f64::max)
+        };
+        assert_eq!(most(&short), most(&series));
+        assert_eq!(instants.last().unwrap().at, Nanos::from_secs(1499));
+        assert_eq!(series.shortened(5000), series);
     }
 
     #[test]

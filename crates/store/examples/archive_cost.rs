@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 use store::archive::folder::{Folder, Stored};
-use store::archive::{Archive, Filter};
+use store::archive::{Archive, Filter, Texts};
 
 const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 const CATEGORIES: u64 = 35;
@@ -81,7 +81,7 @@ fn main() {
             archive.refresh(SystemTime::now(), &|_| true).unwrap();
             let mut intake = archive.intake();
             for number in 0..count {
-                intake.take(attempt(number), None).unwrap();
+                intake.take(attempt(number), Texts::default()).unwrap();
             }
             println!("taken in after {:.2} s", begun.elapsed().as_secs_f64());
             format!("{:?}", intake.end(SystemTime::now()).unwrap())
@@ -89,7 +89,9 @@ fn main() {
         Some("add") => {
             let folder = Folder::create(path).unwrap();
             for number in 0..count {
-                folder.add(&Stored::new(attempt(number), None)).unwrap();
+                folder
+                    .add(&Stored::new(attempt(number), Texts::default()))
+                    .unwrap();
             }
             format!("{count} files")
         }

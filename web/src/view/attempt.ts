@@ -2,14 +2,13 @@
 
 import { cut, h, long, text, type Child } from "../dom.ts";
 import { amount, count, exact } from "../format.ts";
-import { figure, value } from "../chart/frame.ts";
-import { timeline } from "../chart/timeline.ts";
 import { Refusal } from "../data.ts";
 import { link, toCategory, toSet } from "../link.ts";
 import { pairs, table } from "../table.ts";
 import type { Amount, AttemptAnswer, Row, Why } from "../types.ts";
 import { paste } from "./advice.ts";
 import { end } from "./attempts.ts";
+import { overTime } from "./over-time.ts";
 import { labels, part, type Place, type View } from "./place.ts";
 
 const UNITS: Record<string, string> = { wall: "ns", cpu: "ns", cores: "cores", processes: "count" };
@@ -53,10 +52,16 @@ export async function attempt(place: Place, id: string): Promise<View> {
       answer.why === null ? null : why(answer.why),
       command(of["command"]),
       part("Used and asked for", amounts(place, of)),
-      answer.series === null ? null : series(answer.series, place.signal),
+      answer.series === null ? null : overTime(answer.series, asked(of), place.signal),
       part("What is known", known(of), labels(of["labels"] as Record<string, string> | null)),
     ],
   };
+}
+
+/** What was asked for, by resource. */
+function asked(of: Record<string, unknown>): Map<string, number> {
+  const all = Object.entries((of["requested"] ?? {}) as Record<string, Amount>);
+  return new Map(all.map(([name, one]) => [name, one.value]));
 }
 
 function word(of: unknown): string | null {
@@ -246,52 +251,4 @@ function known(of: Record<string, unknown>): HTMLElement {
     rows.push([cut(name.replaceAll("_", " "), 60), shown]);
   }
   return pairs("What is known", rows);
-}
-
-function series(of: NonNullable<AttemptAnswer["series"]>, signal: AbortSignal): Child {
-  const one = (column: (typeof of.columns)[number], n: number) => {
-    const values = column.values.filter((each): each is number => each !== null);
-    const most = values.reduce((a, b) => Math.max(a, b), 0);
-    const plot = timeline(
-      {
-        at: of.at,
-        isTime: false,
-        isStepped: false,
-        unit: column.unit,
-        curves: [{ name: column.name, values: column.values, colour: `--c${n % 8}` }],
-        group: "attempt",
-        height: 170,
-      },
-      signal,
-    ).plot;
-    const numbers = () =>
-      table({
-        caption: `${cut(column.name, 40)} over time`,
-        rows: of.at.map((at, k) => ({ at, value: column.values[k] ?? null })),
-        columns: [
-          {
-            name: "since the start",
-            isNumber: true,
-            cell: (row) => value(row.at * 1e9, "ns"),
-            key: (row) => row.at,
-          },
-          {
-            name: cut(column.name, 40),
-            isNumber: true,
-            cell: (row) => value(row.value, column.unit),
-            key: (row) => row.value,
-          },
-        ],
-      });
-    return figure(
-      cut(column.name, 60),
-      `${cut(column.name, 60)} over time, ${values.length} readings, at most ${amount(values.length === 0 ? null : most, column.unit)}.`,
-      plot,
-      numbers,
-    );
-  };
-  return part(
-    "Over time",
-    of.columns.filter((column) => column.values.some((each) => each !== null)).map(one),
-  );
 }

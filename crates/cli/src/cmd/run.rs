@@ -229,7 +229,8 @@ impl RunOptions {
     /// What the time series is kept of, if it is.
     pub fn kept_series(&self) -> Option<Series> {
         let wanted = self.wants(Wants::Series).then_some(Series::Task);
-        self.with_series.or(wanted)
+        let archived = self.archive.is_some().then_some(Series::Task);
+        self.with_series.or(wanted).or(archived)
     }
 
     /// Exit status when Plimsoll itself could not do what was asked.

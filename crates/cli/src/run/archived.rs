@@ -3,8 +3,10 @@
 use crate::archive::usual::usual;
 use anyhow::{Context, Result};
 use record::report::Report;
+use reduce::series::Series;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use store::archive::Texts;
 use store::archive::folder::{Folder, Stored};
 use store::attempt::of_report;
 use store::export::jsonl;
@@ -40,10 +42,19 @@ impl Archived {
 }
 
 /// Adds the report of a task that has ended.
-pub(crate) fn add(folder: &Folder, set: Option<String>, report: &Report) -> Result<()> {
+pub(crate) fn add(
+    folder: &Folder,
+    set: Option<String>,
+    report: &Report,
+    series: Option<&Series>,
+) -> Result<()> {
     let text = String::from_utf8(jsonl::encode(report)?).context("the report")?;
     let mut attempt = of_report(report);
     attempt.set = set;
-    let stored = Stored::new(attempt, Some(text.trim_end().to_owned()));
+    let mut texts = Texts::report(text.trim_end());
+    if let Some(series) = series {
+        texts = texts.with_series(series);
+    }
+    let stored = Stored::new(attempt, texts);
     folder.add(&stored).map(drop).context("--archive")
 }

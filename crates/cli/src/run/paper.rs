@@ -145,7 +145,8 @@ impl Paper {
         let append = self.append.map(|append| add_line(append, &done.report));
         let set = options.archive.as_ref().and_then(|one| one.set.clone());
         let archive = self.archive;
-        let archive = archive.map(|folder| archived::add(&folder, set, &done.report));
+        let series = done.summary.as_ref().map(|summary| &summary.series);
+        let archive = archive.map(|folder| archived::add(&folder, set, &done.report, series));
         if let Some(mut live) = self.live {
             live.end();
         }
@@ -175,9 +176,10 @@ impl Paper {
                 .and_then(|archive| archive.set.clone())
         };
         let judged = self.archive.clone();
-        let archive = self
-            .archive
-            .map_or(Ok(()), |folder| archived::add(&folder, set(), &done.report));
+        let archive = self.archive.map_or(Ok(()), |folder| {
+            let series = done.summary.as_ref().map(|summary| &summary.series);
+            archived::add(&folder, set(), &done.report, series)
+        });
         // A terminal that is held up holds up what is for people alone.
         if let Some(mut live) = self.live {
             live.end();

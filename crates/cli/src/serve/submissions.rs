@@ -8,7 +8,7 @@ use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
-use store::archive::{Archive, Intake};
+use store::archive::{Archive, Intake, Texts};
 use store::attempt::FORMAT_NAME;
 use store::import::{Options, Row, format, read};
 use store::{Error, import};
@@ -78,7 +78,11 @@ fn row_in(row: Row, intake: &mut Intake<'_>, receipt: &mut Receipt) -> Result<()
     match row {
         Row::Attempt(attempt, report) => {
             let id = attempt.id.clone();
-            intake.take(*attempt, report)?;
+            let texts = Texts {
+                report,
+                ..Texts::default()
+            };
+            intake.take(*attempt, texts)?;
             receipt.ids.push(id);
         }
         Row::Rejected(import::Rejected { place, why, .. }) => {

@@ -56,6 +56,71 @@ fn a_run_adds_its_report() {
     assert_eq!(alone.status.code(), Some(125));
 }
 
+/// The largest of a column of a series.
+fn most(series: &str, column: &str) -> f64 {
+    let mut lines = series.lines();
+    let mut titles = lines.next().unwrap().split(',');
+    let place = titles.position(|title| title == column).unwrap();
+    let cells = lines.filter_map(|line| line.split(',').nth(place)?.parse().ok());
+    cells.fold(0.0, f64::max)
+}
+
+#[test]
+fn what_a_task_used_over_time_is_kept_with_it() {
+    let home = Home::new();
+    // It holds 64 MiB for a second, then half of that for another.
+    let task = "a = bytearray(b'x' * (64 << 20)); time.sleep(1); del a[32 << 20:]; time.sleep(1)";
+    let task = format!("import time; {task}");
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let (prefix, file) = (path("r"), path("r.series.csv"));
+    let words = ["--interval", "100ms", "--quiet", "--output", &prefix];
+    let mut words = words.to_vec();
+    words.extend(["--with", "series", "--archive", "--category", "held"]);
+    words.extend(["--", "python3", "-c", &task]);
+    assert_eq!(run(&home, &words).status.code(), Some(0));
+    let written = std::fs::read_to_string(&file).unwrap();
+    let id = |home: &Home| {
+        let one = home.told(&["query", "--format", "jsonl"]);
+        serde_json::from_str::<Attempt>(&one).unwrap().id
+    };
+    let holds = |home: &Home| {
+        let series = home.told(&["show", &id(home), "--series"]);
+        assert!((5..=121).contains(&series.lines().count()), "{series}");
+        let rss = most(&series, "rss_bytes");
+        assert_eq!(rss, most(&written, "rss_bytes"));
+        assert!(rss > (60 << 20) as f64, "{series}");
+        series
+    };
+    let kept = holds(&home);
+    // Of a report that is added with its series, alone and among many.
+    let other = Home::new();
+    let report = format!("{prefix}.json");
+    other.told(&["add", &report]);
+    assert_eq!(holds(&other), kept);
+    for number in 1..3 {
+        let one = Stored::new(attempt(number), Texts::default());
+        other.folder().add(&one).unwrap();
+    }
+    other.told(&["pack"]);
+    let one = other.told(&["query", "--category", "held", "--format", "jsonl"]);
+    let packed = serde_json::from_str::<Attempt>(&one).unwrap().id;
+    assert_eq!(other.told(&["show", &packed, "--series"]), kept);
+    // Without the file, and with one that is none, the report is taken all the same.
+    for text in [None, Some("at_ns,pid,rss_bytes\n"), Some("\0")] {
+        match text {
+            None => std::fs::remove_file(&file).unwrap(),
+            Some(text) => std::fs::write(&file, text).unwrap(),
+        }
+        let none = Home::new();
+        let done = none.ask(&["add", &report]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{said}");
+        assert_eq!(said.contains("not added"), text.is_some(), "{said}");
+        let told = none.refused(&["show", &id(&none), "--series"], 1);
+        assert!(told.contains("over time"), "{told}");
+    }
+}
+
 #[test]
 fn reports_are_added_from_files_of_any_form() {
     let home = Home::new();

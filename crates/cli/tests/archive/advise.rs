@@ -18,7 +18,9 @@ fn alike() -> Home {
         one.used
             .set("memory", Amount::claimed((1000 + number % 5) << 20));
         one.used.set("cpu", Amount::claimed(2 * 3_600_000_000_000));
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     home
 }
@@ -118,7 +120,9 @@ fn after_a_failure_it_climbs() {
         (one.end, one.exceeded) = (End::Done, None);
         one.used
             .set("memory", Amount::claimed((10 + number % 5) << 20));
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     let done = advise(&home, &["--after", &report, "--format", "json"]);
     assert_eq!(

@@ -12,7 +12,9 @@ fn small() -> Home {
         (one.end, one.exceeded) = (End::Done, None);
         one.used
             .set("memory", Amount::claimed((20 + number % 5) << 20));
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     home
 }

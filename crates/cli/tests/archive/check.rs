@@ -15,14 +15,18 @@ fn a_run_outside_its_history_is_named() {
     let home = Home::new();
     for number in 0..12 {
         let one = with(100 + number, number);
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     let inside = with(111, 20);
     let outside = with(333, 21);
     let mut alone = with(1, 22);
     alone.category = "alone".to_owned();
     for one in [&inside, &outside, &alone] {
-        home.folder().add(&Stored::new(one.clone(), None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one.clone(), Texts::default()))
+            .unwrap();
     }
     let told = home.told(&["check", &inside.id]);
     assert_eq!(told, "nothing outside the history of odd (13 runs)\n");
@@ -59,11 +63,13 @@ fn a_lower_bound_is_not_below() {
     let home = Home::new();
     for number in 0..12 {
         let one = with(100 + number, number);
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     let mut least = with(10, 20);
     home.folder()
-        .add(&Stored::new(least.clone(), None))
+        .add(&Stored::new(least.clone(), Texts::default()))
         .unwrap();
     assert_eq!(home.ask(&["check", &least.id]).status.code(), Some(1));
     let known = Known::LowerBound;
@@ -72,7 +78,7 @@ fn a_lower_bound_is_not_below() {
     least.used.set("memory", Amount { known, ..amount });
     least.id = "f".repeat(32);
     home.folder()
-        .add(&Stored::new(least.clone(), None))
+        .add(&Stored::new(least.clone(), Texts::default()))
         .unwrap();
     let told = home.told(&["check", &least.id]);
     assert_eq!(told, "nothing outside the history of odd (13 runs)\n");
@@ -107,7 +113,9 @@ fn the_report_tells_whether_the_run_is_outside() {
         // As long as this machine may take.
         one.used.set("wall", Amount::claimed(number + 1));
         one.used.set("cpu", Amount::claimed(1 << (4 * number)));
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     let (status, last) = run("x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo ${#x}");
     assert_eq!(status, Some(0));

@@ -23,7 +23,9 @@ fn workflow() -> Home {
         if number == 2 {
             one.end = End::Failed;
         }
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     home
 }
@@ -57,7 +59,9 @@ fn cycles_and_missing_parents_are_named() {
     one.set = Some("run 3".to_owned());
     one.task = Some("itself".to_owned());
     one.parents = vec!["itself".to_owned(), "lost \"one\"".to_owned()];
-    home.folder().add(&Stored::new(one, None)).unwrap();
+    home.folder()
+        .add(&Stored::new(one, Texts::default()))
+        .unwrap();
     let done = home.ask(&["graph", "run 3"]);
     let text = String::from_utf8(done.stdout).unwrap();
     assert_eq!(done.status.code(), Some(1), "{text}");

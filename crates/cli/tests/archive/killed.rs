@@ -126,7 +126,9 @@ fn names_are_no_paths() {
     }
     let mut one = attempt(9);
     one.set = Some("../../escaped".to_owned());
-    home.folder().add(&Stored::new(one, None)).unwrap();
+    home.folder()
+        .add(&Stored::new(one, Texts::default()))
+        .unwrap();
     home.told(&["pack"]);
     assert!(
         home.told(&["query", "--set", "../../escaped"])

@@ -25,6 +25,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use store::archive::Texts;
 use store::archive::folder::{Folder, Stored};
 
 /// The binary under test: `PLIMSOLL_BIN`, or the one that cargo built.
@@ -105,7 +106,7 @@ fn attempt(number: u64) -> Attempt {
 fn filled() -> Home {
     let home = Home::new();
     for number in 1..=6 {
-        let report = Some(format!("{{\"n\":{number}}}"));
+        let report = Texts::report(format!("{{\"n\":{number}}}"));
         home.folder()
             .add(&Stored::new(attempt(number), report))
             .unwrap();

@@ -30,7 +30,9 @@ impl Home {
     }
 
     fn add(&self, one: Attempt) {
-        self.folder().add(&Stored::new(one, None)).unwrap();
+        self.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
 }
 

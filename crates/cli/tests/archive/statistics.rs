@@ -13,7 +13,9 @@ fn statistics_are_those_of_the_attempts() {
             "memory",
             Amount::claimed([9, 1, 2, 3, 10][number as usize - 1] << 30),
         );
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     for _ in 0..2 {
         // 1, 2, 3 and 10 GiB: their mean is 4, their second to fourth moments 12.5, 45 and 348.5.
@@ -68,7 +70,9 @@ fn what_moved_between_two_sets_is_told() {
         };
         one.used
             .set("memory", Amount::claimed((base + noise) << 20));
-        home.folder().add(&Stored::new(one, None)).unwrap();
+        home.folder()
+            .add(&Stored::new(one, Texts::default()))
+            .unwrap();
     }
     let words = [
         "diff",

@@ -1,5 +1,6 @@
 //! Some rows of an archive, column by column.
 
+use super::Texts;
 use super::cell::{Cell, Values};
 use super::pack::Columns;
 use record::attempt::Attempt;
@@ -75,20 +76,19 @@ impl<'a> Batch<'a> {
         attempt
     }
 
-    /// The text of its report, if that was asked for and is there.
-    pub fn report(&self, row: usize) -> Option<String> {
-        match self.columns.has_report {
-            true => self
-                .values
-                .last()
-                .and_then(|values| values.cell(row).text()),
-            false => None,
+    /// What it brings with it, as far as that was asked for.
+    pub fn brought(&self, row: usize) -> Texts {
+        let mut texts = Texts::default();
+        let values = self.values.iter().skip(self.columns.fields.len());
+        for (field, values) in self.columns.texts.iter().zip(values) {
+            (field.set)(&mut texts, values.cell(row).text());
         }
+        texts
     }
 }
 
 /// Rows that are not in a file of many, as the same.
-pub(super) fn values_of(columns: &Columns, rows: &[(Attempt, Option<String>)]) -> Vec<Values> {
+pub(super) fn values_of(columns: &Columns, rows: &[(Attempt, Texts)]) -> Vec<Values> {
     let mut all: Vec<Values> = Vec::new();
     for field in &columns.fields {
         let mut values = Values::new(field.kind);
@@ -97,11 +97,11 @@ pub(super) fn values_of(columns: &Columns, rows: &[(Attempt, Option<String>)]) -
         }
         all.push(values);
     }
-    if columns.has_report {
+    for field in &columns.texts {
         let mut values = Values::new(super::cell::Kind::Text);
-        for (_, report) in rows {
-            let cell = report.clone().map_or(Cell::Absent, Cell::Text);
-            values.push(cell);
+        for (_, texts) in rows {
+            let text = (field.get)(texts).map(str::to_owned);
+            values.push(text.map_or(Cell::Absent, Cell::Text));
         }
         all.push(values);
     }

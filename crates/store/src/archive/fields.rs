@@ -27,9 +27,6 @@ enum From {
 type Get = fn(&Attempt) -> Cell;
 type Set = fn(&mut Attempt, Cell);
 
-/// The column of the report's text, which is no part of an attempt.
-pub(super) const REPORT: &str = "report";
-
 const TEXT: Kind = Kind::Text;
 const INT: Kind = Kind::Int;
 const TIME: Kind = Kind::Time;

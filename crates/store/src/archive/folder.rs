@@ -10,6 +10,7 @@
 //! a network file system, and nobody needs a lock. Two that write the same attempt write the same
 //! file. Copying one archive into another merges them.
 
+use super::Texts;
 use crate::Error;
 use crate::whole_file::{aside, fill};
 use record::attempt::{Attempt, SCHEMA};
@@ -43,20 +44,30 @@ pub struct Stored {
     schema: String,
     /// The attempt.
     pub attempt: Attempt,
-    /// The report, as it was added: a JSON object.
-    /// The text of its report, as it was added.
+    /// The text of its report, as it was added: a JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
+    /// What it used over time, as [`crate::export::series`] writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
 }
 
 impl Stored {
-    /// An attempt and the text of its report, if it has one.
-    pub fn new(attempt: Attempt, report: Option<String>) -> Self {
+    /// An attempt and what it brings with it.
+    pub fn new(attempt: Attempt, texts: Texts) -> Self {
+        let Texts { report, series } = texts;
         Self {
             schema: SCHEMA.to_owned(),
             attempt,
             report,
+            series,
         }
+    }
+
+    /// The attempt, and what it brings with it.
+    pub fn parts(self) -> (Attempt, Texts) {
+        let (report, series) = (self.report, self.series);
+        (self.attempt, Texts { report, series })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Taking in many attempts at once: those that are there already are left out.
 
+use super::Texts;
 use super::folder::{Stored, is_id};
 use super::whole::Archive;
 use super::write::Rows;
@@ -48,11 +49,11 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// One more attempt, with the text of its report; whether it is new.
+    /// One more attempt, with what it brings; whether it is new.
     ///
     /// # Errors
     /// If its id is none, or a file cannot be written.
-    pub fn take(&mut self, attempt: Attempt, report: Option<String>) -> Result<bool, Error> {
+    pub fn take(&mut self, attempt: Attempt, texts: Texts) -> Result<bool, Error> {
         let digits = u128::from_str_radix(&attempt.id, 16).ok();
         let Some(digits) = digits.filter(|_| is_id(&attempt.id)) else {
             return Err(Error::Id { id: attempt.id });
@@ -62,8 +63,8 @@ impl<'a> Intake<'a> {
             return Ok(false);
         }
         self.taken.new += 1;
-        self.bytes += weight(&attempt, report.as_deref());
-        self.rows.0.push((attempt, report));
+        self.bytes += weight(&attempt, &texts);
+        self.rows.0.push((attempt, texts));
         if self.rows.0.len() >= FILE_ROWS || self.bytes >= FILE_BYTES {
             self.flush()?;
         }
@@ -96,8 +97,8 @@ impl<'a> Intake<'a> {
             0 => {}
             // An end of many goes with them.
             1..=SINGLE_MAX if self.taken.new <= SINGLE_MAX as u64 => {
-                for (attempt, report) in rows.0 {
-                    folder.add(&Stored::new(attempt, report))?;
+                for (attempt, texts) in rows.0 {
+                    folder.add(&Stored::new(attempt, texts))?;
                 }
             }
             _ => {
@@ -109,8 +110,8 @@ impl<'a> Intake<'a> {
 }
 
 /// What an attempt takes in memory, about.
-pub(super) fn weight(attempt: &Attempt, report: Option<&str>) -> usize {
+pub(super) fn weight(attempt: &Attempt, texts: &Texts) -> usize {
     let command: usize = attempt.command.iter().map(|word| word.len() + 24).sum();
     let parents: usize = attempt.parents.iter().map(|word| word.len() + 24).sum();
-    ROW_BYTES + command + parents + report.map_or(0, str::len)
+    ROW_BYTES + command + parents + texts.bytes()
 }

@@ -23,6 +23,7 @@ mod newest;
 mod pack;
 #[cfg(feature = "archive")]
 mod tasks;
+mod texts;
 #[cfg(feature = "archive")]
 mod wfformat;
 #[cfg(feature = "archive")]
@@ -42,6 +43,7 @@ pub use filter::{Condition, Filter, Relation};
 pub use intake::{Intake, Taken};
 #[cfg(feature = "archive")]
 pub use tasks::{TASKS_MAX, Tasks};
+pub use texts::{INSTANTS_MAX, Texts};
 #[cfg(feature = "archive")]
 pub use wfformat::{Instance, wfformat};
 #[cfg(feature = "archive")]

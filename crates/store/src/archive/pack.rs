@@ -1,9 +1,11 @@
 //! A Parquet file of many attempts, read by the columns that are asked for.
 
+use super::Texts;
 use super::batch::Batch;
 use super::cell::{Kind, Values};
-use super::fields::{Field, REPORT, fields};
+use super::fields::{Field, fields};
 use super::newest::is_all_of;
+use super::texts::{TEXT_FIELDS, TextField};
 use super::write::io_error;
 use crate::Error;
 use parquet::column::reader::ColumnReader;
@@ -12,6 +14,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
+use record::attempt::Attempt;
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -30,15 +33,15 @@ pub(super) struct Pack {
 pub(super) struct Columns {
     /// In the order of their places in a batch.
     pub(super) fields: Vec<Field>,
-    /// Whether the texts of the reports come behind them.
-    pub(super) has_report: bool,
+    /// What comes behind them.
+    pub(super) texts: Vec<TextField>,
 }
 
 impl Columns {
     pub(super) fn all() -> Self {
         Self {
             fields: fields(),
-            has_report: true,
+            texts: TEXT_FIELDS.to_vec(),
         }
     }
 
@@ -46,19 +49,20 @@ impl Columns {
     pub(super) fn named(names: &[&str]) -> Self {
         let all = fields();
         let find = |name: &&str| all.iter().find(|field| field.name == **name).cloned();
+        let texts = TEXT_FIELDS.iter().filter(|text| names.contains(&text.name));
         Self {
             fields: names.iter().filter_map(find).collect(),
-            has_report: names.contains(&REPORT),
+            texts: texts.copied().collect(),
         }
     }
 
     fn names(&self) -> impl Iterator<Item = (&str, Kind)> {
-        let report = self.has_report.then_some((REPORT, Kind::Text));
+        let texts = self.texts.iter().map(|text| (text.name, Kind::Text));
         let fields = self
             .fields
             .iter()
             .map(|field| (field.name.as_str(), field.kind));
-        fields.chain(report)
+        fields.chain(texts)
     }
 }
 
@@ -122,6 +126,29 @@ impl Pack {
 }
 
 impl Pack {
+    /// The attempt of a row, with what it brings; none where there is no such row.
+    pub(super) fn row(&self, row: u64) -> Result<Option<(Attempt, Texts)>, Error> {
+        let failed = |error| failed(&self.path, error);
+        let mut first = 0;
+        for (number, metadata) in self.groups().enumerate() {
+            let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+            let Some(place) = row.checked_sub(first).filter(|place| *place < rows) else {
+                first += rows;
+                continue;
+            };
+            let columns = Columns::all();
+            let group = self.file.get_row_group(number).map_err(failed)?;
+            let mut reading = Reading::new(&*group, &columns).map_err(failed)?;
+            reading
+                .skip(usize::try_from(place).unwrap_or(usize::MAX))
+                .map_err(failed)?;
+            reading.read(1).map_err(failed)?;
+            let batch = Batch::new(&columns, &reading.values, 1, row);
+            return Ok(Some((batch.attempt(0), batch.brought(0))));
+        }
+        Ok(None)
+    }
+
     /// Gives all rows, in pieces.
     pub(super) fn all(
         &self,

@@ -1,5 +1,6 @@
 //! A whole archive: asked, filled and packed.
 
+use super::Texts;
 use super::batch::{Batch, values_of};
 use super::catalogue::{Catalogue, Damaged, Known};
 use super::filter::Filter;
@@ -184,7 +185,7 @@ impl Archive {
                 return Ok(());
             }
         }
-        let mut give = |rows: &mut Vec<(Attempt, Option<String>)>| {
+        let mut give = |rows: &mut Vec<(Attempt, Texts)>| {
             let values = values_of(&columns, rows);
             let batch = Batch::new(&columns, &values, rows.len(), 0);
             let wanted: Vec<usize> = (0..rows.len())
@@ -200,7 +201,7 @@ impl Archive {
         let done = self
             .catalogue
             .loose(filter.category.as_deref(), &mut |attempt| {
-                rows.push((attempt, None));
+                rows.push((attempt, Texts::default()));
                 match rows.len() >= LOOSE_ROWS {
                     true => give(&mut rows),
                     false => Ok(ControlFlow::Continue(())),
@@ -259,9 +260,9 @@ impl Archive {
         for one in self.catalogue.find(prefix, most)? {
             let stored = match one.packed {
                 None => self.folder.read(&one.id)?,
-                Some((name, _)) => match Pack::open(&self.folder.packed().join(name)) {
+                Some((name, row)) => match Pack::open(&self.folder.packed().join(name)) {
                     Err(error) if is_gone(&error) => None,
-                    pack => row_of(&pack?, &one.id)?,
+                    pack => row_of(&pack?, row, &one.id)?,
                 },
             };
             match stored {
@@ -299,7 +300,7 @@ impl Archive {
             };
             pack.all(&Columns::all(), &mut |batch| {
                 for row in 0..batch.rows() {
-                    packing.push(batch.attempt(row), batch.report(row))?;
+                    packing.push(batch.attempt(row), batch.brought(row))?;
                 }
                 Ok(())
             })?;
@@ -310,7 +311,8 @@ impl Archive {
                 false => {
                     if let Some(stored) = self.folder.read(&id)? {
                         packing.singles.push(id);
-                        packing.push(stored.attempt, stored.report)?;
+                        let (attempt, texts) = stored.parts();
+                        packing.push(attempt, texts)?;
                     }
                 }
             }
@@ -360,15 +362,15 @@ struct Packing<'a> {
 }
 
 impl Packing<'_> {
-    fn push(&mut self, attempt: Attempt, report: Option<String>) -> Result<(), Error> {
+    fn push(&mut self, attempt: Attempt, texts: Texts) -> Result<(), Error> {
         if !(self.heed)(self.packed.attempts + self.rows.0.len() as u64) {
             return Err(Error::Interrupted);
         }
         if !self.seen.insert(attempt.id.clone()) {
             return Ok(());
         }
-        self.bytes += weight(&attempt, report.as_deref());
-        self.rows.0.push((attempt, report));
+        self.bytes += weight(&attempt, &texts);
+        self.rows.0.push((attempt, texts));
         if self.rows.0.len() >= FILE_ROWS || self.bytes >= FILE_BYTES {
             self.flush()?;
         }
@@ -395,12 +397,17 @@ fn is_gone(error: &Error) -> bool {
     matches!(error, Error::Read { source, .. } if source.kind() == ErrorKind::NotFound)
 }
 
-/// The attempt of an id in a file.
-fn row_of(pack: &Pack, id: &str) -> Result<Option<Stored>, Error> {
+/// The attempt of an id in a file, where the catalogue has it in this row.
+fn row_of(pack: &Pack, row: u64, id: &str) -> Result<Option<Stored>, Error> {
+    let known = pack.row(row)?.filter(|(attempt, _)| attempt.id == id);
+    if let Some((attempt, texts)) = known {
+        return Ok(Some(Stored::new(attempt, texts)));
+    }
+    // Another wrote the same attempts in another order.
     let mut found = None;
     let _ = pack.scan(&Columns::all(), None, &[], &mut |batch| {
         let row = (0..batch.rows()).find(|row| batch.text(0, *row) == Some(id));
-        found = row.map(|row| Stored::new(batch.attempt(row), batch.report(row)));
+        found = row.map(|row| Stored::new(batch.attempt(row), batch.brought(row)));
         Ok(match found.is_some() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

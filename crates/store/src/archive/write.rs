@@ -1,8 +1,10 @@
 //! Many attempts as one Parquet file, sorted by category and end.
 
+use super::Texts;
 use super::cell::{Kind, Values};
-use super::fields::{Field, REPORT, fields};
+use super::fields::{Field, fields};
 use super::folder::{self, Folder};
+use super::texts::TEXT_FIELDS;
 use crate::Error;
 use crate::identity::Identity;
 use parquet::basic::{
@@ -24,9 +26,9 @@ const GROUP_ROWS: usize = 16 << 10;
 /// zstd's level.
 const LEVEL: i32 = 3;
 
-/// Attempts that become one file, with the texts of their reports.
+/// Attempts that become one file, with what they bring.
 #[derive(Debug, Default)]
-pub(super) struct Rows(pub(super) Vec<(Attempt, Option<String>)>);
+pub(super) struct Rows(pub(super) Vec<(Attempt, Texts)>);
 
 impl Rows {
     /// Writes them; the name of the file, which depends on their ids alone.
@@ -61,8 +63,8 @@ impl Rows {
         let order = self.order();
         let mut rows: Vec<_> = self.0.into_iter().map(Some).collect();
         for place in order {
-            if let Some((attempt, report)) = rows.get_mut(place).and_then(Option::take) {
-                writing.push(attempt, report)?;
+            if let Some((attempt, texts)) = rows.get_mut(place).and_then(Option::take) {
+                writing.push(attempt, texts)?;
             }
         }
         writing.end()
@@ -86,7 +88,7 @@ impl Rows {
 struct Writing<W: Write + Send> {
     fields: Vec<Field>,
     writer: SerializedFileWriter<BufWriter<W>>,
-    group: Vec<(Attempt, Option<String>)>,
+    group: Vec<(Attempt, Texts)>,
 }
 
 impl<W: Write + Send> Writing<W> {
@@ -100,8 +102,8 @@ impl<W: Write + Send> Writing<W> {
         })
     }
 
-    fn push(&mut self, attempt: Attempt, report: Option<String>) -> Result<(), ParquetError> {
-        self.group.push((attempt, report));
+    fn push(&mut self, attempt: Attempt, texts: Texts) -> Result<(), ParquetError> {
+        self.group.push((attempt, texts));
         match self.group.len() >= GROUP_ROWS {
             true => self.flush(),
             false => Ok(()),
@@ -135,12 +137,12 @@ impl<W: Write + Send> ParquetFile<W> {
         Writing::begin(out).map(Self).map_err(io_error)
     }
 
-    /// One more attempt, with the text of its report.
+    /// One more attempt, with what it brings.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn push(&mut self, attempt: Attempt, report: Option<String>) -> io::Result<()> {
-        self.0.push(attempt, report).map_err(io_error)
+    pub fn push(&mut self, attempt: Attempt, texts: Texts) -> io::Result<()> {
+        self.0.push(attempt, texts).map_err(io_error)
     }
 
     /// Writes what is left.
@@ -155,7 +157,7 @@ impl<W: Write + Send> ParquetFile<W> {
 fn write_group<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
     fields: &[Field],
-    rows: &[(Attempt, Option<String>)],
+    rows: &[(Attempt, Texts)],
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     let mut next = |values: &Values| -> Result<(), ParquetError> {
@@ -172,10 +174,11 @@ fn write_group<W: Write + Send>(
         }
         next(&values)?;
     }
-    let reports = rows
-        .iter()
-        .map(|(_, report)| report.as_deref().map(ByteArray::from));
-    next(&Values::Texts(reports.collect()))?;
+    for field in TEXT_FIELDS {
+        let texts = rows.iter().map(|(_, texts)| (field.get)(texts));
+        let texts = texts.map(|text| text.map(ByteArray::from));
+        next(&Values::Texts(texts.collect()))?;
+    }
     group.close()?;
     Ok(())
 }
@@ -227,8 +230,10 @@ fn split<T: Clone>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
 
 fn schema(fields: &[Field]) -> Result<TypePtr, ParquetError> {
     let columns = fields.iter().map(|field| column(&field.name, field.kind));
-    let report = column(REPORT, Kind::Text);
-    let columns = columns.chain([report]).map(|made| made.map(Arc::new));
+    let texts = TEXT_FIELDS
+        .iter()
+        .map(|field| column(field.name, Kind::Text));
+    let columns = columns.chain(texts).map(|made| made.map(Arc::new));
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let root = Type::group_type_builder("attempt").with_fields(columns);
     Ok(Arc::new(root.build()?))

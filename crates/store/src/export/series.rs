@@ -2,8 +2,8 @@
 //!
 //! An empty cell is a value that was not read.
 
-use record::unit::Unit;
-use reduce::series::{Column, Row, Series};
+use record::unit::{Nanos, Unit};
+use reduce::series::{Column, Row, Series, TASK_COLUMNS};
 use std::io::{self, Write};
 
 /// The end of the file's name.
@@ -30,6 +30,56 @@ pub fn write(series: &Series, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The text of a series.
+#[must_use]
+pub fn text(series: &Series) -> String {
+    let mut out = Vec::new();
+    // A vector takes everything, and a series is text.
+    let written = write(series, &mut out).ok();
+    let text = written.and_then(|()| String::from_utf8(out).ok());
+    text.unwrap_or_default()
+}
+
+/// The series of a task that was written so. Columns that are not known are left out, those that
+/// are not there have no values; a version that knew others may have written it.
+///
+/// # Errors
+/// In words: what is no such series, and which line.
+pub fn read(text: &str) -> Result<Series, String> {
+    let mut lines = text.lines();
+    let mut header = lines.next().unwrap_or_default().split(',');
+    if header.next() != Some("at_ns") {
+        return Err("the first column is not `at_ns`".to_owned());
+    }
+    let titles: Vec<&str> = header.collect();
+    if titles.contains(&"pid") {
+        return Err("it is by process".to_owned());
+    }
+    let places = TASK_COLUMNS.iter().map(|column| {
+        let title = title(column);
+        titles.iter().position(|one| *one == title)
+    });
+    let places: Vec<_> = places.collect();
+    let mut series = Series::new(TASK_COLUMNS);
+    for (number, line) in lines.enumerate() {
+        let wrong = || format!("line {}: no row of a series", number + 2);
+        let (at, cells) = line.split_once(',').ok_or_else(wrong)?;
+        let at = at.parse().map(Nanos).map_err(|_| wrong())?;
+        let cells: Vec<&str> = cells.split(',').collect();
+        let value = |place: &Option<usize>| match place.and_then(|place| cells.get(place)) {
+            None | Some(&"") => Ok(None),
+            Some(cell) => match cell.parse::<f64>() {
+                Ok(value) if value.is_finite() => Ok(Some(value)),
+                _ => Err(wrong()),
+            },
+        };
+        let values = places.iter().map(value).collect::<Result<_, _>>()?;
+        let process = None;
+        series.push(at, vec![Row { process, values }]);
+    }
+    Ok(series)
 }
 
 fn title(column: &Column) -> String {
@@ -72,14 +122,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::unit::Nanos;
-    use reduce::series::{PROCESS_COLUMNS, TASK_COLUMNS};
-
-    fn text(series: &Series) -> String {
-        let mut out = Vec::new();
-        write(series, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
+    use reduce::series::PROCESS_COLUMNS;
 
     #[test]
     fn the_header_carries_units_and_absent_cells_are_empty() {
@@ -114,6 +157,34 @@ mod tests {
             }],
         );
         assert!(text(&series).contains("7,4,\"sh -c \"\"a, b\"\"\",,,"));
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut series = Series::new(TASK_COLUMNS);
+        for second in 0..50 {
+            let mut values = vec![None; TASK_COLUMNS.len()];
+            values[1] = Some(0.125);
+            values[2] = Some(second as f64 * 4096.0);
+            let process = None;
+            series.push(Nanos::from_secs(second), vec![Row { process, values }]);
+        }
+        assert_eq!(read(&text(&series)), Ok(series));
+        // Of another version: a column less, one more, in another order.
+        let one = read("at_ns,new_count,rss_bytes\n7,3,4096\n").unwrap();
+        assert_eq!(one.instants()[0].rows[0].values[2], Some(4096.0));
+        for (wrong, why) in [
+            ("", "`at_ns`"),
+            ("rss_bytes\n1\n", "`at_ns`"),
+            ("at_ns,pid,command,rss_bytes\n", "by process"),
+            ("at_ns,rss_bytes\n7\n", "line 2"),
+            ("at_ns,rss_bytes\n7,8\n-1,8\n", "line 3"),
+            ("at_ns,rss_bytes\n7,NaN\n", "line 2"),
+            ("at_ns,rss_bytes\n7,inf\n", "line 2"),
+        ] {
+            let told = read(wrong).unwrap_err();
+            assert!(told.contains(why), "{wrong:?}: {told}");
+        }
     }
 
     #[test]

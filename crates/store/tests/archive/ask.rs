@@ -36,7 +36,11 @@ fn every_field_comes_back_from_a_file_of_many() {
         one.requested.set_at(place, one.used.at(0));
     }
     one.requested.set_at(3, None);
-    let stored = Stored::new(one.clone(), Some("{\"a\":1}".to_owned()));
+    let texts = Texts {
+        series: Some("at_ns,rss_bytes\n7,4096\n".to_owned()),
+        ..Texts::report("{\"a\":1}")
+    };
+    let stored = Stored::new(one.clone(), texts.clone());
     archive.folder().add(&stored).unwrap();
     add(archive.folder(), 1..4);
     for _ in 0..2 {
@@ -45,7 +49,7 @@ fn every_field_comes_back_from_a_file_of_many() {
         let found = archive.find(prefix, 10).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].attempt, one);
-        assert_eq!(found[0].report.as_deref(), Some("{\"a\":1}"));
+        assert_eq!(found[0].clone().parts().1, texts);
         archive.pack(now(), &|_| true).unwrap();
         assert_eq!(archive.count().unwrap(), (4, 0));
     }

@@ -118,7 +118,7 @@ fn a_folder_with_something_else_is_left_alone() {
             id: id.to_owned(),
             ..attempt(1)
         };
-        let added = folder.add(&Stored::new(one, None));
+        let added = folder.add(&Stored::new(one, Texts::default()));
         assert!(matches!(added, Err(store::Error::Id { .. })), "{added:?}");
     }
 }

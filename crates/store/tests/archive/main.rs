@@ -23,7 +23,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use store::archive::folder::{Folder, Stored};
-use store::archive::{Archive, Filter};
+use store::archive::{Archive, Filter, Texts};
 
 /// What spreads ids over all folders.
 const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
@@ -61,7 +61,7 @@ fn archive(path: &Path) -> Archive {
 fn add(folder: &Folder, numbers: impl Iterator<Item = u64>) {
     for number in numbers {
         let report = format!("{{\"number\":{number}}}");
-        let stored = Stored::new(attempt(number), Some(report));
+        let stored = Stored::new(attempt(number), Texts::report(report));
         folder.add(&stored).unwrap();
     }
 }

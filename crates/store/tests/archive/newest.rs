@@ -22,7 +22,7 @@ fn one_of_many(number: u64) -> Attempt {
 fn take(archive: &mut Archive, numbers: impl Iterator<Item = u64>) {
     let mut intake = archive.intake();
     for number in numbers {
-        assert!(intake.take(one_of_many(number), None).unwrap());
+        assert!(intake.take(one_of_many(number), Texts::default()).unwrap());
     }
     intake.end(now()).unwrap();
 }
@@ -64,7 +64,7 @@ fn the_newest_are_those_of_all() {
     take(&mut archive, (1..MANY).filter(|n| n % 2 == 1));
     take(&mut archive, MANY..2 * MANY);
     for number in (0..10).map(|n| n * 7919 + 2 * MANY) {
-        let stored = Stored::new(one_of_many(number), None);
+        let stored = Stored::new(one_of_many(number), Texts::default());
         archive.folder().add(&stored).unwrap();
     }
     archive.refresh(now(), &|_| true).unwrap();

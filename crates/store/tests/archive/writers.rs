@@ -68,7 +68,7 @@ fn what_is_taken_in_again_changes_nothing() {
     let take = |archive: &mut Archive, numbers: std::ops::Range<u64>| {
         let mut intake = archive.intake();
         for number in numbers {
-            intake.take(attempt(number), None).unwrap();
+            intake.take(attempt(number), Texts::default()).unwrap();
         }
         let taken = intake.end(now()).unwrap();
         (taken.new, taken.known)
@@ -82,8 +82,8 @@ fn what_is_taken_in_again_changes_nothing() {
     assert_eq!(archive.count().unwrap(), (1000, 3));
     assert_eq!(take(&mut archive, 990..1004), (0, 14));
     let mut intake = archive.intake();
-    assert!(intake.take(attempt(5000), None).unwrap());
-    assert!(!intake.take(attempt(5000), None).unwrap());
+    assert!(intake.take(attempt(5000), Texts::default()).unwrap());
+    assert!(!intake.take(attempt(5000), Texts::default()).unwrap());
 }
 
 #[test]

@@ -9,6 +9,7 @@
 use super::*;
 use record::attempt::{Amount, Attempt, End};
 use serve::Order;
+use store::archive::Texts;
 use store::archive::folder::{Folder, Stored};
 
 struct Place {
@@ -22,7 +23,7 @@ impl Place {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::create(place.path()).unwrap();
         for one in attempts {
-            folder.add(&Stored::new(one, None)).unwrap();
+            folder.add(&Stored::new(one, Texts::default())).unwrap();
         }
         let archive = Archive::open(folder.clone(), None).unwrap();
         archive.refresh(SystemTime::now(), &|_| true).unwrap();
@@ -202,7 +203,10 @@ fn what_makes_no_sense_is_told_apart_from_what_is_not_there() {
 fn a_live_page_tells_what_came_since() {
     let place = Place::of((1..=40).map(attempt).collect());
     assert_eq!(place.told(&Question::Overview)["attempts"], 40);
-    place.folder.add(&Stored::new(attempt(41), None)).unwrap();
+    place
+        .folder
+        .add(&Stored::new(attempt(41), Texts::default()))
+        .unwrap();
     let told = place.told(&Question::Overview);
     assert_eq!(
         (&told["attempts"], &told["is_live"]),
@@ -231,6 +235,36 @@ fn a_live_page_tells_what_came_since() {
         Value::Null,
         "nobody told how long they took"
     );
+}
+
+#[test]
+fn an_attempt_tells_what_it_used_over_time() {
+    let place = Place::of(Vec::new());
+    for (number, series) in [
+        (
+            1,
+            "at_ns,cores,rss_bytes,swap_bytes\n0,,4096,0\n1500000000,0.500,8192,0\n",
+        ),
+        (2, "at_ns,rss_bytes\n"),
+        (3, "<script>"),
+    ] {
+        let texts = Texts {
+            series: Some(series.to_owned()),
+            ..Texts::default()
+        };
+        let stored = Stored::new(attempt(number), texts);
+        place.folder.add(&stored).unwrap();
+    }
+    let series = |number: u64| {
+        let id = format!("{number:032x}");
+        place.told(&Question::Attempt { id })["series"].clone()
+    };
+    let columns = json!([
+        {"name": "cores", "unit": "cores", "values": [null, 0.5]},
+        {"name": "rss", "unit": "bytes", "values": [4096.0, 8192.0]},
+    ]);
+    assert_eq!(series(1), json!({"at": [0.0, 1.5], "columns": columns}));
+    assert_eq!((series(2), series(3)), (Value::Null, Value::Null));
 }
 
 #[test]

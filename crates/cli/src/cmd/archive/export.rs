@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use store::archive::{Archive, ParquetFile, Tasks};
+use store::archive::{Archive, ParquetFile, Tasks, Texts};
 
 pub(super) const PART: Part = Part {
     name: "export",
@@ -130,7 +130,7 @@ fn write(
         }
         Word::Parquet => {
             let mut file = ParquetFile::begin(out)?;
-            give(&mut |attempt| Ok(file.push(attempt, None)?))?;
+            give(&mut |attempt| Ok(file.push(attempt, Texts::default())?))?;
             file.end()?;
         }
         word => {

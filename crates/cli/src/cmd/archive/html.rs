@@ -11,7 +11,9 @@ use anyhow::{Result, anyhow, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity::show_bytes;
 use serde_json::{Map, Value, json};
-use serve::{Rows, page};
+use serve::{Question, Rows, page};
+use std::cmp::Ordering::Equal;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::whole_file;
 
@@ -24,6 +26,9 @@ pub(super) const PART: Part = Part {
 /// Categories and sets of which the file has the pictures.
 const CATEGORIES_MAX: usize = 300;
 const SETS_MAX: usize = 200;
+
+/// Attempts of which the file has all that is known.
+const WHOLE_MAX: usize = 60;
 
 /// Points of a series, and lines of a set.
 const POINTS_MAX: usize = 500;
@@ -66,7 +71,8 @@ fn command() -> Command {
         })
         .after_help(
             "The page needs no network. It has the pictures of the 300 categories with most GiB \
-             hours and of the 200 latest sets; what is left out is said.\n\n\
+             hours and of the 200 latest sets, and all that is known of 60 attempts: the last that \
+             were not done and those that used most memory. What is left out is said.\n\n\
              Exit status: 0 written, 1 not, 2 usage, 130 interrupted.\n\nExamples:\n  \
              plimsoll archive html tasks.html\n  \
              plimsoll archive html run3.html --set 'run 3' --title 'Run 3' --rows 20000\n  \
@@ -162,9 +168,36 @@ fn data(args: &HtmlArgs, shown: Page, work: &Work) -> Result<(Value, String)> {
             left_out.push_str(&format!("; {has} of {of} {what}"));
         }
     }
+    for id in whole(&rows) {
+        let told = shown.ask(&Question::Attempt { id: id.clone() }, &|_| {
+            work.heed(&|| id.clone())
+        });
+        answers.insert(format!("api/attempt?id={id}"), told?);
+    }
     answers.insert("api/overview".to_owned(), overview);
     let data = json!({"answers": answers, "rows": rows, "rows_of": rows_of});
     Ok((data, left_out))
+}
+
+/// The attempts of which the page has all that is known: the last that were not done, and those
+/// that used most memory.
+fn whole(rows: &Value) -> BTreeSet<String> {
+    let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
+    let not_done = |row: &&Value| row.get("end").and_then(Value::as_str) != Some("done");
+    let ended = first(rows.iter().filter(not_done).collect(), "ended");
+    let largest = first(rows.iter().collect(), "memory");
+    let all = ended.into_iter().chain(largest);
+    let ids = all.filter_map(|row| row.get("id")?.as_str());
+    ids.map(str::to_owned).collect()
+}
+
+/// Those of which a number is the highest, in that order.
+fn first<'v>(mut some: Vec<&'v Value>, name: &str) -> Vec<&'v Value> {
+    let of = |row: &Value| row.get(name).and_then(Value::as_f64);
+    some.retain(|row| of(row).is_some());
+    some.sort_by(|one, other| of(other).partial_cmp(&of(one)).unwrap_or(Equal));
+    some.truncate(WHOLE_MAX / 2);
+    some
 }
 
 /// As `encodeURIComponent` of a browser has it.

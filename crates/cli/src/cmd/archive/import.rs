@@ -9,14 +9,16 @@ use crate::view::style::printable;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use reduce::series::Series;
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use store::Error;
-use store::archive::{Intake, Taken};
+use store::archive::{Intake, Taken, Texts};
+use store::export::series;
 use store::import::{
     ColumnMap, FORMATS, Format, Options, Rejected, Row, Summary, detect, format, read, unpacked,
 };
@@ -116,6 +118,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         },
         rejects: args.rejects.as_deref(),
         quiet: args.quiet,
+        beside: false,
     })
 }
 
@@ -128,6 +131,8 @@ pub(super) struct Request<'a> {
     pub(super) options: Options,
     pub(super) rejects: Option<&'a Path>,
     pub(super) quiet: bool,
+    /// Whether what a task used over time comes from the file of it beside the report.
+    pub(super) beside: bool,
 }
 
 /// Takes in all files; the status says whether all of it could be.
@@ -231,11 +236,19 @@ fn file(
     };
     let mut failed: Option<anyhow::Error> = None;
     let mut records = 0;
+    let mut series = args.beside.then(|| series_beside(path)).flatten();
     let summary = read(format, input, &options, &mut |row| {
         records += 1;
         let done = match row {
             Row::Attempt(attempt, report) => {
-                let taken = intake.take(*attempt, report);
+                let mut texts = Texts {
+                    report,
+                    ..Texts::default()
+                };
+                if let Some(series) = series.take() {
+                    texts = texts.with_series(&series);
+                }
+                let taken = intake.take(*attempt, texts);
                 taken.map(drop).map_err(Into::into)
             }
             Row::Rejected(rejected) => rejects.push(&name, &rejected, work),
@@ -250,6 +263,28 @@ fn file(
     })?;
     sum.add(summary);
     failed.map_or(Ok(()), Err)
+}
+
+/// Larger ones are no series of ours.
+const SERIES_BYTES_MAX: u64 = 64 << 20;
+
+/// The series that `plimsoll run --with series` wrote beside PREFIX.json. Without it the report is
+/// added all the same.
+fn series_beside(path: &Path) -> Option<Series> {
+    let name = path.to_str()?.strip_suffix(".json")?;
+    let path = format!("{name}.{}", series::EXTENSION);
+    let file = File::open(&path).ok()?;
+    let mut text = String::new();
+    let read = file.take(SERIES_BYTES_MAX).read_to_string(&mut text);
+    let read = read.map_err(|error| error.to_string());
+    match read.and_then(|_| series::read(&text)) {
+        Ok(series) => Some(series),
+        Err(why) => {
+            let words = format!("plimsoll archive: note: {path}: {why}: not added");
+            stderr::line(&printable(&words));
+            None
+        }
+    }
 }
 
 /// Where records go that are no attempts.

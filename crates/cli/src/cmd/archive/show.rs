@@ -32,6 +32,9 @@ struct ShowArgs {
     /// Write the report as it was added, and nothing else
     #[arg(long)]
     report: bool,
+    /// Write what it used over time as CSV, as of `run --with series`, and nothing else
+    #[arg(long, conflicts_with = "report")]
+    series: bool,
 }
 
 fn command() -> Command {
@@ -39,7 +42,8 @@ fn command() -> Command {
         .about("Show all that is known of one attempt")
         .after_help(
             "Exit status: 0 shown, 1 there is none or more than one, 2 usage.\n\nExamples:\n  \
-             plimsoll archive show 4f1c09\n  plimsoll archive show 4f1c09 --report | jq .usage",
+             plimsoll archive show 4f1c09\n  plimsoll archive show 4f1c09 --report | jq .usage\n  \
+             plimsoll archive show 4f1c09 --series > series.csv",
         )
 }
 
@@ -57,6 +61,13 @@ fn call(matches: &ArgMatches) -> Result<Status> {
                 )
             })?;
             return stdout::write(format!("{}\n", report.trim_end()).as_bytes());
+        }
+        if args.series {
+            let series = stored.series.as_deref();
+            let series = series.ok_or_else(|| {
+                anyhow!("what it used over time was not told: `run --archive` does, and `archive add` of a report with its series")
+            })?;
+            return stdout::write(series.as_bytes());
         }
         match args.format {
             FormatWord::Json => {
