@@ -3,6 +3,7 @@
 import { cut, h, long, text, type Child } from "../dom.ts";
 import { amount, count, exact } from "../format.ts";
 import { Refusal } from "../data.ts";
+import { value } from "../chart/frame.ts";
 import { link, toCategory, toSet } from "../link.ts";
 import { pairs, table } from "../table.ts";
 import type { Amount, AttemptAnswer, Row, Why } from "../types.ts";

@@ -56,13 +56,11 @@ function picture(
   const most = (column: Column) =>
     column.values.reduce<number>((most, one) => Math.max(most, one ?? 0), 0);
   const highest = Math.max(...columns.map(most));
-  const curves = columns.map(
-    (column, n): Curve => ({
-      name: label(column),
-      values: column.values,
-      colour: `--c${n % 8}`,
-    }),
-  );
+  const curves = columns.map((column, n): Curve => ({
+    name: label(column),
+    values: column.values,
+    colour: `--c${n % 8}`,
+  }));
   if (request !== undefined && request <= FAR * highest)
     curves.push({
       name: "asked for",
@@ -70,7 +68,15 @@ function picture(
       colour: "--soft",
       isDashed: true,
     });
-  const drawn = { at, isTime: false, isStepped: false, unit, curves, group: "attempt", height: 170 };
+  const drawn = {
+    at,
+    isTime: false,
+    isStepped: false,
+    unit,
+    curves,
+    group: "attempt",
+    height: 170,
+  };
   const said = columns.map((column) => `${label(column)} at most ${amount(most(column), unit)}`);
   return figure(
     title,

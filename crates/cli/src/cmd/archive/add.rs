@@ -33,9 +33,9 @@ fn command() -> Command {
     AddArgs::augment_args(Command::new(PART.name))
         .about("Add reports of plimsoll run")
         .after_help(
-            "Adding a report again changes nothing. `plimsoll run --archive` adds its own. What a task \
-             used over time comes with PREFIX.json where PREFIX.series.csv is beside it (run --with \
-             series).\n\n\
+            "Adding a report again changes nothing. `plimsoll run --archive` adds its own. What a \
+             task used over time comes with PREFIX.json from the PREFIX.series.csv beside it (run \
+             --with series).\n\n\
              Exit status: 0 all are in it, 1 some are no reports or cannot be read, 2 usage, 130 \
              interrupted.\n\nExamples:\n  \
              plimsoll archive add job.json\n  \

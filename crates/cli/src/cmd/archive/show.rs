@@ -65,7 +65,10 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         if args.series {
             let series = stored.series.as_deref();
             let series = series.ok_or_else(|| {
-                anyhow!("what it used over time was not told: `run --archive` does, and `archive add` of a report with its series")
+                anyhow!(
+                    "what it used over time was not told: `run --archive` tells it, and `archive \
+                     add` of a report with its series"
+                )
             })?;
             return stdout::write(series.as_bytes());
         }
