@@ -15,8 +15,12 @@ const ROWS_MAX: usize = 20_000;
 /// Processes kept at one instant, the largest.
 const PROCESSES_MAX: usize = 200;
 
-/// A row may follow another after this share of the time since the start.
-const START_DENSITY: u64 = 100;
+/// A row may follow another after a share of the time since the start: of so many rows at most a
+/// tenth as many stand before each e-fold of it.
+const START_PART: usize = 10;
+
+/// Doublings that are tried: from a millisecond to 50 days.
+const ROUNDS: usize = 32;
 
 /// One column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,20 +158,28 @@ impl Series {
 
     /// Doubles the time between two rows until there are no more than so many.
     fn thin(&mut self, instants_max: usize, rows_max: usize) {
-        self.step = Nanos(self.step.0.max(1_000_000));
-        for round in 0..64 {
-            self.step = Nanos(self.step.0.saturating_mul(2));
-            // At last also what changed goes.
-            self.merge(round < 32);
-            if self.instants.len() <= instants_max && self.rows <= rows_max {
-                return;
+        let start = Nanos(self.step.0.max(1_000_000));
+        let density = (instants_max / START_PART).max(1) as u64;
+        // At last also what changed goes, and the start is no denser than the rest.
+        for density in [Some(density), None] {
+            let mut step = start;
+            for _ in 0..ROUNDS {
+                self.merge(step, density);
+                if self.instants.len() <= instants_max && self.rows <= rows_max {
+                    if density.is_none() {
+                        self.step = step;
+                    }
+                    return;
+                }
+                step = Nanos(step.0.saturating_mul(2));
             }
         }
     }
 
-    fn merge(&mut self, keep_changes: bool) {
+    /// One row of those that are near; with a density those that changed stay.
+    fn merge(&mut self, step: Nanos, density: Option<u64>) {
         let mut kept: Vec<Instant> = Vec::with_capacity(self.instants.len() / 2 + 1);
-        let (columns, step) = (self.columns, self.step);
+        let columns = self.columns;
         let mut from = Nanos(0);
         for instant in std::mem::take(&mut self.instants) {
             let Some(last) = kept.last_mut() else {
@@ -175,13 +187,9 @@ impl Series {
                 kept.push(instant);
                 continue;
             };
-            let gap = step.0.min(if keep_changes {
-                instant.at.0 / START_DENSITY
-            } else {
-                u64::MAX
-            });
+            let gap = density.map_or(step.0, |density| step.0.min(instant.at.0 / density));
             let near = instant.at.since(from).0 < gap;
-            if near && !(keep_changes && changed(columns, last, &instant)) {
+            if near && !(density.is_some() && changed(columns, last, &instant)) {
                 absorb(last, instant);
             } else {
                 from = instant.at;
@@ -286,6 +294,21 @@ mod tests {
     }
 
     #[test]
+    fn two_months_do_not_become_one_row() {
+        let mut series = Series::new(TASK_COLUMNS);
+        let seconds = (0..2000u64).chain((2000..5_000_000).step_by(500));
+        for second in seconds {
+            series.push(Nanos::from_secs(second), row(1e9));
+        }
+        let instants = series.instants();
+        assert!(
+            (300..=INSTANTS_MAX).contains(&instants.len()),
+            "{}",
+            instants.len()
+        );
+    }
+
+    #[test]
     fn a_restless_task_is_bounded_too() {
         let mut series = Series::new(TASK_COLUMNS);
         for i in 0..50_000u64 {
@@ -294,7 +317,10 @@ mod tests {
                 row(if i % 2 == 0 { 1e9 } else { 2e9 }),
             );
         }
-        assert!(series.instants().len() <= INSTANTS_MAX);
+        let count = series.instants().len();
+        assert!((500..=INSTANTS_MAX).contains(&count), "{count}");
+        let short = series.shortened(120).instants().len();
+        assert!((40..=120).contains(&short), "{short}");
     }
 
     #[test]
