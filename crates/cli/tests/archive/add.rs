@@ -122,6 +122,39 @@ fn what_a_task_used_over_time_is_kept_with_it() {
 }
 
 #[test]
+fn what_was_exported_is_the_same_in_another_archive() {
+    let (home, other) = (filled(), Home::new());
+    let file = home.path().join("all.jsonl");
+    let all = home.told(&["export", "--quiet"]);
+    std::fs::write(&file, &all).unwrap();
+    let file = file.to_str().unwrap();
+    let said = |words: &[&str], status: i32| {
+        let done = other.ask(words);
+        assert_eq!(done.status.code(), Some(status), "{words:?}");
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let told = said(&["import", file], 0);
+    assert!(told.contains("6 new"), "{told}");
+    assert_eq!(other.told(&["export", "--quiet"]), all);
+    let told = said(&["import", file, "--set", "again"], 0);
+    assert!(told.contains("0 new, 6 known before"), "{told}");
+    // What is none of them, or twice in one file, is told.
+    let one = all.lines().next().unwrap();
+    let lines = format!("{one}\n{one}\n{{\"id\":\"x\"}}\n{{\n");
+    let bad = home.path().join("bad.jsonl");
+    std::fs::write(&bad, lines).unwrap();
+    let told = said(&["import", bad.to_str().unwrap()], 1);
+    for why in ["told before in this file", "it has no id", "3 rejected"] {
+        assert!(told.contains(why), "{told}");
+    }
+    // In a set of its own where it was not known.
+    let third = Home::new();
+    third.told(&["import", file, "--set", "theirs", "--quiet"]);
+    let sets = third.told(&["query", "--set", "theirs", "--format", "jsonl"]);
+    assert_eq!(sets.lines().count(), 6);
+}
+
+#[test]
 fn reports_are_added_from_files_of_any_form() {
     let home = Home::new();
     let path = |name: &str| home.path().join(name).display().to_string();

@@ -209,6 +209,24 @@ impl<'s, 'o> Intake<'s, 'o> {
         }
     }
 
+    /// It is an attempt of an archive: it stays what it is, in another set if one was asked for.
+    pub(super) fn kept(
+        &mut self,
+        mut attempt: Attempt,
+        place: Place,
+        text: &[u8],
+    ) -> Result<(), Halt> {
+        let digits = u128::from_str_radix(&attempt.id, 16).unwrap_or(0);
+        if self.seen.len() < SEEN_MAX && self.seen.insert(digits, 1).is_some() {
+            return self.reject(place, text, "told before in this file");
+        }
+        self.summary.attempts += 1;
+        if self.options.set.is_some() {
+            attempt.set.clone_from(&self.options.set);
+        }
+        self.hand_on(Row::Attempt(Box::new(attempt), None))
+    }
+
     fn once(
         &mut self,
         (attempt, report): (Attempt, Option<String>),

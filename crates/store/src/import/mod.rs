@@ -5,6 +5,7 @@
 //! a record that is too large is rejected without being held.
 
 mod amount;
+mod attempts;
 mod cctools;
 mod columns;
 mod csv;
@@ -59,6 +60,7 @@ impl Eq for Format {}
 /// Every format, in the order of the help, which is also that of [`detect`].
 pub const FORMATS: &[&Format] = &[
     &plimsoll::FORMAT,
+    &attempts::FORMAT,
     &nextflow::FORMAT,
     &snakemake::FORMAT,
     &sacct::FORMAT,
