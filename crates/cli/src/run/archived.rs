@@ -53,7 +53,7 @@ pub(crate) fn add(
     attempt.set = set;
     let mut texts = Texts::report(text.trim_end());
     if let Some(series) = series {
-        texts = texts.with_series(series);
+        texts = texts.with_series(series)?;
     }
     let stored = Stored::new(attempt, texts);
     folder.add(&stored).map(drop).context("--archive")

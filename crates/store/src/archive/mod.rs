@@ -43,7 +43,7 @@ pub use filter::{Condition, Filter, Relation};
 pub use intake::{Intake, Taken};
 #[cfg(feature = "archive")]
 pub use tasks::{TASKS_MAX, Tasks};
-pub use texts::{INSTANTS_MAX, Texts};
+pub use texts::Texts;
 #[cfg(feature = "archive")]
 pub use wfformat::{Instance, wfformat};
 #[cfg(feature = "archive")]

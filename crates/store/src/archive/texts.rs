@@ -2,9 +2,10 @@
 
 use crate::export::series;
 use reduce::series::Series;
+use std::io;
 
 /// Instants of a series at most: a file of a million attempts holds them too.
-pub const INSTANTS_MAX: usize = 120;
+const INSTANTS_MAX: usize = 120;
 
 /// The texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,12 +25,15 @@ impl Texts {
         }
     }
 
-    /// And what it used over time, in [`INSTANTS_MAX`] instants at most; nothing by process.
-    #[must_use]
-    pub fn with_series(mut self, series: &Series) -> Self {
-        let is_one = !series.by_process() && !series.instants().is_empty();
-        self.series = is_one.then(|| series::text(&series.shortened(INSTANTS_MAX)));
-        self
+    /// And what it used over time, shortened; nothing by process.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn with_series(mut self, series: &Series) -> io::Result<Self> {
+        if !series.by_process() && !series.instants().is_empty() {
+            self.series = Some(series::text(&series.shortened(INSTANTS_MAX))?);
+        }
+        Ok(self)
     }
 
     /// Bytes of both.

@@ -33,13 +33,13 @@ pub fn write(series: &Series, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The text of a series.
-#[must_use]
-pub fn text(series: &Series) -> String {
+///
+/// # Errors
+/// If it cannot be written.
+pub fn text(series: &Series) -> io::Result<String> {
     let mut out = Vec::new();
-    // A vector takes everything, and a series is text.
-    let written = write(series, &mut out).ok();
-    let text = written.and_then(|()| String::from_utf8(out).ok());
-    text.unwrap_or_default()
+    write(series, &mut out)?;
+    String::from_utf8(out).map_err(io::Error::other)
 }
 
 /// The series of a task that was written so. Columns that are not known are left out, those that
@@ -137,7 +137,7 @@ mod tests {
                 values,
             }],
         );
-        let text = text(&series);
+        let text = text(&series).unwrap();
         let mut lines = text.lines();
         let header = lines.next().unwrap();
         assert!(header.starts_with("at_ns,cpu_ns,cores,rss_bytes,memory_bytes,"));
@@ -156,7 +156,11 @@ mod tests {
                 values: vec![None; PROCESS_COLUMNS.len()],
             }],
         );
-        assert!(text(&series).contains("7,4,\"sh -c \"\"a, b\"\"\",,,"));
+        assert!(
+            text(&series)
+                .unwrap()
+                .contains("7,4,\"sh -c \"\"a, b\"\"\",,,")
+        );
     }
 
     #[test]
@@ -169,7 +173,7 @@ mod tests {
             let process = None;
             series.push(Nanos::from_secs(second), vec![Row { process, values }]);
         }
-        assert_eq!(read(&text(&series)), Ok(series));
+        assert_eq!(read(&text(&series).unwrap()), Ok(series));
         // Of another version: a column less, one more, in another order.
         let one = read("at_ns,new_count,rss_bytes\n7,3,4096\n").unwrap();
         assert_eq!(one.instants()[0].rows[0].values[2], Some(4096.0));
@@ -189,6 +193,6 @@ mod tests {
 
     #[test]
     fn an_empty_series_is_a_header() {
-        assert_eq!(text(&Series::new(TASK_COLUMNS)).lines().count(), 1);
+        assert_eq!(text(&Series::new(TASK_COLUMNS)).unwrap().lines().count(), 1);
     }
 }

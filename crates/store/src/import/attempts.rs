@@ -5,6 +5,7 @@ use super::Format;
 use super::detect::Look;
 use super::intake::{Halt, Intake, Place};
 use super::objects::{Objects, Piece};
+use crate::archive::folder::is_id;
 use record::attempt::Attempt;
 use std::io::BufRead;
 
@@ -28,11 +29,6 @@ fn detects(look: &Look<'_>) -> bool {
         .is_some_and(|(id, rest)| is_id(id) && rest.starts_with(",\"format\":\""))
 }
 
-/// As the archive has them: 32 hexadecimal digits.
-fn is_id(text: &str) -> bool {
-    crate::archive::folder::is_id(text)
-}
-
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
     let mut objects = Objects::new(input, ATTEMPT_MAX);
     while let Some(piece) = objects.next()? {
@@ -41,7 +37,6 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
             Piece::Broken(text, why) => (text, why.to_owned()),
             Piece::Object(text) => match serde_json::from_slice::<Attempt>(text) {
                 Err(error) => (text, error.to_string()),
-                Ok(attempt) if !is_id(&attempt.id) => (text, "no attempt: it has no id".to_owned()),
                 Ok(attempt) => {
                     intake.kept(attempt, place, text)?;
                     continue;

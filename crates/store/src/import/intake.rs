@@ -1,6 +1,7 @@
 //! Where attempts and what is rejected go on their way out, with their identities.
 
 use crate::Error;
+use crate::archive::folder::is_id;
 use crate::identity::Identity;
 use record::attempt::{Amount, Amounts, Attempt, End, Known, resource};
 use std::collections::HashMap;
@@ -216,7 +217,10 @@ impl<'s, 'o> Intake<'s, 'o> {
         place: Place,
         text: &[u8],
     ) -> Result<(), Halt> {
-        let digits = u128::from_str_radix(&attempt.id, 16).unwrap_or(0);
+        let digits = u128::from_str_radix(&attempt.id, 16);
+        let Some(digits) = digits.ok().filter(|_| is_id(&attempt.id)) else {
+            return self.reject(place, text, "no attempt: it has no id");
+        };
         if self.seen.len() < SEEN_MAX && self.seen.insert(digits, 1).is_some() {
             return self.reject(place, text, "told before in this file");
         }

@@ -9,10 +9,9 @@ use crate::view::style::printable;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use reduce::series::Series;
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -241,13 +240,8 @@ fn file(
         records += 1;
         let done = match row {
             Row::Attempt(attempt, report) => {
-                let mut texts = Texts {
-                    report,
-                    ..Texts::default()
-                };
-                if let Some(series) = series.take() {
-                    texts = texts.with_series(&series);
-                }
+                let series = series.take();
+                let texts = Texts { report, series };
                 let taken = intake.take(*attempt, texts);
                 taken.map(drop).map_err(Into::into)
             }
@@ -270,21 +264,24 @@ const SERIES_BYTES_MAX: u64 = 64 << 20;
 
 /// The series that `plimsoll run --with series` wrote beside PREFIX.json. Without it the report is
 /// added all the same.
-fn series_beside(path: &Path) -> Option<Series> {
+fn series_beside(path: &Path) -> Option<String> {
     let name = path.to_str()?.strip_suffix(".json")?;
     let path = format!("{name}.{}", series::EXTENSION);
-    let file = File::open(&path).ok()?;
-    let mut text = String::new();
-    let read = file.take(SERIES_BYTES_MAX).read_to_string(&mut text);
-    let read = read.map_err(|error| error.to_string());
-    match read.and_then(|_| series::read(&text)) {
-        Ok(series) => Some(series),
-        Err(why) => {
-            let words = format!("plimsoll archive: note: {path}: {why}: not added");
-            stderr::line(&printable(&words));
-            None
-        }
-    }
+    let read = || -> Result<Option<String>> {
+        let mut text = String::new();
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        file.take(SERIES_BYTES_MAX).read_to_string(&mut text)?;
+        let series = series::read(&text).map_err(anyhow::Error::msg)?;
+        Ok(Texts::default().with_series(&series)?.series)
+    };
+    read().unwrap_or_else(|error| {
+        let words = format!("plimsoll archive: note: {path}: {error}: not added");
+        stderr::line(&printable(&words));
+        None
+    })
 }
 
 /// Where records go that are no attempts.
