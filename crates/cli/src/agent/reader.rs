@@ -19,7 +19,8 @@ use sys::rlimit;
 const DETAIL_FILES: u32 = 192;
 const DETAIL_TIME: Nanos = Nanos::from_millis(100);
 
-/// A process that rests is read as a whole at least so often: its memory is that old at most.
+/// A process that has just begun to rest is read as a whole so often, one that has rested long and
+/// stays the same at least every 80 s: its memory is that old at most.
 const STILL_TIME: Nanos = Nanos::from_secs(10);
 
 /// Files that may be open at once.

@@ -37,7 +37,7 @@ use kept::Descriptors;
 use record::sample::ProcessSample;
 use record::unit::{Bytes, Nanos};
 use record::value::Absent;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::time::Instant;
 use sys::{burst, kcmp};
 use watch::{Turn, Watch};
@@ -67,8 +67,9 @@ pub struct Settings {
     /// Whether processes that share an address space are told apart: of many children of one parent
     /// it takes the square of their number.
     pub tells_shared: bool,
-    /// One that has not run since the last pass is read as a whole in one pass of so many, and
-    /// repeated in the others; with 0 and 1 it is read in each.
+    /// One that has not run since the last pass is read as a whole in one pass of so many, later,
+    /// as long as that finds the same, of up to 8 times so many, and repeated in the others; with 0
+    /// and 1 it is read in each.
     pub still_passes: u32,
 }
 
@@ -116,7 +117,7 @@ pub struct Sampler {
     io_wait: IoWait,
     io_uring: bool,
     descriptors: Descriptors,
-    watches: HashMap<u32, Watch>,
+    watches: FxHashMap<u32, Watch>,
     buffer: Vec<u8>,
     pass: u64,
     /// Files that all details together took when last read: decides how often a turn comes.
@@ -155,7 +156,7 @@ impl Sampler {
             root,
             settings,
             descriptors: Descriptors::new(kept_max),
-            watches: HashMap::new(),
+            watches: FxHashMap::default(),
             buffer: vec![0; 4096],
             pass: 0,
             detail_files: 0,

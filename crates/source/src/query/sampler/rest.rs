@@ -1,12 +1,16 @@
 //! Whether a process has run since it was looked at last: told by the scheduler's line of its only
 //! thread, which costs a tenth of a reading. Of one that has not, every counter is what it was, and
 //! so is its memory but for what others do to it: pages that the kernel takes away or another
-//! process unmaps. Its parent may be another, if that one has ended.
+//! process unmaps. Its parent may be another, if that one has ended. So it is read as a whole now
+//! and then, and less often each time that found the same.
 
 use super::kept::{Kept, read_at_start};
 use crate::query::proc_pid_schedstat::{self, Schedstat};
 use record::codec::series::Revision;
 use record::sample::ProcessSample;
+
+/// How often the passes between two whole readings of one that rests may double.
+const DOUBLINGS_MAX: u32 = 3;
 
 /// What is known of it.
 #[derive(Debug, Default)]
@@ -17,6 +21,8 @@ pub(super) struct Resting {
     confirmed: bool,
     /// What it told then.
     last: Option<ProcessSample>,
+    /// How many readings have told the same since, of those that lengthen the time to the next.
+    doublings: u32,
 }
 
 impl Resting {
@@ -44,15 +50,29 @@ impl Resting {
     /// Keeps what was told of it, for as long as it rests. `revisions` are those given so far.
     pub(super) fn keep(&mut self, sample: &mut ProcessSample, revisions: &mut u64) {
         if !self.confirmed {
-            self.last = None;
+            (self.last, self.doublings) = (None, 0);
             return;
         }
         sample.revision = self.last.as_ref().and_then(|last| last.revision);
-        if self.last.as_ref() != Some(sample) {
-            *revisions += 1;
-            sample.revision = Revision::new(*revisions);
-            self.last = Some(sample.clone());
+        if self.last.as_ref() == Some(sample) {
+            self.doublings = DOUBLINGS_MAX.min(self.doublings + 1);
+            return;
         }
+        *revisions += 1;
+        sample.revision = Revision::new(*revisions);
+        (self.last, self.doublings) = (Some(sample.clone()), 0);
+    }
+
+    /// Whether this pass reads it as a whole, where one that has just begun to rest is read so once
+    /// in `passes`. Those that rest have their turns in different passes.
+    pub(super) fn is_due(&self, pid: u32, pass: u64, passes: u64) -> bool {
+        let spacing = passes.saturating_mul(1 << self.doublings);
+        passes < 2 || (pass + u64::from(pid)).is_multiple_of(spacing)
+    }
+
+    /// Whether it had not run between the last two passes.
+    pub(super) const fn is_confirmed(&self) -> bool {
+        self.confirmed
     }
 
     /// Whether it has not run since the last pass, and a pass would find the same again. `false`
@@ -72,5 +92,49 @@ impl Resting {
     pub(super) fn repeated(&self, schedstat: &Kept, buffer: &mut Vec<u8>) -> Option<ProcessSample> {
         let last = self.last.as_ref()?;
         self.is_still(schedstat, buffer).then(|| last.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::proc_pid_stat;
+
+    const PASSES: u64 = 10;
+
+    /// How many of 2400 passes read it as a whole.
+    fn turns(rest: &Resting) -> usize {
+        (0..2400)
+            .filter(|pass| rest.is_due(4711, *pass, PASSES))
+            .count()
+    }
+
+    #[test]
+    fn the_longer_it_stays_the_same_the_less_often_it_is_read() {
+        let line = proc_pid_schedstat::parse(b"1950440 989502 1\n");
+        assert!(line.is_some());
+        let told = b"7 (cat) S 1 7 7 0 -1 0 9 0 0 0 1 2 0 0 20 0 1 0 500 0 0";
+        let stat = proc_pid_stat::parse(told).unwrap();
+        let mut sample = super::super::watch::as_sample(&stat);
+        let (mut rest, mut revisions) = (Resting::default(), 0);
+        let mut read = |rest: &mut Resting, sample: &mut ProcessSample| {
+            rest.begin();
+            rest.take(line);
+            rest.keep(sample, &mut revisions);
+            turns(rest)
+        };
+        // It may have run before; then it begins to rest; then it does.
+        let seen: Vec<usize> = (0..6).map(|_| read(&mut rest, &mut sample)).collect();
+        assert_eq!(seen, [240, 240, 120, 60, 30, 30]);
+        // What others did to it is told, and it is read more often again.
+        sample.ppid = 2;
+        assert_eq!(read(&mut rest, &mut sample), 240);
+        assert_eq!(read(&mut rest, &mut sample), 120);
+        // It has run.
+        rest.take(proc_pid_schedstat::parse(b"1950441 989502 2\n"));
+        rest.keep(&mut sample, &mut 0);
+        assert_eq!(turns(&rest), 240);
+        let each: Vec<bool> = (0..9).map(|pass| rest.is_due(4711, pass, 1)).collect();
+        assert!(!each.contains(&false), "who asks for each pass has it");
     }
 }

@@ -17,8 +17,8 @@
 use super::watch::Watch;
 use record::sample::{Memory, ProcessSample, Shared};
 use record::unit::Bytes;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 /// Address spaces told apart, of those that their first process has left.
 const SPACES_MAX: usize = 64;
@@ -68,7 +68,7 @@ impl Relation {
 /// threads have one address space, if that can be told; `has_memory`: whether a thread still has
 /// any.
 pub(super) fn tell_apart(
-    watches: &mut HashMap<u32, Watch>,
+    watches: &mut FxHashMap<u32, Watch>,
     samples: &mut [ProcessSample],
     share: impl Fn(u32, u32) -> Option<bool>,
     has_memory: impl Fn(u32) -> bool,
@@ -94,7 +94,7 @@ pub(super) fn tell_apart(
 /// for certain, or that one is not there. Of a parent that has ended since it was read nothing can
 /// be told: the next reading asks the siblings.
 fn meet_parent(
-    watches: &mut HashMap<u32, Watch>,
+    watches: &mut FxHashMap<u32, Watch>,
     sample: &mut ProcessSample,
     share: impl Fn(u32, u32) -> Option<bool>,
     has_memory: impl Fn(u32) -> bool,
@@ -147,7 +147,7 @@ fn older_siblings(samples: &[ProcessSample], index: usize) -> (u32, Vec<u32>) {
 /// A process whose memory is not its parent's is compared with its siblings. What a sample says of
 /// it if it may have the memory of one that has ended since.
 fn meet_siblings(
-    watches: &mut HashMap<u32, Watch>,
+    watches: &mut FxHashMap<u32, Watch>,
     pid: u32,
     siblings: &[u32],
     share: impl Fn(u32, u32) -> Option<bool>,
@@ -175,7 +175,7 @@ fn meet_siblings(
 
 /// A process that was found to share is compared with the others that did.
 fn meet_group(
-    watches: &mut HashMap<u32, Watch>,
+    watches: &mut FxHashMap<u32, Watch>,
     sample: &mut ProcessSample,
     firsts: &mut Vec<(u32, u32)>,
     share: impl Fn(u32, u32) -> Option<bool>,
@@ -216,7 +216,7 @@ fn meet_group(
 }
 
 /// The memory that a process told, and a thread that has it.
-fn told(watches: &HashMap<u32, Watch>, pid: u32) -> Option<(Memory, u32)> {
+fn told(watches: &FxHashMap<u32, Watch>, pid: u32) -> Option<(Memory, u32)> {
     let (memory, thread) = watches.get(&pid)?.memory(pid)?;
     Some((*memory, thread))
 }
@@ -320,7 +320,7 @@ mod tests {
     fn told_of_the_younger(has: &[u32]) -> Option<Shared> {
         let mut samples = vec![process(5), process(6)];
         let watch = |pid| (pid, Watch::of(memory(100)));
-        let mut watches = HashMap::from([watch(5), watch(6)]);
+        let mut watches = FxHashMap::from_iter([watch(5), watch(6)]);
         let share = |_, _| Some(false);
         tell_apart(&mut watches, &mut samples, share, |pid| has.contains(&pid));
         assert_eq!(samples[0].memory_of, None);
@@ -343,7 +343,7 @@ mod tests {
             ..process(pid)
         };
         let watch = |pid| (pid, Watch::of(memory(100)));
-        let mut watches = HashMap::from([watch(4), watch(5), watch(6)]);
+        let mut watches = FxHashMap::from_iter([watch(4), watch(5), watch(6)]);
         let share = |one, other| Some(one != 4 && other != 4);
         let mut samples = vec![process(4), born(5, 4), born(6, 4)];
         tell_apart(&mut watches, &mut samples, share, |pid| pid != 4);
@@ -362,7 +362,8 @@ mod tests {
         let mut samples = vec![process(5), process(6)];
         let mut grown = memory(100);
         (grown.rss, grown.rss_anon) = (Some(Bytes(7 << 20)), Some(Bytes(7 << 20)));
-        let mut watches = HashMap::from([(5, Watch::of(grown)), (6, Watch::of(memory(100)))]);
+        let mut watches =
+            FxHashMap::from_iter([(5, Watch::of(grown)), (6, Watch::of(memory(100)))]);
         tell_apart(&mut watches, &mut samples, |_, _| Some(true), |_| true);
         assert_eq!(samples[1].memory_of, Relation::One.shared(5));
     }
@@ -372,7 +373,8 @@ mod tests {
         let mut samples = vec![process(5), process(6)];
         let mut grown = memory(100);
         grown.rss_anon = Some(Bytes((100 << 20) + 4096));
-        let mut watches = HashMap::from([(5, Watch::of(memory(100))), (6, Watch::of(memory(100)))]);
+        let mut watches =
+            FxHashMap::from_iter([(5, Watch::of(memory(100))), (6, Watch::of(memory(100)))]);
         tell_apart(&mut watches, &mut samples, |_, _| Some(true), |_| true);
         let mut now = Watch::of(grown);
         now.space = Space::Shared(5);

@@ -335,8 +335,7 @@ impl Watch {
     /// due by then.
     fn repeated(&self, means: &mut Means<'_>) -> Option<ProcessSample> {
         let (passes, pass) = (means.turn.still_passes, means.turn.pass);
-        // Those that rest are read in turn.
-        if passes < 2 || (pass + u64::from(means.pid)).is_multiple_of(passes) {
+        if self.rest.is_due(means.pid, pass, passes) {
             return None;
         }
         let sample = self.rest.repeated(&self.schedstat, means.buffer)?;
@@ -391,6 +390,9 @@ impl Watch {
         if !means.turn.io_uring || self.rings.found || !(turn || passes < RINGS_YOUNG) {
             return false;
         }
+        if !turn && means.turn.still_passes > 1 && self.rest.is_confirmed() {
+            return false;
+        }
         let open = proc_pid_fd::count(means.root, means.pid);
         if !turn && open.is_some() && open == self.rings.open {
             return false;
@@ -416,7 +418,7 @@ impl Watch {
     }
 }
 
-fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
+pub(super) fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
     ProcessSample {
         id: stat.id(),
         ppid: stat.ppid,
