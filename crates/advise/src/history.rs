@@ -52,13 +52,13 @@ impl History {
     /// a tenth of a millisecond (`cargo xtask bench advise`).
     pub fn learn(&mut self, run: Run) {
         self.judge(&run);
-        self.spread.insert(run.value as f64, run.weight());
+        self.spread.insert(&run);
         self.undrawn += usize::from(run.input.is_some());
         if let Some(old) = self.past.add(run) {
-            self.spread.remove(old.value as f64, old.weight());
+            self.spread.remove(&old);
         }
         self.constant = Plan::of(&self.spread, &self.past.settings);
-        self.recent = self.plan_of_some(Rule::Recent, None, RECENT);
+        self.recent = self.plan_of_recent();
         if self.undrawn * REDRAWN > self.past.runs.len() {
             self.fitted = self.fit();
             self.undrawn = 0;
@@ -101,7 +101,7 @@ impl History {
                 Some(self.fitted.ok()?.plan(input, &self.past.settings))
             }
             Rule::Recent => self.recent,
-            Rule::Alike => self.plan_of_some(rule, Some(input?), ALIKE_MIN),
+            Rule::Alike => self.plan_of_alike(input?),
         }
     }
 
@@ -122,14 +122,21 @@ impl History {
         }
     }
 
-    /// By some of the runs, if these are so many and there are others too.
-    fn plan_of_some(&self, rule: Rule, input: Option<Bytes>, least: usize) -> Option<Plan> {
-        let runs = self.runs_of(rule, input);
-        if runs.len() < least || runs.len() == self.past.runs.len() {
+    /// By the last runs, if there are others too.
+    fn plan_of_recent(&self) -> Option<Plan> {
+        if self.past.runs.len() <= RECENT {
             return None;
         }
-        let values = runs.iter().map(|run| (run.value as f64, run.weight()));
+        let runs = self.past.runs.iter().rev().take(RECENT);
+        let values = runs.map(|run| (run.value as f64, run.weight()));
         Plan::of(&Spread::of_values(values), &self.past.settings)
+    }
+
+    /// By the runs of about as large an input, if these are enough and there are others too.
+    fn plan_of_alike(&self, input: Bytes) -> Option<Plan> {
+        let some = self.spread.with_input(|other| alike(other, input));
+        let is_some = some.len() >= ALIKE_MIN && some.len() < self.past.runs.len();
+        is_some.then(|| Plan::of(&some, &self.past.settings))?
     }
 
     fn fit(&self) -> Result<Fitted, NoLine> {

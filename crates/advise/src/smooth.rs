@@ -57,25 +57,25 @@ impl<'a> Smooth<'a> {
     /// rising order.
     pub(crate) fn candidates(&self, retries: Share) -> Vec<f64> {
         let allowed = retries.ratio() * self.spread.count() * 5.0 * (1.0 + 1e-12);
-        let mut points: Vec<(f64, f64)> = Vec::new();
-        for factor in self.factors {
-            let mut above = 0.0;
-            for (value, count) in self.spread.descending() {
-                points.push((value * factor, count));
-                above += count;
-                if above > allowed {
-                    break;
-                }
-            }
-        }
-        points.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let mut above = 0.0;
-        let some = points.iter().take_while(|(_, count)| {
-            let taken = above <= allowed;
-            above += count;
-            taken
+        // By each factor the values fall: the largest of those that come first is next.
+        let mut falling = self.factors.map(|factor| {
+            let mut values = self.spread.descending();
+            (factor, values.next(), values)
         });
-        let mut values: Vec<f64> = some.map(|(value, _)| *value).collect();
+        let (mut values, mut above) = (Vec::new(), 0.0);
+        while above <= allowed {
+            let firsts = falling.iter_mut().filter_map(|(factor, first, rest)| {
+                let (value, count) = (*first)?;
+                Some((value * *factor, count, first, rest))
+            });
+            let largest = firsts.max_by(|a, b| a.0.total_cmp(&b.0));
+            let Some((value, count, first, rest)) = largest else {
+                break;
+            };
+            *first = rest.next();
+            above += count;
+            values.push(value);
+        }
         values.reverse();
         thin(&values)
     }

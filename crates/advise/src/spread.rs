@@ -1,10 +1,15 @@
 //! The values of a history in order, with how many and how long: what rules ask.
 
+use crate::past::Run;
+use record::unit::Bytes;
+
 /// Values seen, with their count and their time, in the order of the values. Also made of the
 /// buckets of a sketch: advice does not need the single runs.
 #[derive(Debug, Clone, Default)]
 pub struct Spread {
     points: Vec<Point>,
+    /// Their values, close together: most questions go through these alone.
+    values: Vec<f64>,
     /// Counts and times of this point and all below.
     sums: Vec<(f64, f64)>,
 }
@@ -17,6 +22,8 @@ struct Point {
     /// How much an amount held counts, such as its time.
     weight: f64,
     ln: f64,
+    /// The size of the input, where it is known.
+    input: Option<Bytes>,
 }
 
 impl Point {
@@ -28,12 +35,22 @@ impl Point {
             count,
             weight: bounded(weight),
             ln: value.ln(),
+            input: None,
+        }
+    }
+
+    /// Of one run.
+    fn of_run(run: &Run) -> Self {
+        Self {
+            input: run.input,
+            ..Self::new(run.value as f64, 1.0, run.weight())
         }
     }
 
     fn order(&self, other: &Point) -> std::cmp::Ordering {
         let value = self.value.total_cmp(&other.value);
-        value.then(self.weight.total_cmp(&other.weight))
+        let weight = self.weight.total_cmp(&other.weight);
+        value.then(weight).then(self.input.cmp(&other.input))
     }
 }
 
@@ -58,7 +75,12 @@ impl Spread {
     fn of_points(points: impl Iterator<Item = Point>) -> Self {
         let mut points: Vec<Point> = points.collect();
         points.sort_unstable_by(Point::order);
+        Self::of_ordered(points)
+    }
+
+    fn of_ordered(points: Vec<Point>) -> Self {
         let mut made = Self {
+            values: points.iter().map(|point| point.value).collect(),
             points,
             sums: Vec::new(),
         };
@@ -66,18 +88,27 @@ impl Spread {
         made
     }
 
-    pub(crate) fn insert(&mut self, value: f64, weight: f64) {
-        let point = Point::new(value, 1.0, weight);
+    /// Those of its runs that have such an input.
+    pub(crate) fn with_input(&self, is_wanted: impl Fn(Bytes) -> bool) -> Self {
+        let points = self.points.iter();
+        let wanted = points.filter(|point| point.input.is_some_and(&is_wanted));
+        Self::of_ordered(wanted.copied().collect())
+    }
+
+    pub(crate) fn insert(&mut self, run: &Run) {
+        let point = Point::of_run(run);
         let at = self.points.partition_point(|it| it.order(&point).is_lt());
         self.points.insert(at, point);
+        self.values.insert(at, point.value);
         self.add_up();
     }
 
     /// Takes out what [`Spread::insert`] put in.
-    pub(crate) fn remove(&mut self, value: f64, weight: f64) {
-        let point = Point::new(value, 1.0, weight);
+    pub(crate) fn remove(&mut self, run: &Run) {
+        let point = Point::of_run(run);
         if let Ok(at) = self.points.binary_search_by(|it| it.order(&point)) {
             self.points.remove(at);
+            self.values.remove(at);
             self.add_up();
         }
     }
@@ -111,7 +142,7 @@ impl Spread {
 
     /// Count and weight of those at or below `value`.
     pub(crate) fn at_most(&self, value: f64) -> (f64, f64) {
-        let end = self.points.partition_point(|point| point.value <= value);
+        let end = self.values.partition_point(|it| *it <= value);
         let last = end.checked_sub(1).and_then(|at| self.sums.get(at));
         last.copied().unwrap_or_default()
     }
@@ -136,6 +167,11 @@ impl Spread {
         }
         let middle = mean(&|it| it.ln);
         mean(&|it| (it.ln - middle).powi(2)).sqrt()
+    }
+
+    /// How many values are looked at for these.
+    pub(crate) fn len(&self) -> usize {
+        self.points.len()
     }
 
     /// The values from the largest down, with their counts.
