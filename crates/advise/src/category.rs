@@ -24,6 +24,10 @@ const SPARE_CORES: f64 = 100.0;
 /// Time is asked for in whole minutes, in ns.
 const GRAIN_WALL: u64 = 60_000_000_000;
 
+/// Rules are compared over so many of the last runs of a history that is read at once: what is
+/// before would count less than a fiftieth.
+const COMPARED: usize = 800;
+
 /// The longest run so many times: the same task varied by 29 % between hosts.
 const LONGEST: f64 = 1.5;
 
@@ -125,8 +129,27 @@ impl Category {
 
     /// Takes in an attempt, the oldest first.
     pub fn learn(&mut self, attempt: &Attempt) {
+        self.take(attempt, History::learn);
+    }
+
+    /// Takes in a history, the oldest first: as [`Category::learn`] of each, but that rules are
+    /// compared over the last 800 alone.
+    pub fn learn_all(&mut self, attempts: &[Attempt]) {
+        let compared = attempts.len().saturating_sub(COMPARED);
+        for (place, attempt) in attempts.iter().enumerate() {
+            let how = match place < compared {
+                true => History::remember,
+                false => History::learn,
+            };
+            self.take(attempt, how);
+        }
+        self.memory.settle();
+        self.disk.settle();
+    }
+
+    fn take(&mut self, attempt: &Attempt, how: fn(&mut History, Run)) {
         match attempt.ended {
-            Ended::Finished => self.learn_finished(attempt),
+            Ended::Finished => self.take_finished(attempt, how),
             Ended::Limit { resource, limit } => match resource {
                 Resource::Memory | Resource::Rss => self.memory.learn_killed(limit),
                 Resource::Footprint => self.disk.learn_killed(limit),
@@ -137,7 +160,7 @@ impl Category {
         }
     }
 
-    fn learn_finished(&mut self, attempt: &Attempt) {
+    fn take_finished(&mut self, attempt: &Attempt, how: fn(&mut History, Run)) {
         let run = |peak: Peak| Run {
             value: peak.value,
             wall: attempt.wall,
@@ -148,10 +171,10 @@ impl Category {
             cache: peak.cache,
         };
         if let Some(peak) = attempt.memory {
-            self.memory.learn(run(peak));
+            how(&mut self.memory, run(peak));
         }
         if let Some(peak) = attempt.disk {
-            self.disk.learn(run(peak));
+            how(&mut self.disk, run(peak));
         }
         if let Some(peak) = attempt.cores {
             self.cores.add(run(peak));

@@ -32,6 +32,8 @@ pub struct History {
     fitted: Result<Fitted, NoLine>,
     /// Runs since the line was drawn.
     undrawn: usize,
+    /// Some runs are remembered and not yet gone by.
+    is_unsettled: bool,
 }
 
 impl History {
@@ -45,24 +47,44 @@ impl History {
             recent: None,
             fitted: Err(NoLine::Few),
             undrawn: 0,
+            is_unsettled: false,
         }
     }
 
     /// Takes in an attempt that finished, the oldest first. Beside 1000 runs with inputs that takes
-    /// a tenth of a millisecond (`cargo xtask bench advise`).
+    /// half a tenth of a millisecond (`cargo xtask bench advise`).
     pub fn learn(&mut self, run: Run) {
+        self.settle();
         self.judge(&run);
-        self.spread.insert(&run);
         self.undrawn += usize::from(run.input.is_some());
-        if let Some(old) = self.past.add(run) {
-            self.spread.remove(&old);
+        let old = self.past.add(run.clone());
+        self.spread.exchange(&run, old.as_ref());
+        self.make_plans();
+    }
+
+    /// Goes by all that is remembered.
+    pub(crate) fn settle(&mut self) {
+        if std::mem::take(&mut self.is_unsettled) {
+            self.spread = Spread::of_runs(self.past.runs.iter());
+            self.make_plans();
         }
+    }
+
+    fn make_plans(&mut self) {
         self.constant = Plan::of(&self.spread, &self.past.settings);
         self.recent = self.plan_of_recent();
         if self.undrawn * REDRAWN > self.past.runs.len() {
             self.fitted = self.fit();
             self.undrawn = 0;
         }
+    }
+
+    /// Takes in an attempt that finished before all that are learned, the oldest first: rules are
+    /// not compared by it. Heeded once settled.
+    pub(crate) fn remember(&mut self, run: Run) {
+        self.undrawn += usize::from(run.input.is_some());
+        self.is_unsettled = true;
+        self.past.add(run);
     }
 
     /// Takes in an attempt that was ended because it came to `limit`: it needed that or more, so it
@@ -128,8 +150,7 @@ impl History {
             return None;
         }
         let runs = self.past.runs.iter().rev().take(RECENT);
-        let values = runs.map(|run| (run.value as f64, run.weight()));
-        Plan::of(&Spread::of_values(values), &self.past.settings)
+        Plan::of(&Spread::of_runs(runs), &self.past.settings)
     }
 
     /// By the runs of about as large an input, if these are enough and there are others too.

@@ -65,6 +65,10 @@ impl Spread {
         Self::of_points(values.map(|(value, weight)| Point::new(value, 1.0, weight)))
     }
 
+    pub(crate) fn of_runs<'a>(runs: impl Iterator<Item = &'a Run>) -> Self {
+        Self::of_points(runs.map(Point::of_run))
+    }
+
     /// Of the buckets of a sketch: a value for all in it, how many, and their summed time in ns.
     /// Buckets without any are passed over.
     pub fn of_buckets(buckets: impl Iterator<Item = (f64, u64, f64)>) -> Self {
@@ -95,22 +99,18 @@ impl Spread {
         Self::of_ordered(wanted.copied().collect())
     }
 
-    pub(crate) fn insert(&mut self, run: &Run) {
+    /// Takes in a run, and out another that was taken in before.
+    pub(crate) fn exchange(&mut self, run: &Run, old: Option<&Run>) {
+        let place = |points: &[Point], point: &Point| points.binary_search_by(|it| it.order(point));
+        if let Some(Ok(at)) = old.map(|old| place(&self.points, &Point::of_run(old))) {
+            self.points.remove(at);
+            self.values.remove(at);
+        }
         let point = Point::of_run(run);
-        let at = self.points.partition_point(|it| it.order(&point).is_lt());
+        let at = place(&self.points, &point).unwrap_or_else(|at| at);
         self.points.insert(at, point);
         self.values.insert(at, point.value);
         self.add_up();
-    }
-
-    /// Takes out what [`Spread::insert`] put in.
-    pub(crate) fn remove(&mut self, run: &Run) {
-        let point = Point::of_run(run);
-        if let Ok(at) = self.points.binary_search_by(|it| it.order(&point)) {
-            self.points.remove(at);
-            self.values.remove(at);
-            self.add_up();
-        }
     }
 
     fn add_up(&mut self) {
@@ -142,7 +142,11 @@ impl Spread {
 
     /// Count and weight of those at or below `value`.
     pub(crate) fn at_most(&self, value: f64) -> (f64, f64) {
-        let end = self.values.partition_point(|it| *it <= value);
+        // On most ladders a rung is above all of them soon.
+        let end = match self.values.last() {
+            Some(last) if *last <= value => self.values.len(),
+            _ => self.values.partition_point(|it| *it <= value),
+        };
         let last = end.checked_sub(1).and_then(|at| self.sums.get(at));
         last.copied().unwrap_or_default()
     }
@@ -157,16 +161,13 @@ impl Spread {
 
     /// The standard deviation of the logarithms.
     pub(crate) fn deviation_ln(&self) -> f64 {
-        let count = self.count();
-        let mean = |of: &dyn Fn(&Point) -> f64| {
-            let sum: f64 = self.points.iter().map(|it| it.count * of(it)).sum();
-            sum / count
-        };
         if self.points.len() < 2 {
             return 0.0;
         }
-        let middle = mean(&|it| it.ln);
-        mean(&|it| (it.ln - middle).powi(2)).sqrt()
+        let (points, count) = (self.points.iter(), self.count());
+        let middle = points.clone().map(|it| it.count * it.ln).sum::<f64>() / count;
+        let squares = points.map(|it| it.count * (it.ln - middle).powi(2));
+        (squares.sum::<f64>() / count).sqrt()
     }
 
     /// How many values are looked at for these.

@@ -277,6 +277,51 @@ fn attempt(hour: u64, host: &str, cores: u64) -> Attempt {
     }
 }
 
+/// A category that learned each attempt by itself, and one that learned all at once.
+fn both_ways(attempts: &[Attempt]) -> [Category; 2] {
+    let mut categories = [(); 2].map(|()| Category::new(&Terms::default()));
+    let [each, all] = &mut categories;
+    attempts.iter().for_each(|one| each.learn(one));
+    all.learn_all(attempts);
+    categories
+}
+
+#[test]
+fn a_history_that_is_read_at_once_answers_as_one_that_is_lived() {
+    let peak = |value: u64| Peak {
+        value,
+        method: None,
+        cache: false,
+    };
+    // Memory grows with the input, disk space is told of the early ones alone.
+    let attempt = |index: u64| Attempt {
+        input: Some(Bytes(GB + index * 7919 % 1009 * 10_000_000)),
+        memory: Some(peak(GB / 2 + index * 7919 % 1009 * 30_000_000 + index % 7)),
+        disk: (index < 1200).then(|| peak(3 * GB + index % 11)),
+        ..attempt(index, "small", 1000)
+    };
+    for many in [300, 1000, 1001, 2500] {
+        let attempts: Vec<Attempt> = (0..many).map(attempt).collect();
+        let [each, all] = both_ways(&attempts);
+        for input in [None, Some(Bytes(2 * GB)), Some(Bytes(30 * GB))] {
+            let question = Question {
+                input,
+                ..Question::default()
+            };
+            let (one, other) = (each.memory(&question, None), all.memory(&question, None));
+            assert_eq!(one.ladder, other.ladder, "{many} {input:?}");
+            assert_eq!(one.evidence, other.evidence, "{many} {input:?}");
+            assert_eq!(each.disk(&question, None), all.disk(&question, None));
+            assert_eq!(each.wall(&question), all.wall(&question));
+        }
+        // What comes after that is learned by both.
+        let mut after = both_ways(&attempts);
+        after.iter_mut().for_each(|one| one.learn(&attempt(many)));
+        let [one, other] = after.map(|it| it.memory(&Question::default(), None).ladder);
+        assert_eq!(one, other);
+    }
+}
+
 #[test]
 fn time_is_that_of_the_class_of_host() {
     let mut category = Category::new(&Terms::default());

@@ -106,12 +106,11 @@ impl Reading {
     /// What is known then.
     pub(crate) fn known(mut self, terms: &Terms) -> Known {
         self.forget();
+        let kept: Vec<Attempt> = self.kept.into_iter().map(|(_, one)| one).collect();
+        let done = kept.iter().filter(|one| one.ended == Ended::Finished);
+        let done = done.count() as u64;
         let mut history = Category::new(terms);
-        let mut done = 0;
-        for (_, one) in &self.kept {
-            done += u64::from(one.ended == Ended::Finished);
-            history.learn(one);
-        }
+        history.learn_all(&kept);
         Known {
             history,
             attempts: self.attempts,
