@@ -20,8 +20,9 @@ pub(super) const REPORT: Report = Report {
     ],
     notes: &[
         "cpu_kernel is user, nice, system, irq and softirq of /proc/stat, by ticks, from the first \
-         reading to the last; so the share may be a little over 100 %. cpu_identified is the part \
-         of cpu_told whose process has a name.",
+         reading to the last; so the share may be a little over 100 %. cpu_told leaves out what \
+         ends told of the time after that; cpu_identified is the part of it whose process has a \
+         name.",
         "gaps counts the intervals between two readings that were twice the usual one or longer.",
     ],
     sql: include_str!("completeness.sql"),

@@ -25,14 +25,17 @@ WITH {{life}}, kernel_parts AS (
   SELECT s.host, s.boot_id, CAST(count(*) AS BIGINT) AS gaps
   FROM steps AS s JOIN usual AS u ON u.host = s.host AND u.boot_id = s.boot_id
   WHERE s.step >= 2 * u.mean GROUP BY s.host, s.boot_id
+), until_then AS (
+  SELECT l.*, l.cpu_time - CASE WHEN l.end_ns > b.over_ns THEN l.cpu_behind ELSE 0 END AS cpu_then
+  FROM chosen AS l LEFT JOIN begun AS b ON b.host = l.host AND b.boot_id = l.boot_id
 ), told_of AS (
   SELECT l.host, l.boot_id, CAST(count(*) AS BIGINT) AS processes,
     CAST(sum(CASE WHEN l.end_ns IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS ends,
     CAST(sum(CASE WHEN l.words IS NULL AND l.exe IS NULL THEN 1 ELSE 0 END) AS BIGINT)
       AS without_command,
-    CAST(sum(l.cpu_time) AS BIGINT) AS cpu_told,
-    CAST(sum(CASE WHEN l.program = '' THEN 0 ELSE l.cpu_time END) AS BIGINT) AS cpu_identified
-  FROM chosen AS l GROUP BY l.host, l.boot_id
+    CAST(sum(l.cpu_then) AS BIGINT) AS cpu_told,
+    CAST(sum(CASE WHEN l.program = '' THEN 0 ELSE l.cpu_then END) AS BIGINT) AS cpu_identified
+  FROM until_then AS l GROUP BY l.host, l.boot_id
 )
 SELECT b.host, b.boot_id, b.over_ns - b.begin_ns AS watched, u.readings, u.mean AS {{name interval}},
   coalesce(g.gaps, 0) AS gaps, u.longest AS gap_longest, k.cpu_kernel, t.cpu_told,

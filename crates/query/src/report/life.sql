@@ -33,7 +33,7 @@ met AS (
     CASE WHEN m.readings > 1 THEN
       m.readings_blocked * {{div (m.last_ns - m.first_ns), (m.readings - 1)}}
       ELSE 0 END AS blocked_time,
-{{used_counters}}    1 AS processes
+{{used_counters}}    coalesce(m.cpu_time_end - coalesce(m.cpu_time_last, 0), 0) AS cpu_behind, 1 AS processes
   FROM dated AS m
 ), life AS (
   SELECT u.host, u.boot_id, u.pid, u.start_ns, u.from_ns, u.end_ns, u.exit_code, u.signal,
@@ -44,7 +44,7 @@ met AS (
     coalesce(w.identifier, u.end_identifier, '') AS identifier,
     coalesce(w.subidentifier, u.end_subidentifier, '') AS subidentifier,
     u.rss_peak, CASE WHEN u.wall_time > 0 THEN u.wall_time ELSE 0 END AS wall_time,
-    u.blocked_time, {{names_of_counters}}, u.processes
+    u.blocked_time, {{names_of_counters}}, u.cpu_behind, u.processes
   FROM used AS u LEFT JOIN who AS w
     ON w.host = u.host AND w.boot_id = u.boot_id AND w.pid = u.pid AND w.start_ns = u.start_ns
 ), chosen AS (

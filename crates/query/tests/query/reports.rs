@@ -1,6 +1,6 @@
 //! Ready-made reports, against numbers that are known.
 
-use crate::dataset::{HOUR, make, rows_told};
+use crate::dataset::{AT, Agent, HOUR, SECOND, Value, make, rows_told};
 use query::{Category, Params, REPORTS, by_name};
 use record::unit::Nanos;
 use std::path::Path;
@@ -180,6 +180,48 @@ fn what_is_held_is_told_against_what_the_kernel_counted() {
             "n1,01234567-89ab,119000000000,120,1000000000,0,1000000000,71400000000,59879000000,\
              0.838641,59879000000,0.838641,3,1,0,0"
         ]
+    );
+}
+
+/// CPU time is counted by the kernel from the first reading to the last: ends that were told after
+/// that would make it more than all.
+#[test]
+fn what_ended_after_the_last_reading_is_held_against_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    let second = |second: u64| (AT + second * SECOND) as i64;
+    for at in [0_u64, 10, 20] {
+        let busy = (at * SECOND) as i64;
+        let there = ((100, second(0) - 1000), vec![("cpu_time", busy / 2)]);
+        agent.reading(at as i64, &[there], &[("node_cpu_user", "", busy)]);
+    }
+    // One that was met by readings, of which 3 s came later, and two that were not.
+    let ends = [
+        (100, second(0) - 1000, 40, 13),
+        (200, second(12), 19, 2),
+        (300, second(30), 40, 5),
+    ];
+    for (pid, start, end, cpu) in ends {
+        agent.cells(
+            end,
+            "exit",
+            &[
+                ("pid", Value::Int(pid)),
+                ("start_ns", Value::Int(start)),
+                ("end_ns", Value::Int(second(end as u64))),
+                ("comm", Value::Text("busy")),
+                ("cpu_time", Value::Int(cpu * SECOND as i64)),
+            ],
+        );
+    }
+    agent.close();
+    let rows = report(folder.path(), "completeness", &Params::default());
+    let cells: Vec<&str> = rows.iter().flat_map(|row| row.split(',')).collect();
+    // Of 20 s 10 by the first and 2 by the second.
+    assert_eq!(
+        cells.get(7..10),
+        Some(&["20000000000", "12000000000", "0.6"][..]),
+        "{rows:?}"
     );
 }
 
