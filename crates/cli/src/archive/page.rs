@@ -4,6 +4,7 @@ mod category;
 mod input;
 mod one;
 mod overview;
+mod remembered;
 mod sample;
 mod set;
 mod steps;
@@ -16,6 +17,7 @@ use super::private::Veil;
 use crate::cmd::similar::did_you_mean;
 use crate::view::style::printable;
 use anyhow::Result;
+use remembered::Remembered;
 use serde_json::{Value, json};
 use serve::{Answers, Question, Refusal, Rows};
 use std::collections::{BTreeSet, HashMap};
@@ -35,6 +37,7 @@ pub(crate) struct Page {
     view: View,
     path: PathBuf,
     idle: Mutex<Vec<Archive>>,
+    remembered: Mutex<Remembered>,
 }
 
 /// How an archive is shown.
@@ -81,6 +84,7 @@ impl Page {
             },
             path: archive.folder().path().to_owned(),
             idle: Mutex::new(vec![archive]),
+            remembered: Mutex::default(),
         }
     }
 
@@ -136,6 +140,22 @@ impl Page {
         self.with(heed, |asked| table::of(asked, rows))
     }
 
+    /// The answer as text, which is remembered.
+    fn answer_once(&self, question: &Question, asked: &Asked<'_>) -> Result<String> {
+        let remembered = || {
+            self.remembered
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let revision = asked.archive.revision()?;
+        if let Some(text) = remembered().get(&revision, question) {
+            return Ok(text);
+        }
+        let text = serde_json::to_string(&asked.answer(question)?)?;
+        remembered().keep(revision, question, &text);
+        Ok(text)
+    }
+
     fn with<T>(
         &self,
         heed: &dyn Fn(u64) -> bool,
@@ -165,8 +185,8 @@ impl Page {
 
 impl Answers for Page {
     fn answer(&self, question: &Question) -> Result<String, Refusal> {
-        let told = self.ask(question, &|_| true).map_err(refusal)?;
-        serde_json::to_string(&told).map_err(|error| Refusal::Archive(error.to_string()))
+        let told = self.with(&|_| true, |asked| self.answer_once(question, asked));
+        told.map_err(refusal)
     }
 }
 

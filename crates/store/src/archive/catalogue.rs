@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Changes with the tables: a catalogue of another version is made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// For so long another process that fills the same catalogue is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,20 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// right then may not change its time, and the clock of a file system may be another.
 const SETTLED: Duration = Duration::from_secs(60);
 
-const TABLES: &str = "
-CREATE TABLE pack (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, rows INTEGER NOT NULL);
-CREATE TABLE packed (id TEXT PRIMARY KEY, pack INTEGER NOT NULL, row INTEGER NOT NULL)
-  WITHOUT ROWID;
-CREATE INDEX packed_pack ON packed (pack);
-CREATE TABLE again (pack INTEGER NOT NULL, row INTEGER NOT NULL, id TEXT NOT NULL);
-CREATE INDEX again_id ON again (id);
-CREATE TABLE shard (name TEXT PRIMARY KEY, changed INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE loose (id TEXT PRIMARY KEY, shard TEXT NOT NULL, category TEXT NOT NULL,
-  attempt TEXT NOT NULL);
-CREATE INDEX loose_shard ON loose (shard);
-CREATE INDEX loose_category ON loose (category, id);
-CREATE TABLE damaged (path TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
-";
+const TABLES: &str = include_str!("catalogue.sql");
 
 /// The catalogue of one archive.
 #[derive(Debug)]
@@ -247,6 +234,13 @@ impl Catalogue {
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Which catalogue it is, and how often what it says of attempts has changed.
+    pub(super) fn revision(&self) -> Result<(String, i64), Error> {
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let ask = "SELECT name, changes FROM revision";
+        Ok(self.connection.query_row(ask, [], row)?)
     }
 
     /// How many attempts are there: packed ones, and those with a file of their own.

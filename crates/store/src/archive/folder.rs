@@ -27,7 +27,7 @@ pub const LAYOUT: &str = "plimsoll.archive/1";
 const MARK: &str = "archive.json";
 const TASKS: &str = "tasks";
 const PACKED: &str = "packed";
-const SETS: &str = "sets";
+pub(super) const SETS: &str = "sets";
 
 /// Digits of an id that name the folder of its file: 4096 folders.
 const SHARD_DIGITS: usize = 3;
@@ -74,18 +74,6 @@ impl Stored {
 #[derive(Debug, Serialize, Deserialize)]
 struct Mark {
     schema: String,
-}
-
-/// What is said of a set.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Set {
-    /// Its name.
-    pub name: String,
-    /// What it is, in words.
-    pub description: Option<String>,
-    /// Labels.
-    pub labels: std::collections::BTreeMap<String, String>,
 }
 
 /// The folder of an archive.
@@ -328,37 +316,6 @@ impl Folder {
         packs.sort_unstable();
         Ok(packs)
     }
-
-    /// Says something of a set; what was said before is gone.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn describe(&self, set: &Set) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(set).map_err(encode_error)?;
-        let name = set_file(&set.name)?;
-        publish(&self.path.join(SETS), &name, format!("{text}\n").as_bytes())
-    }
-
-    /// What is said of sets, by name.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn sets(&self) -> Result<Vec<Set>, Error> {
-        let folder = self.path.join(SETS);
-        let mut sets = Vec::new();
-        for name in names(&folder)? {
-            if !name.ends_with(".json") || name.starts_with('.') {
-                continue;
-            }
-            let path = folder.join(&name);
-            let text = fs::read(&path).map_err(|source| read_error(&path, source))?;
-            let set: Set =
-                serde_json::from_slice(&text).map_err(|source| Error::Attempt { path, source })?;
-            sets.push(set);
-        }
-        sets.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(sets)
-    }
 }
 
 /// Whether a text is the id of an attempt: 32 hexadecimal digits.
@@ -371,27 +328,6 @@ fn is_hexadecimal(text: &str) -> bool {
         .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The file of a set: letters that mean something to a file system as `%XX`.
-fn set_file(name: &str) -> Result<String, Error> {
-    let mut file = String::new();
-    for (place, byte) in name.bytes().enumerate() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => file.push(char::from(byte)),
-            b'.' if place > 0 => file.push('.'),
-            _ => file.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    if file.is_empty() || file.len() > SET_BYTES_MAX {
-        return Err(Error::SetName {
-            name: name.to_owned(),
-        });
-    }
-    Ok(format!("{file}.json"))
-}
-
-/// The longest name of a set's file.
-const SET_BYTES_MAX: usize = 200;
-
 /// Whether nothing is in a folder, or what another that makes the archive has in it.
 fn is_new(path: &Path) -> Result<bool, Error> {
     let names = names(path)?;
@@ -399,7 +335,7 @@ fn is_new(path: &Path) -> Result<bool, Error> {
 }
 
 /// The names in a folder; none if it is not there.
-fn names(folder: &Path) -> Result<Vec<String>, Error> {
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -462,7 +398,7 @@ pub(super) fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-fn read_error(path: &Path, source: io::Error) -> Error {
+pub(super) fn read_error(path: &Path, source: io::Error) -> Error {
     Error::Read {
         path: path.to_owned(),
         source,
@@ -476,7 +412,7 @@ fn open_error(path: &Path, source: io::Error) -> Error {
     }
 }
 
-fn encode_error(source: serde_json::Error) -> Error {
+pub(super) fn encode_error(source: serde_json::Error) -> Error {
     Error::Encode {
         format: "json",
         source,

@@ -21,6 +21,7 @@ mod intake;
 mod newest;
 #[cfg(feature = "archive")]
 mod pack;
+mod sets;
 #[cfg(feature = "archive")]
 mod tasks;
 mod texts;
@@ -41,12 +42,13 @@ pub use fields::{column_names, end_word, known_word, words};
 pub use filter::{Condition, Filter, Relation};
 #[cfg(feature = "archive")]
 pub use intake::{Intake, Taken};
+pub use sets::Set;
 #[cfg(feature = "archive")]
 pub use tasks::{TASKS_MAX, Tasks};
 pub use texts::Texts;
 #[cfg(feature = "archive")]
 pub use wfformat::{Instance, wfformat};
 #[cfg(feature = "archive")]
-pub use whole::{Archive, Each, Packed};
+pub use whole::{Archive, Each, Packed, Revision};
 #[cfg(feature = "archive")]
 pub use write::ParquetFile;

@@ -8,6 +8,7 @@ use super::folder::{Folder, Stored};
 use super::intake::{FILE_BYTES, FILE_ROWS, Intake, weight};
 use super::newest::{self, Passed};
 use super::pack::{Columns, Pack};
+use super::sets::SetFile;
 use super::write::Rows;
 use crate::Error;
 use record::attempt::Attempt;
@@ -36,6 +37,13 @@ pub struct Archive {
 
 /// Files that others packed are looked for so often.
 const TRIES: usize = 8;
+
+/// What an archive held at one time: two that are alike answer every question alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    catalogue: (String, i64),
+    sets: Vec<SetFile>,
+}
 
 /// What packing did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,6 +85,17 @@ impl Archive {
     pub fn refresh(&self, now: SystemTime, heed: &dyn Fn(u64) -> bool) -> Result<(), Error> {
         self.now.set(now);
         self.catalogue.refresh(&self.folder, now, heed)
+    }
+
+    /// What it holds, as far as it was learned.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be used or the sets cannot be listed.
+    pub fn revision(&self) -> Result<Revision, Error> {
+        Ok(Revision {
+            catalogue: self.catalogue.revision()?,
+            sets: self.folder.set_files()?,
+        })
     }
 
     /// How many attempts are in files of many, and how many have one of their own.

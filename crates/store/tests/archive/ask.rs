@@ -3,7 +3,7 @@
 use super::*;
 use record::attempt::RESOURCES;
 use store::archive::Condition;
-use store::archive::folder::Set;
+use store::archive::Set;
 
 #[test]
 fn every_field_comes_back_from_a_file_of_many() {

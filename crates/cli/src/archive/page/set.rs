@@ -6,7 +6,7 @@ use record::attempt::End;
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
-use store::archive::folder::Set;
+use store::archive::Set;
 use store::archive::{Batch, end_word};
 
 /// Steps of a function at most.

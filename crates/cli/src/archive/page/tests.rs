@@ -238,6 +238,39 @@ fn a_live_page_tells_what_came_since() {
 }
 
 #[test]
+fn an_answer_is_remembered_until_the_archive_is_another() {
+    let place = Place::of((1..=40).map(attempt).collect());
+    let asked = || place.page.answer(&Question::Overview).unwrap();
+    let again = |text: &str| {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert_eq!(asked(), text, "with the time at which it was made");
+    };
+    let first = asked();
+    again(&first);
+    // An attempt more, one less, and what is said of a set.
+    place
+        .folder
+        .add(&Stored::new(attempt(41), Texts::default()))
+        .unwrap();
+    let more = asked();
+    assert!(more.contains("\"attempts\":41"), "{more}");
+    again(&more);
+    place.folder.remove(&format!("{:032x}", 7)).unwrap();
+    assert!(asked().contains("\"attempts\":40"));
+    for words in ["the first", "the other"] {
+        let set = store::archive::Set {
+            name: "run 1".to_owned(),
+            description: Some(words.to_owned()),
+            ..store::archive::Set::default()
+        };
+        place.folder.describe(&set).unwrap();
+        let told = asked();
+        assert!(told.contains(words), "{told}");
+        again(&told);
+    }
+}
+
+#[test]
 fn an_attempt_tells_what_it_used_over_time() {
     let place = Place::of(Vec::new());
     for (number, series) in [

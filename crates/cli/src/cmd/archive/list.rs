@@ -13,7 +13,7 @@ use record::timestamp::rfc3339;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use store::archive::Archive;
-use store::archive::folder::Set;
+use store::archive::Set;
 
 pub(super) const PART: Part = Part {
     name: "list",

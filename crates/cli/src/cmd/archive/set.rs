@@ -5,7 +5,7 @@ use crate::archive::place;
 use anyhow::{Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::collections::BTreeMap;
-use store::archive::folder::Set;
+use store::archive::Set;
 
 pub(super) const PART: Part = Part {
     name: "set",
