@@ -11,6 +11,7 @@ pub mod clock;
 pub mod confine;
 pub mod descriptor;
 pub mod error;
+pub mod folder;
 pub mod heap;
 pub mod kcmp;
 pub mod kmsg;

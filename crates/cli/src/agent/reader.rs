@@ -7,6 +7,7 @@ use anyhow::Result;
 use record::sample::ProcessSample;
 use record::unit::Nanos;
 use source::follow::procfs;
+use source::query::pids::Pids;
 use source::query::sampler::{Sampler, Settings};
 #[cfg(feature = "bpf")]
 use source::query::walk::Walker;
@@ -42,7 +43,7 @@ pub(super) struct Reader {
 enum Way {
     #[cfg(feature = "bpf")]
     Walk(Box<Walker>),
-    Proc(Box<Sampler>),
+    Proc(Box<Sampler>, Pids),
 }
 
 /// What a reading could not have.
@@ -72,7 +73,7 @@ impl Reader {
 
     /// Readings come so often from now on: what is read of them through `/proc` depends on it.
     pub(super) fn set_interval(&mut self, interval: Nanos) {
-        if matches!(self.way, Way::Proc(_)) && self.interval != interval {
+        if matches!(self.way, Way::Proc(..)) && self.interval != interval {
             self.way = through_proc(&self.root, interval);
         }
         self.interval = interval;
@@ -83,7 +84,7 @@ impl Reader {
         match self.way {
             #[cfg(feature = "bpf")]
             Way::Walk(_) => "bpf",
-            Way::Proc(_) => "procfs",
+            Way::Proc(..) => "procfs",
         }
     }
 
@@ -95,9 +96,9 @@ impl Reader {
         match &mut self.way {
             #[cfg(feature = "bpf")]
             Way::Walk(walker) => return Ok(walker.sample()?),
-            Way::Proc(sampler) => {
-                let pids = procfs::all(&self.root.proc(""))?;
-                let cost = sampler.sample(&pids, &mut self.samples);
+            Way::Proc(sampler, pids) => {
+                let cost = sampler.sample(pids.list()?, &mut self.samples);
+                pids.forget(sampler.gone());
                 self.unreadable = cost.unreadable;
             }
         }
@@ -116,7 +117,7 @@ impl Reader {
             // To walk past the others costs less than to leave them out.
             #[cfg(feature = "bpf")]
             Way::Walk(walker) => return Ok(walker.sample()?),
-            Way::Proc(sampler) => {
+            Way::Proc(sampler, _) => {
                 let mut pids = procfs::all(&self.root.proc(""))?;
                 pids.retain(|pid| is_wanted(*pid));
                 sampler.glance(&pids, &mut self.samples);
@@ -131,7 +132,7 @@ impl Reader {
         let denied = match &self.way {
             #[cfg(feature = "bpf")]
             Way::Walk(_) => &[],
-            Way::Proc(sampler) => sampler.denied_io(),
+            Way::Proc(sampler, _) => sampler.denied_io(),
         };
         let denied: HashSet<&u32> = denied.iter().collect();
         let wanted = self.samples.iter().zip(is_wanted);
@@ -169,12 +170,14 @@ fn through_proc(root: &Root, interval: Nanos) -> Way {
     let open = rlimit::raise_open_files(FILES_MAX);
     let kept = open.map(|open| open.saturating_sub(FILES_OTHERS.max(open / 4)));
     let shares = u32::try_from(interval.0 / DETAIL_TIME.0).unwrap_or(u32::MAX);
+    let still_passes = u32::try_from(STILL_TIME.0 / interval.0.max(1)).unwrap_or(u32::MAX);
     let settings = Settings {
         detail_files: DETAIL_FILES.saturating_mul(shares),
         tells_shared: false,
         files_kept: kept.map(|kept| u32::try_from(kept).unwrap_or(u32::MAX)),
-        still_passes: u32::try_from(STILL_TIME.0 / interval.0.max(1)).unwrap_or(u32::MAX),
+        still_passes,
         ..Settings::default()
     };
-    Way::Proc(Box::new(Sampler::new(root.clone(), settings)))
+    let pids = Pids::new(root.clone(), still_passes);
+    Way::Proc(Box::new(Sampler::new(root.clone(), settings)), pids)
 }

@@ -32,6 +32,7 @@ pub mod descriptors;
 pub mod gpu;
 pub mod host;
 pub mod paging;
+pub mod pids;
 pub mod pss;
 pub mod sampler;
 pub mod sockets;

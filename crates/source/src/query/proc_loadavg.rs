@@ -1,4 +1,4 @@
-//! `/proc/loadavg`: how many threads wanted to run lately.
+//! `/proc/loadavg`: how many threads wanted to run lately, and the id given last.
 
 use super::field::{fraction, number, words};
 use super::source::Source;
@@ -22,6 +22,8 @@ pub struct Loadavg {
     pub runnable: u64,
     /// Threads that exist.
     pub threads: u64,
+    /// The id that was given last, to a process or a thread, where that is told.
+    pub given: Option<u32>,
 }
 
 /// Parses the line; `None` if it is not one.
@@ -34,6 +36,10 @@ pub fn parse(text: &[u8]) -> Option<Loadavg> {
         load,
         runnable: counts.next()??,
         threads: counts.next()??,
+        given: words
+            .next()
+            .and_then(number)
+            .and_then(|given| u32::try_from(given).ok()),
     })
 }
 

@@ -126,6 +126,7 @@ pub struct Sampler {
     same: bool,
     /// See [`Sampler::denied_io`].
     denied_io: Vec<u32>,
+    gone: Vec<u32>,
     /// Revisions given so far.
     revisions: u64,
 }
@@ -162,6 +163,7 @@ impl Sampler {
             detail_files: 0,
             same: false,
             denied_io: Vec::new(),
+            gone: Vec::new(),
             revisions: 0,
         }
     }
@@ -205,6 +207,7 @@ impl Sampler {
         let mut cost = SampleCost::default();
         out.clear();
         self.denied_io.clear();
+        self.gone.clear();
         let mut turn = Turn {
             pass: self.pass,
             stride,
@@ -227,11 +230,12 @@ impl Sampler {
             }
             match sampled {
                 Ok(sample) => out.push(sample),
-                Err(Absent::Gone) => cost.gone += 1,
+                Err(Absent::Gone) => self.gone.push(pid),
                 Err(_) => cost.unreadable += 1,
             }
         }
         self.revisions = turn.revisions;
+        cost.gone = self.gone.len() as u64;
         // Of one that is gone: no longer, as of one that has executed a program.
         let share = |one, other| match kcmp::share_memory(one, other) {
             Err(error) => (error.errno() == Some(errno::ESRCH)).then_some(false),
@@ -260,6 +264,11 @@ impl Sampler {
     /// Of the last reading those whose `io` this user may not read.
     pub fn denied_io(&self) -> &[u32] {
         &self.denied_io
+    }
+
+    /// Of the last reading those who were gone.
+    pub fn gone(&self) -> &[u32] {
+        &self.gone
     }
 
     /// The last resident set seen of `pid`, if it was in the last pass.
