@@ -34,6 +34,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
             "host",
             "pss",
             "paging",
+            "pids",
             "sockets",
             "walk",
             "main_thread",

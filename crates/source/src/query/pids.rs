@@ -33,7 +33,8 @@ pub struct Pids {
 }
 
 impl Pids {
-    /// Of the processes of `root`, all of them listed in one listing of `spacing`; 0 and 1 are each.
+    /// Of the processes of `root`, all of them listed in one listing of `spacing`; 0 and 1 are
+    /// each.
     pub fn new(root: Root, spacing: u32) -> Self {
         Self {
             root,

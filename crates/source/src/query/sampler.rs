@@ -223,6 +223,14 @@ impl Sampler {
             if place % PROCESSES_BETWEEN_RESTS == 0 {
                 burst::rest();
             }
+            let known = self.watches.get_mut(&pid);
+            let repeated = known.and_then(|watch| watch.repeated(pid, &turn, &mut self.buffer));
+            if let Some(sample) = repeated {
+                out.push(sample.clone());
+                cost.files_read += 1;
+                cost.repeated += 1;
+                continue;
+            }
             let denied_before = cost.denied_io;
             let sampled = self.sample_one(pid, &mut turn, &mut cost);
             if cost.denied_io > denied_before {

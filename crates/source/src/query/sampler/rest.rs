@@ -89,9 +89,13 @@ impl Resting {
     }
 
     /// What it told last, if it has not run since.
-    pub(super) fn repeated(&self, schedstat: &Kept, buffer: &mut Vec<u8>) -> Option<ProcessSample> {
+    pub(super) fn repeated(
+        &self,
+        schedstat: &Kept,
+        buffer: &mut Vec<u8>,
+    ) -> Option<&ProcessSample> {
         let last = self.last.as_ref()?;
-        self.is_still(schedstat, buffer).then(|| last.clone())
+        self.is_still(schedstat, buffer).then_some(last)
     }
 }
 

@@ -180,10 +180,6 @@ impl Watch {
             buffer,
             cost,
         };
-        if let Some(sample) = self.repeated(&mut means) {
-            self.pass_seen = means.turn.pass;
-            return Ok(sample);
-        }
         let held = self.hold_stat(&mut means)?;
         let opened = means.descriptors.opened();
         let due = self.is_due(&mut means);
@@ -333,14 +329,17 @@ impl Watch {
 
     /// What it told last, if that may be repeated: it has not run since, and a whole reading is not
     /// due by then.
-    fn repeated(&self, means: &mut Means<'_>) -> Option<ProcessSample> {
-        let (passes, pass) = (means.turn.still_passes, means.turn.pass);
-        if self.rest.is_due(means.pid, pass, passes) {
+    pub(super) fn repeated(
+        &mut self,
+        pid: u32,
+        turn: &Turn,
+        buffer: &mut Vec<u8>,
+    ) -> Option<&ProcessSample> {
+        if self.rest.is_due(pid, turn.pass, turn.still_passes) {
             return None;
         }
-        let sample = self.rest.repeated(&self.schedstat, means.buffer)?;
-        means.cost.files_read += 1;
-        means.cost.repeated += 1;
+        let sample = self.rest.repeated(&self.schedstat, buffer)?;
+        self.pass_seen = turn.pass;
         Some(sample)
     }
 
