@@ -20,7 +20,7 @@ use record::unit::{Bytes, Unit};
 use reduce::request::{self, TARGETS, Target};
 use source::query::host;
 use source::root::Root;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::archive::{Archive, Filter};
 use store::attempt::{host_class, of_report};
 
@@ -153,14 +153,26 @@ fn advise(args: &AdviseArgs, work: &mut Work) -> Result<Status> {
     match answer.is_empty() {
         false => Ok(0),
         true => {
-            let category = printable(&category);
-            stderr::line(&format!(
-                "plimsoll advise: no history of `{category}` in {}: run one pilot first, with \
-                 plimsoll run --archive --category '{category}'",
-                path.display()
-            ));
+            stderr::line(&nothing(&printable(&category), known.attempts, &path));
             Ok(STATUS_FAILURE)
         }
+    }
+}
+
+/// Why there is no advice, and what to do.
+fn nothing(category: &str, attempts: u64, path: &Path) -> String {
+    let path = path.display();
+    match attempts {
+        0 => format!(
+            "plimsoll advise: no history of `{category}` in {path}: run one pilot first, with \
+             plimsoll run --archive --category '{category}'"
+        ),
+        _ => format!(
+            "plimsoll advise: of none of {attempts} attempts of `{category}` in {path} is it told \
+             that it did its work and how long that took, and advice goes by such alone: import a \
+             CSV file that has it again, with --map exit_code=COLUMN,wall=COLUMN:UNIT, or run one \
+             pilot, with plimsoll run --archive --category '{category}'"
+        ),
     }
 }
 

@@ -170,6 +170,25 @@ fn after_a_failure_it_climbs() {
 }
 
 #[test]
+fn attempts_of_which_too_little_is_told_are_no_history_and_that_is_said() {
+    let home = Home::new();
+    let mut one = attempt(1);
+    (one.end, one.exceeded) = (End::Unknown, None);
+    let stored = Stored::new(one, Texts::default());
+    home.folder().add(&stored).unwrap();
+    let said = |category| {
+        let done = advise(&home, &["--category", category]);
+        assert_eq!((done.status.code(), done.stdout), (Some(1), Vec::new()));
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let few = said("odd");
+    assert!(few.contains("of none of 1 attempts of `odd`"), "{few}");
+    assert!(few.contains("--map exit_code="), "{few}");
+    let none = said("even");
+    assert!(none.contains("no history of `even`"), "{none}");
+}
+
+#[test]
 fn a_damaged_file_is_named() {
     let home = alike();
     let damaged = home.folder().path_of(&attempt(1).id);
