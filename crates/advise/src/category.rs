@@ -133,7 +133,7 @@ impl Category {
     }
 
     /// Takes in a history, the oldest first: as [`Category::learn`] of each, but that rules are
-    /// compared over the last 800 alone.
+    /// compared over the last 800 attempts alone.
     pub fn learn_all(&mut self, attempts: &[Attempt]) {
         let compared = attempts.len().saturating_sub(COMPARED);
         for (place, attempt) in attempts.iter().enumerate() {

@@ -170,7 +170,7 @@ impl Spread {
         (squares.sum::<f64>() / count).sqrt()
     }
 
-    /// How many values are looked at for these.
+    /// How many points there are: of runs one each.
     pub(crate) fn len(&self) -> usize {
         self.points.len()
     }
