@@ -117,9 +117,13 @@ fn of_agent(args: &JobArgs, socket: &Path, is_named: bool) -> Result<Heard<Job>>
         Some(job) => Heard::Answer(job),
         None => {
             stderr::line(&format!(
-                "plimsoll job: no process of a job `{}` is told by the agent at {}",
+                "plimsoll job: no process of a job `{}` is told by the agent at {}{}",
                 printable(&args.job),
-                socket.display()
+                socket.display(),
+                match sys::process::effective_uid() == 0 {
+                    true => "",
+                    false => "; it tells jobs to their own users and to root",
+                }
             ));
             Heard::Status(STATUS_FAILURE)
         }

@@ -16,6 +16,10 @@ const GAP: i64 = 4;
 /// A process that began no longer before the first reading is told from its beginning on.
 const LEAD: i64 = 2;
 
+/// In a shorter time, in nanoseconds, what was counted is no rate: a beginning is known to a clock
+/// tick, and a reading of many processes takes some milliseconds.
+const BRIEF: i64 = 20_000_000;
+
 /// What one reading told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
@@ -69,6 +73,11 @@ impl Rhythm {
     /// Whether nobody watched in between.
     pub(super) fn is_gap(&self, from: i64, to: i64) -> bool {
         self.usual.is_some_and(|usual| to - from > GAP * usual)
+    }
+
+    /// In a shorter time no rate is told.
+    pub(super) fn brief(&self) -> i64 {
+        self.usual.map_or(0, |usual| (usual / 10).min(BRIEF))
     }
 
     /// Whether whoever began then was watched from its beginning on.
@@ -133,14 +142,26 @@ impl Member {
     }
 }
 
-/// CPU time as CPUs, shifted to real time.
-pub(super) fn cores(growth: &[Growth], offset: i64) -> Vec<Step> {
+/// CPU time as CPUs, shifted to real time. A stretch shorter than `brief` is one with its
+/// neighbour.
+pub(super) fn cores(growth: &[Growth], brief: i64, offset: i64) -> Vec<Step> {
+    let is_brief = |one: &Growth| one.to - one.from < brief;
+    let mut joined: Vec<Growth> = Vec::with_capacity(growth.len());
+    for one in growth {
+        match joined.last_mut() {
+            Some(last) if last.to == one.from && (is_brief(last) || is_brief(one)) => {
+                last.to = one.to;
+                last.by += one.by;
+            }
+            _ => joined.push(*one),
+        }
+    }
     let step = |one: &Growth| Step {
         from: one.from + offset,
         to: one.to + offset,
         rate: one.by as f64 / (one.to - one.from) as f64,
     };
-    growth.iter().map(step).collect()
+    joined.iter().map(step).collect()
 }
 
 #[cfg(test)]
@@ -179,7 +200,7 @@ mod tests {
         assert_eq!(rhythm.usual, Some(10));
         let mut growth = Vec::new();
         member(15).growth(0, &rhythm, &mut growth);
-        let cores: Vec<_> = cores(&growth, 1000)
+        let cores: Vec<_> = cores(&growth, rhythm.brief(), 1000)
             .iter()
             .map(|step| (step.from, step.to, step.rate))
             .collect();
@@ -198,6 +219,25 @@ mod tests {
         assert_eq!(growth[0].from, 20);
         member(15).growth(1, &rhythm, &mut growth);
         assert!(growth.is_empty());
+    }
+
+    #[test]
+    fn what_is_counted_in_next_to_no_time_is_no_rate() {
+        let growth = [(7, 10, 9), (10, 110, 55), (110, 210, 50), (210, 214, 10)]
+            .map(|(from, to, by)| Growth { from, to, by });
+        let told = |brief| {
+            let steps = cores(&growth, brief, 0);
+            let told: Vec<_> = steps
+                .iter()
+                .map(|one| (one.from, one.to, one.rate))
+                .collect();
+            told
+        };
+        let [first, last] = [64.0 / 103.0, 60.0 / 104.0];
+        assert_eq!(told(10), [(7, 110, first), (110, 214, last)]);
+        assert_eq!(told(0).len(), 4);
+        // One that lived so short is told by itself.
+        assert_eq!(cores(&growth[..1], 10, 0).len(), 1);
     }
 
     #[test]

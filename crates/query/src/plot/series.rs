@@ -176,7 +176,7 @@ fn lines_and_totals(parts: &[Part<'_>], plot: &mut Plot) -> (Vec<Line>, Totals) 
                 member.growth(counter, &part.rhythm, &mut growth);
                 sum.add_growth(counter, &growth);
                 if counter == 0 {
-                    line.cores = cores(&growth, offset);
+                    line.cores = cores(&growth, part.rhythm.brief(), offset);
                     let used = growth.iter().map(|one| one.by).sum();
                     note(plot.programs.get_mut(member.program), &line, used);
                 }

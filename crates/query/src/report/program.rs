@@ -22,10 +22,18 @@ enum Front {
     Text(&'static str),
     /// The interpreter's name and ` -`.
     Name,
+    /// The interpreter's name and a blank.
+    Program,
 }
 
 /// The last part of the path of a script.
 const SCRIPT: (&str, Front) = (r"~(?:[^-~][^~]*/)?([^-/~][^/~]*)", Front::Nothing);
+
+/// A script that comes through a pipe: its number there says nothing.
+const PIPED: (&str, Front) = (
+    r"~(/(?:dev|proc/self)/(?:fd|stdin))(?:/[0-9]+)?",
+    Front::Program,
+);
 
 const INTERPRETERS: &[Interpreter] = &[
     Interpreter {
@@ -42,6 +50,7 @@ const INTERPRETERS: &[Interpreter] = &[
                 Front::Text("python -m "),
             ),
             (r"~-[bBdEhiIOPqsSuvVxR?]*(c)[^~]*", Front::Text("python -")),
+            PIPED,
             SCRIPT,
         ],
     },
@@ -50,13 +59,14 @@ const INTERPRETERS: &[Interpreter] = &[
         options: &["~[-+][abd-zA-Z]*[oO]~[^~]*", "~--[^~]+", "~[-+][abd-zA-Z]+"],
         rules: &[
             (r"~-[a-zA-Z]*(c)[a-zA-Z]*", Front::Text("sh -")),
+            PIPED,
             (r"~(?:[^-+~][^~]*/)?([^-+/~][^/~]*)", Front::Nothing),
         ],
     },
     Interpreter {
         names: r"^(?:perl|ruby|php|lua|node|nodejs|julia|tclsh|guile)[0-9.]*$",
         options: &["~-[IMr]~[^~]*", "~-[IMr][^~]+", "~-[^eE~]*", "~--[^~]+"],
-        rules: &[(r"~-[a-zA-Z]*([eE])", Front::Name), SCRIPT],
+        rules: &[(r"~-[a-zA-Z]*([eE])", Front::Name), PIPED, SCRIPT],
     },
     Interpreter {
         names: r"^java$",
@@ -79,6 +89,7 @@ const INTERPRETERS: &[Interpreter] = &[
             (r"^.*~--file=(?:[^~]*/)?([^/~]+)(?:~.*)?$", Front::Nothing),
             (r"^.*~-f~(?:[^~]*/)?([^/~]+)(?:~.*)?$", Front::Nothing),
             (r"~-(e)", Front::Text("R -")),
+            PIPED,
             SCRIPT,
         ],
     },
@@ -117,6 +128,7 @@ pub(super) fn program() -> String {
                 Front::Nothing => String::new(),
                 Front::Text(text) => format!("'{text}' || "),
                 Front::Name => "base || ' -' || ".to_owned(),
+                Front::Program => "base || ' ' || ".to_owned(),
             };
             cases.push_str(&format!(
                 "      WHEN {{{{has}}}}(words, {{{{text {pattern}}}}}) THEN\n        \
