@@ -26,6 +26,8 @@ pub(crate) struct Gpus {
     /// The driver's pids say nothing about whose they are: everybody's use stands for the task's.
     foreign: bool,
     readings: u64,
+    /// Devices in the latest one.
+    there: u64,
     first: Nanos,
     last: Nanos,
     /// Memory on all devices at one instant.
@@ -57,6 +59,12 @@ impl Tree {
     pub fn gpu_reading(&mut self, reading: &GpuReading) {
         let ours = |pid: u32| self.living.contains_key(&pid) || self.dead.contains_key(&pid);
         self.gpus.read(reading, self.start, ours);
+    }
+
+    /// How many devices there were to use in the latest reading, and who told.
+    pub fn gpu_devices(&self) -> Option<(u64, &str)> {
+        let gpus = &self.gpus;
+        (gpus.readings > 0).then_some((gpus.there, gpus.source.as_str()))
     }
 
     /// The processes whose accounts to ask for, once they ended: those seen on a device, and the
@@ -139,6 +147,7 @@ impl Gpus {
         let span = reading.at.since(self.last).0 as f64;
         self.last = reading.at;
         self.readings += 1;
+        self.there = reading.devices.len() as u64;
         self.source.clone_from(&reading.source);
         let seen = |device: &GpuSample| device.processes.iter().any(|process| ours(process.pid));
         self.foreign = reading.foreign_pids && !reading.devices.iter().any(seen);

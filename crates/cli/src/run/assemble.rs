@@ -86,6 +86,7 @@ pub(crate) fn assemble(
 ) -> Assembled {
     let Seen { tree, files, calls } = seen;
     let events_lost = tree.events_lost();
+    provide_gpus(&mut facts.report, &tree);
     let summary = summarise(&mut facts, tree, hold, &outcome);
     if let Some(saw) = facts.library_saw {
         facts.note(super::files::share_seen(&saw, &summary.usage));
@@ -340,10 +341,23 @@ pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold
         survivors: Vec::new(),
     };
     report.usage = eyes.tree.usage(&end);
+    provide_gpus(&mut report, &eyes.tree);
     report.gpus = eyes.tree.gpu_reports(now.since(facts.start));
     report.footprint = eyes.tree.footprint_lines(&end);
     report.monitor.events_lost = eyes.tree.events_lost();
     report
+}
+
+/// No more devices were provided than a driver shows.
+fn provide_gpus(report: &mut Report, tree: &Tree) {
+    let Some((there, source)) = tree.gpu_devices() else {
+        return;
+    };
+    let known = report.allocation.get("gpus");
+    if known.is_none_or(|known| (there as f64) < known.value.as_f64()) {
+        let devices = super::surroundings::devices(there, source);
+        report.allocation.insert("gpus".to_owned(), devices);
+    }
 }
 
 /// The report of a task that never ran.

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 /// Where drivers show that there is a device at all; looking is free.
 const DEVICES: &[&str] = &["/dev/nvidiactl", "/dev/kfd"];
-/// Between two readings.
+/// Between two readings, in the end.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The first reading of a task comes this soon.
+/// The first reading of a task comes this soon, and each pause is twice the one before: who is on a
+/// device for half of a short life is seen.
 const FIRST: Duration = Duration::from_millis(50);
 /// The end of a run waits this long for the driver's accounts.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -70,12 +71,14 @@ impl Gpus {
         }
     }
 
-    /// The task is over: asks for the accounts of its processes, within a bounded time.
+    /// The task is over: asks what its processes did since the last reading, and for the accounts
+    /// of them, within a bounded time.
     pub(crate) fn finish(&mut self, tree: &mut Tree) {
         self.collect(tree);
         let pids = tree.gpu_pids();
         let Ok(link) = &self.link else { return };
-        if !self.accounting || pids == GpuPids::default() {
+        let wanted = self.accounting && pids != GpuPids::default();
+        if pids.seen.is_empty() && !wanted {
             return;
         }
         // A thread that is gone answers nothing, which the wait below sees.
@@ -131,13 +134,20 @@ fn read(tell: &SyncSender<Told>, asked: &Receiver<GpuPids>) {
     };
     let mut pause = FIRST;
     loop {
-        let told = match asked.recv_timeout(pause) {
-            Ok(pids) => Told::Accounts(reader.accounts(&pids)),
-            Err(RecvTimeoutError::Timeout) => Told::Reading(reader.read(Nanos(sys::clock::boot()))),
+        let asked = match asked.recv_timeout(pause) {
+            Ok(pids) => Some(pids),
+            Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        pause = PERIOD;
-        if tell.send(told).is_err() {
+        pause = (pause * 2).min(PERIOD);
+        let reading = (asked.is_none() || reader.is_quick())
+            .then(|| Told::Reading(reader.read(Nanos(sys::clock::boot()))));
+        let accounts = asked.map(|pids| Told::Accounts(reader.accounts(&pids)));
+        if reading
+            .into_iter()
+            .chain(accounts)
+            .any(|told| tell.send(told).is_err())
+        {
             return;
         }
     }

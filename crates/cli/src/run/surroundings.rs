@@ -1,8 +1,12 @@
 //! The machine, the scheduler's word and what is provided, gathered before the task starts.
 
 use super::facts::Surroundings;
+use record::report::Claim;
+use record::unit::Unit;
+use record::value::Number;
 use source::context::{self, Context};
 use source::group::{OomKills, Throttles};
+use source::query::gpu::visible;
 use source::query::host;
 use source::query::proc_pid_cgroup::{self, Membership};
 use source::root::Root;
@@ -19,6 +23,9 @@ pub(crate) fn gather() -> Surroundings {
     let groups = proc_pid_cgroup::read(&root, None).unwrap_or_default();
     let context = context_in(&groups);
     let mut allocation = host::allocation(&root);
+    if let Some((count, source)) = visible::shown(|name| std::env::var(name).ok()) {
+        allocation.insert("gpus".to_owned(), devices(count, source));
+    }
     let mut oom = OomKills::default();
     let mut throttles = Throttles::default();
     if let Ok(places) = Places::find() {
@@ -32,7 +39,7 @@ pub(crate) fn gather() -> Surroundings {
             .into_iter()
             .flatten()
         {
-            let less = |known: &record::report::Claim| cores.value.as_f64() < known.value.as_f64();
+            let less = |known: &Claim| cores.value.as_f64() < known.value.as_f64();
             if allocation.get("cores").is_none_or(less) {
                 allocation.insert("cores".to_owned(), cores);
             }
@@ -47,6 +54,15 @@ pub(crate) fn gather() -> Surroundings {
         oom,
         throttles,
         host: host::facts(&root).host,
+    }
+}
+
+/// So many devices, as told by `source`.
+pub(super) fn devices(count: u64, source: &str) -> Claim {
+    Claim {
+        value: Number::Whole(count),
+        unit: Unit::Count,
+        source: source.to_owned(),
     }
 }
 

@@ -56,6 +56,9 @@ fn what_a_process_used_of_a_device_is_in_the_report() {
     assert_eq!(whole("gpu_memory_peak"), Some(900 << 20));
     let memory = usage.get("gpu_memory_peak").and_then(|field| field.value());
     assert_eq!(memory.unwrap().method, Method::Exact);
+    let provided = &done.report().allocation["gpus"];
+    let provided = (provided.value.as_f64(), provided.source.as_str());
+    assert_eq!(provided, (2.0, "NVML"), "{}", done.context());
     let gpus = &done.report().gpus;
     assert_eq!(gpus.len(), 1, "{gpus:?}");
     assert_eq!(gpus[0].id, "GPU-0");

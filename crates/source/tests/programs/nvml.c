@@ -1,7 +1,8 @@
 /* A stand-in for the driver's library, with two devices and one truth.
- * Device 0: the pid in the file $GPU_PID_FILE (or 7) runs on it with 700 MiB, busy in 40 and 60 %
- * of two samples; pid 8 too, 100 MiB, idle. Accounting is on: pid 8 has an account from before, the
- * other one of 900 MiB, 25 % of 8 s.
+ * Device 0: the pid in the file $GPU_PID_FILE (or 7) runs on it with 700 MiB, busy in 50 % of the
+ * time of its two samples, which are there at the first look after the library was opened; pid 8
+ * too, 100 MiB, idle. Accounting is on: pid 8 has an account from before, the other one of 900 MiB,
+ * 25 % of 8 s.
  * Device 1 is divided, and lists who is on its part: the pid in the file $GPU_PART_PID_FILE (or 9)
  * with 300 MiB of 5 GiB; process utilisation and accounting are not supported.
  * Energy and bytes of device 0 move with each reading. The first word of the file $GPU_TROUBLE says
@@ -213,17 +214,39 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(void *handle, unsigned *count, stru
 }
 #endif
 
+struct value { u64 at, value; };
+
+/* Up to 1000 when the library is opened, and 2000 later. */
+static u64 samples_until = 1000;
+
+int nvmlDeviceGetSamples(void *handle, int which, u64 seen, unsigned *type, unsigned *count,
+                         struct value *list) {
+    if (device(handle) || which != 1)
+        return NOT_SUPPORTED;
+    if (seen >= samples_until) {
+        samples_until = 2000;
+        return NOT_FOUND;
+    }
+    *type = 1;
+    *count = 2;
+    if (!list)
+        return OK;
+    list[0] = (struct value){ samples_until - 500, 40 };
+    list[1] = (struct value){ samples_until, 60 };
+    samples_until = 2000;
+    return OK;
+}
+
 int nvmlDeviceGetProcessUtilization(void *handle, struct sample *list, unsigned *count, u64 seen) {
     if (device(handle))
         return NOT_SUPPORTED;
-    if (seen >= 2000)
+    if (seen >= samples_until)
         return NOT_FOUND;
-    if (*count < 2) {
-        *count = 2;
+    if (*count < 1) {
+        *count = 1;
         return INSUFFICIENT_SIZE;
     }
-    list[0] = (struct sample){ .pid = pid(), .at = 1000, .sm = 40 };
-    list[1] = (struct sample){ .pid = pid(), .at = 2000, .sm = 60 };
-    *count = 2;
+    list[0] = (struct sample){ .pid = pid(), .at = 1800, .sm = 50 };
+    *count = 1;
     return OK;
 }

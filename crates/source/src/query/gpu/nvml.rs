@@ -1,7 +1,9 @@
 //! The NVIDIA driver's library, loaded at run time: `libnvidia-ml.so.1`, the name that driver
 //! packages and containers have (the one without a number belongs to development packages).
 
-use nvml_wrapper::enums::device::UsedGpuMemory;
+use super::shares::{Sampled, divide, mean};
+use nvml_wrapper::enum_wrappers::device::Sampling;
+use nvml_wrapper::enums::device::{SampleValue, UsedGpuMemory};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use record::gpu::{GpuAccount, GpuPids, GpuProcess, GpuSample};
@@ -13,11 +15,20 @@ use std::ffi::OsStr;
 /// No machine has more devices.
 const DEVICES_MAX: u32 = 256;
 
+/// What a look at a device leaves for the next one.
+#[derive(Debug)]
+pub(super) struct Look {
+    /// Time of the newest sample of the device, microseconds of the driver's clock.
+    until: u64,
+    /// Who was on it, with the share that each had.
+    on_it: BTreeMap<u32, f64>,
+}
+
 /// A session with the library.
 pub(super) struct Library {
     nvml: Nvml,
-    /// Time of the latest utilisation sample seen, by device, microseconds of the driver's clock.
-    pub(super) seen: BTreeMap<String, u64>,
+    /// The last look at each device.
+    pub(super) looks: BTreeMap<String, Look>,
     /// Pids of which there were accounts before we came.
     before: BTreeSet<u32>,
 }
@@ -38,10 +49,15 @@ impl Library {
         }
         let mut library = Self {
             nvml,
-            seen: BTreeMap::new(),
+            looks: BTreeMap::new(),
             before: BTreeSet::new(),
         };
         library.before = library.devices().flat_map(|d| accounted(&d)).collect();
+        let looks = library.devices().filter_map(|device| {
+            let id = device.uuid().ok()?;
+            Some((id, Look::first(&device)))
+        });
+        library.looks = looks.collect();
         Ok(library)
     }
 
@@ -53,26 +69,26 @@ impl Library {
 
     /// Every device with its processes.
     pub(super) fn sample(&mut self) -> Vec<GpuSample> {
-        let mut latest = std::mem::take(&mut self.seen);
+        let mut looks = std::mem::take(&mut self.looks);
         let mut samples = Vec::new();
         for device in self.devices() {
             let Ok(id) = device.uuid() else { continue };
-            let processes = processes(&device, latest.entry(id.clone()).or_default());
+            let look = looks.entry(id.clone());
+            let look = look.or_insert_with(|| Look::first(&device));
+            let (busy, processes) = look.again(&device);
+            let recent = || Some(share(device.utilization_rates().ok()?.gpu));
             let memory = device.memory_info().ok();
             samples.push(GpuSample {
                 id,
                 name: device.name().ok(),
-                busy: device
-                    .utilization_rates()
-                    .ok()
-                    .map(|rates| share(rates.gpu)),
+                busy: busy.or_else(recent),
                 memory_used: memory.as_ref().map(|memory| Bytes(memory.used)),
                 memory_total: memory.as_ref().map(|memory| Bytes(memory.total)),
                 accounting: device.is_accounting_enabled().ok(),
                 processes,
             });
         }
-        self.seen = latest;
+        self.looks = looks;
         samples
     }
 
@@ -111,8 +127,60 @@ fn accounted(device: &Device<'_>) -> Vec<u32> {
     }
 }
 
-/// Compute and graphics processes, each once, with its mean share of the time since the last look.
-pub(super) fn processes(device: &Device<'_>, seen: &mut u64) -> Vec<GpuProcess> {
+impl Look {
+    /// The beginning: what was done before is nobody's.
+    pub(super) fn first(device: &Device<'_>) -> Self {
+        let (_, until) = busy_since(device, 0).unwrap_or_default();
+        Self {
+            until,
+            on_it: BTreeMap::new(),
+        }
+    }
+
+    /// The share of the time since the last look in which the device was busy, if it tells; compute
+    /// and graphics processes, each once, with its part of that. Those that were there at the last
+    /// look and ended come with the part that is left, and without memory.
+    pub(super) fn again(&mut self, device: &Device<'_>) -> (Option<f64>, Vec<GpuProcess>) {
+        let mut processes = running(device);
+        let since = self.until;
+        // The driver lists who worked since; where it lists nobody, nobody who lives did.
+        let told = match device.process_utilization_stats(since) {
+            Err(NvmlError::NotFound) => Some(Vec::new()),
+            told => told.ok(),
+        };
+        let Some(told) = told else {
+            return (None, processes.into_values().collect());
+        };
+        let busy = match busy_since(device, since) {
+            Some((busy, until)) => {
+                self.until = until;
+                busy
+            }
+            None => {
+                let newest = told.iter().map(|sample| sample.timestamp).max();
+                self.until = newest.unwrap_or_default().max(since);
+                None
+            }
+        };
+        let told = told.iter().map(|one| (one.pid, share(one.sm_util)));
+        let shares = divide(
+            busy,
+            told,
+            &processes.keys().copied().collect(),
+            &self.on_it,
+        );
+        self.on_it = shares.clone();
+        self.on_it.retain(|pid, _| processes.contains_key(pid));
+        for (pid, share) in shares {
+            let process = processes.entry(pid).or_default();
+            (process.pid, process.busy) = (pid, Some(share));
+        }
+        (busy, processes.into_values().collect())
+    }
+}
+
+/// Compute and graphics processes of a device, each once.
+fn running(device: &Device<'_>) -> BTreeMap<u32, GpuProcess> {
     let mut processes: BTreeMap<u32, GpuProcess> = BTreeMap::new();
     // A device that does not tell has no processes to show: graphics cards of some drivers, MIG
     // instances.
@@ -127,20 +195,26 @@ pub(super) fn processes(device: &Device<'_>, seen: &mut u64) -> Vec<GpuProcess> 
         process.pid = info.pid;
         process.memory = process.memory.max(memory);
     }
-    // The driver lists who worked since; where it lists nobody, nobody did.
-    let samples = match device.process_utilization_stats(*seen) {
+    processes
+}
+
+/// The share of the time after `since` in which the device was busy, and when that time ends; a
+/// share of no time is not told. Nothing where the device has no such samples.
+fn busy_since(device: &Device<'_>, since: u64) -> Option<(Option<f64>, u64)> {
+    let samples = match device.samples(Sampling::GpuUtilization, since) {
         Err(NvmlError::NotFound) => Vec::new(),
-        Err(_) => return processes.into_values().collect(),
-        Ok(samples) => samples,
+        samples => samples.ok()?,
     };
-    let instants: BTreeSet<u64> = samples.iter().map(|sample| sample.timestamp).collect();
-    for process in processes.values_mut() {
-        let own = samples.iter().filter(|sample| sample.pid == process.pid);
-        let sum: f64 = own.map(|sample| share(sample.sm_util)).sum();
-        process.busy = Some(sum / instants.len().max(1) as f64);
-    }
-    *seen = instants.last().copied().unwrap_or_default().max(*seen);
-    processes.into_values().collect()
+    let samples = samples.iter().map(|sample| Sampled {
+        at: sample.timestamp,
+        share: match sample.value {
+            SampleValue::U32(percent) => share(percent),
+            SampleValue::U64(percent) => share(percent.min(100) as u32),
+            SampleValue::I64(percent) => percent.clamp(0, 100) as f64 / 100.0,
+            SampleValue::F64(percent) => (percent / 100.0).clamp(0.0, 1.0),
+        },
+    });
+    Some(mean(samples, since))
 }
 
 fn share(percent: u32) -> f64 {

@@ -2,7 +2,7 @@
 //! them. A library that lacks a function tells the rest.
 
 use super::machine::{FIELDS, bounded, in_base_units, of_process};
-use super::nvml::{Library, processes};
+use super::nvml::{Library, Look};
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
 use nvml_wrapper::enums::device::SampleValue;
@@ -19,17 +19,17 @@ const MIG_ENABLED: u32 = 1;
 impl Library {
     /// Every device, each followed by its parts.
     pub(super) fn machine(&mut self) -> GpuMachine {
-        let mut latest = std::mem::take(&mut self.seen);
+        let mut looks = std::mem::take(&mut self.looks);
         let mut all = Vec::new();
         for device in self.devices() {
             let Ok(id) = device.uuid() else { continue };
-            let parts = parts(&device, &id, &mut latest);
+            let parts = parts(&device, &id, &mut looks);
             // The device lists who is on its parts, too.
             let on_parts: BTreeSet<u32> = parts
                 .iter()
                 .flat_map(|part| part.processes.iter().map(|process| process.pid))
                 .collect();
-            let mut processes = on(&device, &id, &mut latest);
+            let mut processes = on(&device, &id, &mut looks);
             processes.retain(|process| !on_parts.contains(&process.pid));
             all.push(GpuDevice {
                 values: in_base_units(numbers(&device).into_iter()),
@@ -38,13 +38,13 @@ impl Library {
             });
             all.extend(parts);
         }
-        self.seen = latest;
+        self.looks = looks;
         bounded(all)
     }
 }
 
 /// The parts of a device that is divided.
-fn parts(device: &Device<'_>, id: &str, latest: &mut BTreeMap<String, u64>) -> Vec<GpuDevice> {
+fn parts(device: &Device<'_>, id: &str, looks: &mut BTreeMap<String, Look>) -> Vec<GpuDevice> {
     let is_divided = device
         .mig_mode()
         .is_ok_and(|mode| mode.current == MIG_ENABLED);
@@ -65,16 +65,18 @@ fn parts(device: &Device<'_>, id: &str, latest: &mut BTreeMap<String, u64>) -> V
         let instance = format!("{id} {own}");
         Some(GpuDevice {
             values: in_base_units(told.into_iter()),
-            processes: on(&part, &instance, latest),
+            processes: on(&part, &instance, looks),
             instance,
         })
     };
     (0..count).filter_map(part).collect()
 }
 
-fn on(device: &Device<'_>, instance: &str, latest: &mut BTreeMap<String, u64>) -> Vec<GpuUse> {
-    let latest = latest.entry(instance.to_owned()).or_default();
-    processes(device, latest).iter().map(of_process).collect()
+fn on(device: &Device<'_>, instance: &str, looks: &mut BTreeMap<String, Look>) -> Vec<GpuUse> {
+    let look = looks.entry(instance.to_owned());
+    let look = look.or_insert_with(|| Look::first(device));
+    let (_, processes) = look.again(device);
+    processes.iter().map(of_process).collect()
 }
 
 /// The driver's numbers, in the order of [`FIELDS`].

@@ -56,6 +56,11 @@ impl GpuReader {
         }
     }
 
+    /// Whether an answer takes milliseconds, not up to a second.
+    pub fn is_quick(&self) -> bool {
+        !matches!(self.way, Way::Program(_))
+    }
+
     /// Every device with its processes, read at `at`.
     pub fn read(&mut self, at: Nanos) -> GpuReading {
         GpuReading {
