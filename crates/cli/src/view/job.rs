@@ -202,12 +202,14 @@ fn hosts(job: &Job) -> Vec<String> {
         return lines;
     }
     lines.push(
-        "cores, rss, memory and swap are the largest of one reading, of all processes together: \
-         rss counts shared pages in each,"
+        "rss, memory and swap are the largest of one reading, of all processes together, cores of \
+         the time from one to the next;"
             .to_owned(),
     );
     lines.push(
-        "memory leaves out those of files; largest is the resident set of one process".to_owned(),
+        "rss counts shared pages in each, memory leaves out those of files; largest is the \
+         resident set of one process"
+            .to_owned(),
     );
     lines
 }

@@ -16,23 +16,43 @@ WITH {{life}}, members AS (
       CASE WHEN t.start_ns < b.begin_ns THEN t.cpu_time ELSE 0 END)) AS cpu
   FROM stepped AS t JOIN begun AS b ON b.host = t.host AND b.boot_id = t.boot_id
   GROUP BY t.host, t.boot_id, t.at_ns
-), readings AS (
-  SELECT host, boot_id, at_ns FROM sample WHERE {{hosts}} AND {{window}}
-  GROUP BY host, boot_id, at_ns
+), marks AS (
+  SELECT host, boot_id, at_ns FROM instants
+  UNION
+  SELECT host, boot_id, max(from_ns + wall_time) AS at_ns FROM chosen GROUP BY host, boot_id
 ), steps AS (
-  SELECT host, boot_id, at_ns,
-    at_ns - lag(at_ns) OVER (PARTITION BY host, boot_id ORDER BY at_ns) AS step
-  FROM readings
+  SELECT m.host, m.boot_id, m.at_ns, m.at_ns - coalesce(
+    lag(m.at_ns) OVER (PARTITION BY m.host, m.boot_id ORDER BY m.at_ns), f.from_ns) AS step
+  FROM marks AS m JOIN (
+    SELECT host, boot_id, min(from_ns) AS from_ns FROM chosen GROUP BY host, boot_id
+  ) AS f ON f.host = m.host AND f.boot_id = m.boot_id
+), behind AS (
+  SELECT host, boot_id, cpu, min(mark) OVER (PARTITION BY host, boot_id ORDER BY at_ns
+    ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS at_ns
+  FROM (
+    SELECT host, boot_id, at_ns, at_ns AS mark, CAST(NULL AS BIGINT) AS cpu FROM marks
+    UNION ALL
+    SELECT host, boot_id, end_ns, CAST(NULL AS BIGINT), cpu_behind FROM chosen
+    WHERE end_ns IS NOT NULL
+  ) AS told
+), busy AS (
+  SELECT g.host, g.boot_id, g.at_ns, sum(g.cpu) AS cpu FROM (
+    SELECT host, boot_id, at_ns, cpu FROM instants
+    UNION ALL
+    SELECT host, boot_id, at_ns, cpu FROM behind WHERE cpu IS NOT NULL
+  ) AS g GROUP BY g.host, g.boot_id, g.at_ns
+), cores AS (
+  SELECT s.host, s.boot_id, CAST(max(s.step) AS BIGINT) AS period_ns,
+    max(CASE WHEN s.step >= 20000000 THEN CAST(b.cpu AS DOUBLE) / s.step END) AS cores_peak
+  FROM steps AS s LEFT JOIN busy AS b
+    ON b.host = s.host AND b.boot_id = s.boot_id AND b.at_ns = s.at_ns
+  GROUP BY s.host, s.boot_id
 ), peaks AS (
   SELECT i.host, i.boot_id, CAST(max(i.rss) AS BIGINT) AS rss_peak,
     CAST(max(i.memory) AS BIGINT) AS memory_peak, CAST(max(i.swap) AS BIGINT) AS swap_peak,
     CAST(max(i.processes) AS BIGINT) AS processes_peak,
-    CAST(max(i.threads) AS BIGINT) AS threads_peak,
-    max(CAST(i.cpu AS DOUBLE) / nullif(CAST(s.step AS DOUBLE), 0)) AS cores_peak,
-    CAST(max(s.step) AS BIGINT) AS period_ns
-  FROM instants AS i LEFT JOIN steps AS s ON s.host = i.host AND s.boot_id = i.boot_id
-    AND s.at_ns = i.at_ns
-  GROUP BY i.host, i.boot_id
+    CAST(max(i.threads) AS BIGINT) AS threads_peak
+  FROM instants AS i GROUP BY i.host, i.boot_id
 ), sums AS (
   SELECT host, boot_id, CAST(count(*) AS BIGINT) AS processes,
     CAST(sum(CASE WHEN end_ns IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS ended,
@@ -50,7 +70,8 @@ WITH {{life}}, members AS (
 SELECT s.host, s.boot_id, s.processes, s.ended, c.offset_ns + s.from_ns AS began_ns, s.elapsed,
   s.cpu_time, s.cpu_wait, s.blocked_time, s.bytes_read, s.bytes_written, s.disk_read,
   s.disk_written, s.faults_major, s.rss_peak_process, p.rss_peak, p.memory_peak, p.swap_peak,
-  p.processes_peak, p.threads_peak, p.cores_peak, p.period_ns
+  p.processes_peak, p.threads_peak, r.cores_peak, r.period_ns
 FROM sums AS s LEFT JOIN peaks AS p ON p.host = s.host AND p.boot_id = s.boot_id
+  LEFT JOIN cores AS r ON r.host = s.host AND r.boot_id = s.boot_id
   LEFT JOIN begun AS c ON c.host = s.host AND c.boot_id = s.boot_id
 ORDER BY s.host, began_ns

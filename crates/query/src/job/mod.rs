@@ -114,9 +114,10 @@ pub struct Host {
     pub processes_peak: Option<i64>,
     /// Threads in one reading (sampled).
     pub threads_peak: Option<i64>,
-    /// CPUs busy between two readings, by processes that lived to the second (sampled).
+    /// CPUs busy from one reading to the next, by those too that ended in between; a stretch of
+    /// less than 20 ms is none (sampled).
     pub cores_peak: Option<f64>,
-    /// The longest time between two readings.
+    /// The longest time from one reading of its processes to the next.
     pub period_ns: Option<i64>,
     /// The most that its control group was charged, page cache included, those of its processes
     /// that ended too; told while it runs alone.

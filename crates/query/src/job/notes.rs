@@ -58,12 +58,11 @@ fn of_cpus(facts: &Facts, hosts: &[Host]) -> Option<String> {
     }
     let peaks = hosts.iter().map(|host| host.cores_peak);
     let peak = peaks.sum::<Option<f64>>()?;
-    // What lived between two readings is in no peak: it counts as one more.
     let used = (peak + 0.05).ceil() as i64;
     let idle = cpus - used.max(1);
     (idle > 0).then(|| {
         format!(
-            "{idle} of {cpus} CPUs idle throughout: at most {peak:.1} were busy at once (sampled)"
+            "{idle} of {cpus} CPUs idle throughout: at most {peak:.1} were busy between readings"
         )
     })
 }
@@ -160,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_was_too_much_is_said_with_what_would_do() {
-        let busy = "3 of 8 CPUs idle throughout: at most 4.7 were busy at once (sampled)";
+        let busy = "3 of 8 CPUs idle throughout: at most 4.7 were busy between readings";
         let memory = "memory peak 9 % of the request: 2 GiB would do";
         assert_eq!(notes(&job()), [busy, memory]);
         let mut full = job();

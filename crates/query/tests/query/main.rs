@@ -13,6 +13,7 @@ mod engines;
 #[path = "../../../store/tests/readers/environment.rs"]
 mod environment;
 mod formats;
+mod jobs;
 mod plot;
 mod programs;
 mod questions;

@@ -1,0 +1,68 @@
+//! A job on one screen, of a dataset whose every number is known.
+
+use crate::dataset::{AT, Agent, SECOND, Value, engine};
+use query::job::Job;
+use query::{Heed, Params};
+
+fn second(second: i64) -> i64 {
+    AT as i64 + second * SECOND as i64
+}
+
+fn named(agent: &mut Agent, pid: i64, job: &'static str) {
+    let key = [
+        ("pid", Value::Int(pid)),
+        ("start_ns", Value::Int(second(0))),
+        ("identifier", Value::Text(job)),
+    ];
+    agent.cells(0, "process", &key);
+}
+
+fn ended(agent: &mut Agent, pid: i64, (start, end): (i64, i64), cpu: i64) {
+    let row = [
+        ("pid", Value::Int(pid)),
+        ("start_ns", Value::Int(second(start))),
+        ("end_ns", Value::Int(second(end))),
+        ("comm", Value::Text("short")),
+        ("cpu_time", Value::Int(cpu * SECOND as i64)),
+        ("identifier", Value::Text("9")),
+    ];
+    agent.cells(end, "exit", &row);
+}
+
+/// A shell waits for programs that no reading meets; another job is young and read each second.
+#[test]
+fn short_processes_are_in_the_most_cpus_that_were_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    named(&mut agent, 100, "9");
+    named(&mut agent, 900, "8");
+    for at in 0..=20_i64 {
+        let cpu = |share: i64| vec![("cpu_time", at * SECOND as i64 * share / 10)];
+        let mut there = vec![((900, second(0)), cpu(10))];
+        if at % 10 == 0 {
+            there.insert(0, ((100, second(0)), cpu(1)));
+        }
+        agent.reading(at, &there, &[]);
+        match at {
+            3 => ended(&mut agent, 200, (1, 3), 2),
+            13 => ended(&mut agent, 300, (11, 13), 6),
+            18 => ended(&mut agent, 400, (11, 18), 10),
+            _ => {}
+        }
+    }
+    agent.close();
+    let params = Params {
+        job: Some("9".to_owned()),
+        ..Params::default()
+    };
+    let job = Job::of(&engine(folder.path()), &params, &mut |_| Heed::Go);
+    let job = job.unwrap().unwrap();
+    let [host] = job.hosts.as_slice() else {
+        panic!("{job:?}");
+    };
+    // 0.1 of the shell, and in the second ten seconds 16 s of two others.
+    let peak = host.cores_peak.unwrap();
+    assert!((peak - 1.7).abs() < 1e-9, "{peak}");
+    assert_eq!(host.cpu_time, Some(20 * SECOND as i64));
+    assert_eq!(host.period_ns, Some(10 * SECOND as i64));
+}
