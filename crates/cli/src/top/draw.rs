@@ -51,16 +51,17 @@ pub(super) fn draw(scene: &Scene<'_>, state: &mut State, buffer: &mut Buffer) {
     let mut head = head::lines(scene.people, scene.about, width);
     // On a low screen the processes come first.
     head.truncate(usize::from(area.height / 3).max(1));
-    for (y, line) in head.iter().enumerate() {
-        put(buffer, area, y, line);
+    let lines = head.len();
+    for (y, line) in head.into_iter().enumerate() {
+        put(buffer, area, y, &head::fitting(line, width));
     }
-    let mut places = Places::of(area, head.len(), scene.jobs.len());
+    let mut places = Places::of(area, lines, scene.jobs.len());
     std::mem::swap(&mut state.places, &mut places);
     state.settle(scene.shown, scene.jobs.len());
-    job_table(scene, state, head.len(), buffer);
+    job_table(scene, state, lines, buffer);
     process_table(scene, state, buffer);
     let last = usize::from(area.height) - 1;
-    put(buffer, area, last, &last_line(scene, state));
+    put(buffer, area, last, &last_line(scene, state, width));
     match state.over {
         Some(Over::Help) => over("keys", &help(), state, buffer),
         Some(Over::Process) => {
@@ -154,7 +155,7 @@ fn plain(line: &Line<'_>) -> Line<'static> {
 }
 
 /// What can be done, or what is to be said.
-fn last_line(scene: &Scene<'_>, state: &State) -> Line<'static> {
+fn last_line(scene: &Scene<'_>, state: &State, width: usize) -> Line<'static> {
     if state.is_typing {
         return Line::from(vec![
             Span::styled("filter: ", label()),
@@ -210,11 +211,15 @@ fn last_line(scene: &Scene<'_>, state: &State) -> Line<'static> {
             ("p", "hold"),
         ],
     };
+    let mut line = Line::from(spans);
     for (key, what) in keys {
-        spans.push(Span::styled((*key).to_owned(), label()));
-        spans.push(Span::raw(format!(" {what}  ")));
+        if line.width() + key.len() + 1 + what.len() > width {
+            break;
+        }
+        line.push_span(Span::styled((*key).to_owned(), label()));
+        line.push_span(Span::raw(format!(" {what}  ")));
     }
-    Line::from(spans)
+    line
 }
 
 /// Columns of the names in a box.

@@ -109,6 +109,22 @@ pub(super) fn lines(people: &People, about: &About, width: usize) -> Vec<Line<'s
     lines
 }
 
+/// The line without its last pieces where it is too long: half a word says nothing.
+pub(super) fn fitting(mut line: Line<'static>, width: usize) -> Line<'static> {
+    while line.width() > width {
+        let Some(last) = line.spans.last_mut() else {
+            break;
+        };
+        let text = last.content.trim_end();
+        let between = [", ", "  "]
+            .iter()
+            .filter_map(|between| text.rfind(between));
+        let Some(end) = between.max() else { break };
+        last.content = text.get(..end).unwrap_or_default().to_owned().into();
+    }
+    line
+}
+
 fn row(name: &'static str, text: String) -> Line<'static> {
     Line::from(vec![
         Span::styled(format!("{name:<LABEL$}"), label()),
@@ -275,4 +291,24 @@ fn mounts(machine: &Machine, named: usize) -> Option<Line<'static>> {
         .map(|(mount, share)| format!("{mount} {:.0} % full", share * 100.0));
     let texts: Vec<String> = remote.chain(full).collect();
     (!texts.is_empty()).then(|| row("mounts", printable(&texts.join("   "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_ends_with_a_whole_piece() {
+        let line = || {
+            row(
+                "CPU",
+                "34.1 %  0.68 of 2 CPUs, user 24.6, system 9.5".to_owned(),
+            )
+        };
+        let cut = |width| fitting(line(), width).to_string();
+        assert_eq!(cut(60), line().to_string());
+        assert_eq!(cut(53), "CPU      34.1 %  0.68 of 2 CPUs, user 24.6");
+        assert_eq!(cut(30), "CPU      34.1 %");
+        assert_eq!(cut(5), "CPU      34.1 %", "the screen ends it");
+    }
 }
