@@ -181,6 +181,17 @@ pub struct Claim {
     pub source: String,
 }
 
+impl Claim {
+    /// So many of `unit`, as `source` says.
+    pub fn whole(value: u64, unit: Unit, source: impl Into<String>) -> Self {
+        Self {
+            value: Number::Whole(value),
+            unit,
+            source: source.into(),
+        }
+    }
+}
+
 /// Where it ran.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Host {

@@ -12,7 +12,7 @@ const WALK: &str = "statx of every file under the measured directories";
 const OPENS: &str = "open, openat, openat2, creat as they return (level io)";
 const SOCKETS: &str =
     "read, write, send, recv and sendfile families on sockets as they return (level io)";
-const NVML: &str = "NVML accounting; nvidia-smi";
+const NVML: &str = "NVML samples and accounts; nvidia-smi";
 const TOTAL: &str = "exact, lower_bound";
 const PEAK: &str = "exact, lower_bound with upper, sampled";
 

@@ -6,6 +6,7 @@ use super::eyes::Eyes;
 use super::facts::{Facts, in_unit};
 use super::hold::{Broken, Hold};
 use super::outlived::Outlived;
+use super::surroundings::narrow;
 use super::unended::Unended;
 use crate::cmd::Status;
 use crate::cmd::run::RunOptions;
@@ -15,7 +16,7 @@ use crate::view::status::Now;
 use record::file::{FileKind, FileLine};
 use record::identity::Ending;
 use record::limit::Resource;
-use record::report::{Exceeded, Exit, ExitType, Fate, Report, SURVIVORS_MAX, Survivor};
+use record::report::{Claim, Exceeded, Exit, ExitType, Fate, Report, SURVIVORS_MAX, Survivor};
 use record::sample::{MainEnd, WaitTotals};
 use record::socket::SocketLine;
 use record::unit::{Bytes, Nanos, Unit};
@@ -350,13 +351,9 @@ pub(crate) fn running_report(now: Nanos, facts: &Facts, eyes: &Eyes, hold: &Hold
 
 /// No more devices were provided than a driver shows.
 fn provide_gpus(report: &mut Report, tree: &Tree) {
-    let Some((there, source)) = tree.gpu_devices() else {
-        return;
-    };
-    let known = report.allocation.get("gpus");
-    if known.is_none_or(|known| (there as f64) < known.value.as_f64()) {
-        let devices = super::surroundings::devices(there, source);
-        report.allocation.insert("gpus".to_owned(), devices);
+    if let Some((there, source)) = tree.gpu_devices() {
+        let devices = Claim::whole(there, Unit::Count, source);
+        narrow(&mut report.allocation, "gpus", devices);
     }
 }
 

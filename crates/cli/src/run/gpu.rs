@@ -18,7 +18,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// The first reading of a task comes this soon, and each pause is twice the one before: who is on a
 /// device for half of a short life is seen.
 const FIRST: Duration = Duration::from_millis(50);
-/// The end of a run waits this long for the driver's accounts.
+/// The end of a run waits this long for the last reading and the driver's accounts.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Readings that wait for us; more, and the thread waits.
@@ -100,12 +100,17 @@ impl Gpus {
 fn take(told: Told, accounting: &mut bool, tree: &mut Tree) {
     match told {
         Told::Reading(reading) => {
-            let keeps = |device: &record::gpu::GpuSample| device.accounting == Some(true);
-            *accounting |= reading.devices.iter().any(keeps);
+            *accounting |= keeps_accounts(&reading);
             tree.gpu_reading(&reading);
         }
         Told::Accounts(accounts) => tree.gpu_accounts(accounts),
     }
+}
+
+/// Whether a driver keeps accounts of ended processes.
+fn keeps_accounts(reading: &GpuReading) -> bool {
+    let mut devices = reading.devices.iter();
+    devices.any(|device| device.accounting == Some(true))
 }
 
 fn start() -> Result<Link, Absent> {
@@ -133,6 +138,7 @@ fn read(tell: &SyncSender<Told>, asked: &Receiver<GpuPids>) {
         return;
     };
     let mut pause = FIRST;
+    let mut accounting = false;
     loop {
         let asked = match asked.recv_timeout(pause) {
             Ok(pids) => Some(pids),
@@ -140,10 +146,16 @@ fn read(tell: &SyncSender<Told>, asked: &Receiver<GpuPids>) {
             Err(RecvTimeoutError::Disconnected) => return,
         };
         pause = (pause * 2).min(PERIOD);
-        let reading = (asked.is_none() || reader.is_quick())
-            .then(|| Told::Reading(reader.read(Nanos(sys::clock::boot()))));
-        let accounts = asked.map(|pids| Told::Accounts(reader.accounts(&pids)));
+        let reading =
+            (asked.is_none() || reader.is_quick()).then(|| reader.read(Nanos(sys::clock::boot())));
+        accounting |= reading.as_ref().is_some_and(keeps_accounts);
+        let accounts = asked.map(|pids| match accounting {
+            true => reader.accounts(&pids),
+            false => Vec::new(),
+        });
+        let accounts = accounts.map(Told::Accounts);
         if reading
+            .map(Told::Reading)
             .into_iter()
             .chain(accounts)
             .any(|told| tell.send(told).is_err())

@@ -3,13 +3,13 @@
 use super::facts::Surroundings;
 use record::report::Claim;
 use record::unit::Unit;
-use record::value::Number;
 use source::context::{self, Context};
 use source::group::{OomKills, Throttles};
 use source::query::gpu::visible;
 use source::query::host;
 use source::query::proc_pid_cgroup::{self, Membership};
 use source::root::Root;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use sys::cgroup::Places;
@@ -24,7 +24,11 @@ pub(crate) fn gather() -> Surroundings {
     let context = context_in(&groups);
     let mut allocation = host::allocation(&root);
     if let Some((count, source)) = visible::shown(|name| std::env::var(name).ok()) {
-        allocation.insert("gpus".to_owned(), devices(count, source));
+        narrow(
+            &mut allocation,
+            "gpus",
+            Claim::whole(count, Unit::Count, source),
+        );
     }
     let mut oom = OomKills::default();
     let mut throttles = Throttles::default();
@@ -39,10 +43,7 @@ pub(crate) fn gather() -> Surroundings {
             .into_iter()
             .flatten()
         {
-            let less = |known: &Claim| cores.value.as_f64() < known.value.as_f64();
-            if allocation.get("cores").is_none_or(less) {
-                allocation.insert("cores".to_owned(), cores);
-            }
+            narrow(&mut allocation, "cores", cores);
         }
     }
     Surroundings {
@@ -57,12 +58,11 @@ pub(crate) fn gather() -> Surroundings {
     }
 }
 
-/// So many devices, as told by `source`.
-pub(super) fn devices(count: u64, source: &str) -> Claim {
-    Claim {
-        value: Number::Whole(count),
-        unit: Unit::Count,
-        source: source.to_owned(),
+/// No more than this was provided.
+pub(super) fn narrow(allocation: &mut BTreeMap<String, Claim>, resource: &str, claim: Claim) {
+    let less = |known: &Claim| claim.value.as_f64() < known.value.as_f64();
+    if allocation.get(resource).is_none_or(less) {
+        allocation.insert(resource.to_owned(), claim);
     }
 }
 

@@ -6,7 +6,6 @@ use super::group_path::{Found, GroupPath};
 use crate::query::proc_pid_cgroup::Membership;
 use record::report::{Claim, Job};
 use record::unit::Unit;
-use record::value::Number;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -158,11 +157,7 @@ impl Context {
         source: impl Into<String>,
     ) {
         if let Some(value) = value {
-            let claim = Claim {
-                value: Number::Whole(value),
-                unit,
-                source: source.into(),
-            };
+            let claim = Claim::whole(value, unit, source);
             self.request.insert(resource.to_owned(), claim);
         }
     }
@@ -212,8 +207,8 @@ pub(super) mod recorded {
     ) -> Option<(u64, &'c str)> {
         let claim = context.request.get(name)?;
         match claim.value {
-            Number::Whole(value) => Some((value, claim.source.as_str())),
-            Number::Real(_) => None,
+            record::value::Number::Whole(value) => Some((value, claim.source.as_str())),
+            record::value::Number::Real(_) => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{proc_cpuinfo, proc_meminfo, proc_pid_status, proc_stat, sys_cpu, sys
 use crate::root::Root;
 use record::report::{Claim, Host};
 use record::unit::Unit;
-use record::value::{Absent, Number};
+use record::value::Absent;
 use std::collections::BTreeMap;
 
 /// The facts of the host, and the names of those that could not be read (their fields are empty or
@@ -67,21 +67,16 @@ pub fn allocation(root: &Root) -> BTreeMap<String, Claim> {
     let memory = memory(root).ok();
     let mut claims = BTreeMap::new();
     if let Some((cpus, source)) = cores {
-        claims.insert("cores".to_owned(), claim(cpus, Unit::Cores, source));
+        claims.insert("cores".to_owned(), Claim::whole(cpus, Unit::Cores, source));
     }
     if let Some(bytes) = memory {
         let source = "/proc/meminfo MemTotal";
-        claims.insert("memory".to_owned(), claim(bytes, Unit::Bytes, source));
+        claims.insert(
+            "memory".to_owned(),
+            Claim::whole(bytes, Unit::Bytes, source),
+        );
     }
     claims
-}
-
-fn claim(value: u64, unit: Unit, source: &str) -> Claim {
-    Claim {
-        value: Number::Whole(value),
-        unit,
-        source: source.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -148,19 +148,13 @@ impl Look {
             Err(NvmlError::NotFound) => Some(Vec::new()),
             told => told.ok(),
         };
+        let sampled = busy_since(device, since);
+        let busy = sampled.and_then(|(busy, _)| busy);
+        let newest = told.iter().flatten().map(|sample| sample.timestamp).max();
+        let until = sampled.map(|(_, until)| until).or(newest);
+        self.until = until.unwrap_or_default().max(since);
         let Some(told) = told else {
-            return (None, processes.into_values().collect());
-        };
-        let busy = match busy_since(device, since) {
-            Some((busy, until)) => {
-                self.until = until;
-                busy
-            }
-            None => {
-                let newest = told.iter().map(|sample| sample.timestamp).max();
-                self.until = newest.unwrap_or_default().max(since);
-                None
-            }
+            return (busy, processes.into_values().collect());
         };
         let told = told.iter().map(|one| (one.pid, share(one.sm_util)));
         let shares = divide(
