@@ -53,6 +53,12 @@ enum Step {
 /// What may stand between objects; byte order marks too, where files were put together.
 const SPACE: &[u8] = b" \t\r\n,[]\x1e\xef\xbb\xbf";
 
+/// Whether the input begins with an object, or a list of them, as far as it is there already.
+pub(super) fn are_there(input: &mut dyn BufRead) -> Result<bool, Halt> {
+    let begins = fill(input)?.iter().find(|byte| !SPACE.contains(byte));
+    Ok(begins == Some(&b'{'))
+}
+
 impl<'r> Objects<'r> {
     pub(super) fn new(input: &'r mut dyn BufRead, bytes_max: usize) -> Self {
         let held = Vec::new();

@@ -1,20 +1,22 @@
-//! Snakemake's benchmark table: tabs, a header, a row a run of the rule; sizes in MiB. What the
-//! rule is called is in the table in its long form alone, else in the path of the file.
+//! Snakemake's benchmarks: a table with tabs and a header, a row a run of the rule, or, where the
+//! file is called `.jsonl`, an object of the same members; sizes in MiB. What the rule is called is
+//! in the long form alone, else in the path of the file.
 
-use super::Format;
-use super::amount::{self, Bad, MIB, SECOND};
-use super::detect::Look;
-use super::intake::{Halt, Intake, set, tail};
-use super::lines::Line;
-use super::table::{self, Set, Shape};
-use record::attempt::{Amount, Attempt, Known};
+mod objects;
+
+use crate::import::Format;
+use crate::import::amount::{self, Bad, MIB, SECOND};
+use crate::import::detect::Look;
+use crate::import::intake::{Halt, Intake, set, tail};
+use crate::import::table::{self, Set, Shape};
+use record::attempt::{Amount, Amounts, Attempt, Known};
 use record::value::Number;
 use std::io::BufRead;
 
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: NAME,
-    doc: "Snakemake's benchmark table",
+    doc: "Snakemake's benchmarks, tables and .jsonl",
     detects,
     read,
 };
@@ -114,16 +116,20 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 fn resources(draft: &mut Draft, text: &str) -> Result<(), Bad> {
     let asked = &mut draft.attempt.requested;
     for (name, value) in pairs(text) {
-        let (resource, scale) = match name {
-            "mem_mb" => ("memory", 1_000_000),
-            "disk_mb" => ("disk", 1_000_000),
-            "runtime" => ("wall", 60 * SECOND),
-            _ => continue,
-        };
-        // A text or a function is no number, and no fault of the row's.
-        set(asked, resource, amount::number(value, scale).ok());
+        ask(asked, name, value);
     }
     Ok(())
+}
+
+fn ask(asked: &mut Amounts, name: &str, value: &str) {
+    let (resource, scale) = match name {
+        "mem_mb" => ("memory", 1_000_000),
+        "disk_mb" => ("disk", 1_000_000),
+        "runtime" => ("wall", 60 * SECOND),
+        _ => return,
+    };
+    // A text or a function is no number, and no fault of the row's.
+    set(asked, resource, amount::number(value, scale).ok());
 }
 
 /// The sizes of the input files in MiB: `{'a.bam': 1.5, ...}`. All of them, or none.
@@ -140,18 +146,22 @@ fn input_size(draft: &mut Draft, text: &str) -> Result<(), Bad> {
 }
 
 fn detects(look: &Look<'_>) -> bool {
-    look.text.starts_with("s\th:m:s")
+    let is_object = look.text.starts_with('{') && look.text.contains("\"h:m:s\"");
+    is_object || look.text.starts_with("s\th:m:s")
 }
 
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
     let path = intake.options().file.clone().unwrap_or_default();
     let names = Names::of(&path);
+    if crate::import::objects::are_there(input)? {
+        return objects::read(input, intake, &names);
+    }
     table::read(
         input,
         intake,
         &SHAPE,
         Draft::default,
-        |intake, draft, line| finish(intake, draft, line, &names),
+        |intake, draft, line| finish(intake, draft, line.bytes, &names),
     )
 }
 
@@ -190,7 +200,7 @@ impl<'p> Names<'p> {
 fn finish(
     intake: &mut Intake<'_, '_>,
     draft: Draft,
-    line: Line<'_>,
+    text: &[u8],
     names: &Names<'_>,
 ) -> Result<(), Halt> {
     let Draft {
@@ -217,7 +227,7 @@ fn finish(
     // A table is written of rules that did not fail.
     attempt.end = record::attempt::End::Done;
     let identity = intake.identity().maybe(tail(intake.options()));
-    let identity = identity.with(line.bytes);
+    let identity = identity.with(text);
     intake.attempt(attempt, identity)
 }
 
