@@ -1,4 +1,4 @@
-//! What a reading of every process of a node costs `plimsoll agent`, and others.
+//! What a reading of every process of a node costs `plimsoll agent` and `plimsoll top`, and others.
 
 use super::agent::AgentWords;
 use super::crowd::Crowd;
@@ -14,6 +14,9 @@ use std::time::Duration;
 
 /// Between two readings of ours, and of others that can be told.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// A screen a second of what it reads itself.
+const TOP: [&str; 4] = ["top", "--batch", "--no-agent", "--interval=1s"];
+const TOP_INTERVAL: Duration = Duration::from_secs(1);
 /// What they read of everyone once is over after so long, and a second more for so many processes.
 const SETTLES: Duration = Duration::from_secs(30);
 const SETTLES_A_SECOND: u64 = 250;
@@ -31,8 +34,15 @@ struct Reader {
     name: String,
     words: Vec<OsString>,
     interval: Duration,
-    /// Of ours, how it reads.
-    mechanism: Option<&'static str>,
+    kind: Kind,
+}
+
+/// Whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Agent,
+    Top,
+    Other,
 }
 
 /// Measures all readers beside a crowd and prints their rows.
@@ -64,10 +74,19 @@ fn row(
     }
     let resident = Resident::start(person, &reader.words)?;
     let learning = Duration::from_secs(crowd.count() / SETTLES_A_SECOND);
-    std::thread::sleep(match reader.mechanism {
-        Some(_) => SETTLES + learning,
-        None => OTHERS_SETTLE,
-    });
+    let settles = match reader.kind {
+        Kind::Agent | Kind::Top => SETTLES + learning,
+        Kind::Other => OTHERS_SETTLE,
+    };
+    std::thread::sleep(settles);
+    let beginning = match reader.kind {
+        Kind::Top => format!(
+            ", {:.2} s of CPU in its first {} s",
+            resident.cpu_us()? / 1e6,
+            settles.as_secs()
+        ),
+        Kind::Agent | Kind::Other => String::new(),
+    };
     let processes = all_processes()? as f64;
     let (mut costs, mut sizes) = (Vec::new(), Vec::new());
     for _ in 0..words.pairs {
@@ -80,7 +99,7 @@ fn row(
     let memory = resident.memory()? as f64 / f64::from(1 << 20);
     drop(resident);
     let (mut burst, mut bytes) = (String::new(), String::new());
-    if reader.mechanism.is_some() {
+    if reader.kind == Kind::Agent {
         burst = format!("{:.0}", longest_burst(place, person, &reader.words)?);
         let spread: Option<Spread> = spread(sizes);
         bytes = spread.map_or(String::new(), |bytes| format!("{:.1}", bytes.median));
@@ -88,8 +107,8 @@ fn row(
     let windows = costs.len();
     let cost = spread(costs).context("a window")?;
     println!(
-        "| {} | {} | {} | {} % | {:.2} | {:.2}-{:.2} | {:.2} | {bytes} | {memory:.1} | {burst} | \
-         {windows} |",
+        "| {} | {}{beginning} | {} | {} % | {:.2} | {:.2}-{:.2} | {:.2} | {bytes} | {memory:.1} | \
+         {burst} | {windows} |",
         person.name(),
         reader.name,
         crowd.count(),
@@ -144,10 +163,19 @@ fn readers(place: &Place, person: Person) -> Vec<Reader> {
         name: format!("plimsoll agent, {mechanism}"),
         words: own(&place.file("plimsoll"), mechanism, &folder),
         interval: INTERVAL,
-        mechanism: Some(mechanism),
+        kind: Kind::Agent,
     });
+    let top = Reader {
+        name: "plimsoll top --batch".to_owned(),
+        words: [place.file("plimsoll").into_os_string()]
+            .into_iter()
+            .chain(TOP.map(OsString::from))
+            .collect(),
+        interval: TOP_INTERVAL,
+        kind: Kind::Top,
+    };
     let others = others().into_iter().filter(|_| person == Person::Own);
-    own.chain(others).collect()
+    own.chain([top]).chain(others).collect()
 }
 
 fn own(binary: &Path, mechanism: &str, folder: &Path) -> Vec<OsString> {
@@ -171,7 +199,7 @@ fn others() -> Vec<Reader> {
             name: name.to_owned(),
             words: all,
             interval,
-            mechanism: None,
+            kind: Kind::Other,
         })
     };
     let second = Duration::from_secs(1);

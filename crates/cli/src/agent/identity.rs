@@ -20,7 +20,6 @@ use source::aside::Haste;
 use source::context::unfamiliar::{self, Layouts};
 use source::follow::select::Selection;
 use source::root::Root;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use store::Error;
 use store::segment::Instant;
@@ -32,6 +31,9 @@ use sys::burst;
 const PASSES_BETWEEN: u64 = 64;
 /// The same of one that could not be asked, as too many others do not answer.
 const PASSES_UNASKED: u64 = 16;
+
+/// One that was there for so long when it was met has become what it is.
+const SETTLED_AGE: Nanos = Nanos::from_secs(10);
 
 /// So many processes are looked at in one piece.
 const LOOKS_BETWEEN_RESTS: usize = 128;
@@ -72,7 +74,7 @@ struct Known {
     filed: Option<Rc<Name>>,
     /// What it had run when it was asked; nothing if it did not answer, or nobody can tell.
     ran: Option<Nanos>,
-    /// A digest of its control groups at the last look, before it was asked.
+    /// A digest of its control groups when it answered, or at the last look.
     groups: Option<u64>,
     /// The last pass that met it.
     pass: u64,
@@ -112,11 +114,24 @@ impl Known {
 
     /// Whether it can only be who it was when it was asked.
     fn is_unchanged(&mut self, sample: &ProcessSample, root: &Root) -> bool {
-        let groups = root.read_process(Some(sample.id.pid), "cgroup");
-        let groups = groups.ok().map(|text| hash(&text));
-        let stays = std::mem::replace(&mut self.groups, groups) == groups;
-        let rests = self.ran.is_some() && self.ran == ran(sample);
-        rests && stays && groups.is_some() && self.asked == Asked::No
+        let rests = self.ran.is_some() && self.ran == ran(sample) && sample.revision.is_some();
+        if !rests || self.asked != Asked::No || self.groups.is_none() {
+            return false;
+        }
+        let groups = who::groups(root, sample.id.pid).map(|groups| groups.1);
+        let stays = self.groups == groups;
+        self.groups = groups;
+        stays && groups.is_some()
+    }
+
+    /// How long until it is looked at for the second time. A child is often met before it has
+    /// become another program, and moved elsewhere; the others have their turns in different
+    /// passes.
+    fn first_wait(sample: &ProcessSample, now: Nanos) -> u64 {
+        match now.since(sample.id.start_ns) < SETTLED_AGE {
+            true => 1,
+            false => 1 + u64::from(sample.id.pid) % PASSES_BETWEEN,
+        }
     }
 }
 
@@ -243,8 +258,11 @@ impl Identities {
         if !known.is_owed && !is_renamed && pass < known.due {
             return by_place || known.is_owner;
         }
-        // A child is often looked at before it has become another program, and moved elsewhere.
-        known.due = pass + if is_first { 1 } else { PASSES_BETWEEN };
+        known.due = pass
+            + match is_first {
+                true => Known::first_wait(sample, self.at),
+                false => PASSES_BETWEEN,
+            };
         if known.is_unchanged(sample, &self.root) && !known.is_owed && !is_renamed {
             return by_place || known.is_owner;
         }
@@ -275,6 +293,7 @@ impl Identities {
     pub(super) fn answered(&mut self, id: ProcessId, who: &Who) {
         self.with(id, |all, known| {
             known.asked = Asked::No;
+            known.groups = who.owner.groups_digest;
             all.write(id, known, who);
         });
     }
@@ -373,15 +392,11 @@ impl Identities {
     }
 }
 
-/// What it has run, to the nanosecond: that is known of those whose readings have revisions.
+/// What it has run. To the nanosecond that is known of those whose readings have revisions, and was
+/// before of one with a single thread.
 fn ran(sample: &ProcessSample) -> Option<Nanos> {
-    sample.revision.and(sample.own.cpu)
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    let is_known = sample.revision.is_some() || sample.threads == Some(1);
+    sample.own.cpu.filter(|_| is_known)
 }
 
 #[cfg(test)]
@@ -445,6 +460,7 @@ mod tests {
         let mut known = Known::new(b"sh", 1);
         known.ran = ran(&one);
         assert!(!known.is_unchanged(&one, &root), "its group is new to us");
+        known.groups = who::groups(&root, one.id.pid).map(|groups| groups.1);
         assert!(known.is_unchanged(&one, &root));
         let paged_out = that_ran(5, 2);
         assert!(known.is_unchanged(&paged_out, &root));
@@ -457,6 +473,18 @@ mod tests {
         let by_ticks = that_ran(5, 0);
         (known.asked, known.ran) = (Asked::No, ran(&by_ticks));
         assert!(!known.is_unchanged(&by_ticks, &root), "nobody can tell");
+    }
+
+    #[test]
+    fn who_was_there_long_is_not_looked_at_again_at_once() {
+        let mut one = who::tests::sample(b"sh", 1);
+        one.id.start_ns = Nanos::from_secs(100);
+        let wait = |secs| Known::first_wait(&one, Nanos::from_secs(secs));
+        assert_eq!([100, 109].map(wait), [1, 1]);
+        assert!((1..=PASSES_BETWEEN).contains(&wait(110)));
+        let mut other = one.clone();
+        other.id.pid += 1;
+        assert_ne!(Known::first_wait(&other, Nanos::from_secs(110)), wait(110));
     }
 
     #[test]

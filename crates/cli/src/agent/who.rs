@@ -34,6 +34,8 @@ const USERS_MAX: usize = 1024;
 pub(super) struct Owner {
     pub(super) status: Status,
     pub(super) groups: Vec<Membership>,
+    /// A digest of what told them.
+    pub(super) groups_digest: Option<u64>,
     /// Which job it belongs to; read only where that is written.
     pub(super) job: Chain,
 }
@@ -41,9 +43,12 @@ pub(super) struct Owner {
 impl Owner {
     /// What this user may read of it.
     pub(super) fn read(root: &Root, pid: u32) -> Self {
+        let groups = groups(root, pid);
+        let text = groups.as_ref().map(|groups| groups.0.as_slice());
         Self {
             status: proc_pid_status::read(root, Some(pid)).unwrap_or_default(),
-            groups: proc_pid_cgroup::read(root, Some(pid)).unwrap_or_default(),
+            groups: text.map(proc_pid_cgroup::parse).unwrap_or_default(),
+            groups_digest: groups.map(|groups| groups.1),
             job: Chain::default(),
         }
     }
@@ -69,6 +74,14 @@ impl Owner {
         let group = of_memory.or_else(|| self.groups.iter().find(|group| group.is_v2()))?;
         Some(group.path.clone().into_os_string().into_vec())
     }
+}
+
+/// What tells the control groups of a process, and a digest of it.
+pub(super) fn groups(root: &Root, pid: u32) -> Option<(Vec<u8>, u64)> {
+    let text = root.read_process(Some(pid), "cgroup").ok()?;
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    Some((text, hasher.finish()))
 }
 
 /// Arguments, or variables of the environment; or why there are none.

@@ -28,10 +28,10 @@ pub(super) fn title(look: &Look, width: usize) -> Line<'static> {
 
 fn padded(column: &Column, text: &str) -> String {
     let text = cut(&printable(text), column.width);
-    let width = column.width;
+    let blanks = " ".repeat(column.width.saturating_sub(text.chars().count()));
     match column.is_text {
-        true => format!("{text:<width$}"),
-        false => format!("{text:>width$}"),
+        true => text + &blanks,
+        false => blanks + &text,
     }
 }
 

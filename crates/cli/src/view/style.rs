@@ -82,6 +82,9 @@ pub fn environment_allows_color() -> bool {
 
 /// `text` on one line, without control characters, which could drive the terminal.
 pub fn printable(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => ' ',

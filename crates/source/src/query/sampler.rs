@@ -29,6 +29,7 @@ mod kept;
 mod rest;
 mod space;
 mod threads;
+mod told;
 mod watch;
 
 use crate::query::{proc_pid_fd, proc_pid_limits, proc_self_auxv};
@@ -51,6 +52,10 @@ const PROCESSES_BETWEEN_RESTS: usize = 8;
 /// More than this are never kept, whatever the limit allows.
 const KEPT_MAX: u64 = 65_536;
 
+/// Those that rest are read as a whole so often at most that there is one for so many files of
+/// details.
+const STILL_PART: u32 = 32;
+
 /// A look at more processes than this, for whether they rest, is not worth its cost.
 const RESTING_MAX: usize = 32;
 
@@ -68,8 +73,8 @@ pub struct Settings {
     /// it takes the square of their number.
     pub tells_shared: bool,
     /// One that has not run since the last pass is read as a whole in one pass of so many, later,
-    /// as long as that finds the same, of up to 8 times so many, and repeated in the others; with 0
-    /// and 1 it is read in each.
+    /// as long as that finds the same, or where many rest, of up to 8 times so many, and repeated
+    /// in the others; with 0 and 1 it is read in each.
     pub still_passes: u32,
 }
 
@@ -214,6 +219,11 @@ impl Sampler {
             files_left: i64::from(self.settings.detail_files),
             threads_max: u64::from(self.settings.threads_max),
             still_passes,
+            doublings: rest::doublings(
+                self.watches.len() as u64,
+                still_passes,
+                u64::from(self.settings.detail_files / STILL_PART),
+            ),
             revisions: self.revisions,
             page_bytes: self.page_bytes,
             io_wait: self.io_wait,

@@ -55,6 +55,11 @@ impl Descriptors {
             }
     }
 
+    /// Whether so many are kept that those that are seldom read should be given back.
+    pub(super) fn is_scarce(&self) -> bool {
+        !self.has_room(true)
+    }
+
     pub(super) fn halve(&mut self) {
         self.kept_max /= 2;
     }

@@ -12,6 +12,14 @@ use record::sample::ProcessSample;
 /// How often the passes between two whole readings of one that rests may double.
 const DOUBLINGS_MAX: u32 = 3;
 
+/// How often they double at once where so many rest, if `each_pass` of them may be read as a whole
+/// in a pass and `passes` are between two whole readings of one.
+pub(super) fn doublings(resting: u64, passes: u64, each_pass: u64) -> u32 {
+    let is_enough = |doublings: &u32| (each_pass * passes) << doublings >= resting;
+    let enough = (0..DOUBLINGS_MAX).find(is_enough);
+    enough.unwrap_or(DOUBLINGS_MAX)
+}
+
 /// What is known of it.
 #[derive(Debug, Default)]
 pub(super) struct Resting {
@@ -47,8 +55,9 @@ impl Resting {
         self.confirmed &= state != 'R';
     }
 
-    /// Keeps what was told of it, for as long as it rests. `revisions` are those given so far.
-    pub(super) fn keep(&mut self, sample: &mut ProcessSample, revisions: &mut u64) {
+    /// Keeps what was told of it, for as long as it rests. `revisions` are those given so far, the
+    /// `doublings` those of one that tells something new.
+    pub(super) fn keep(&mut self, sample: &mut ProcessSample, revisions: &mut u64, doublings: u32) {
         if !self.confirmed {
             (self.last, self.doublings) = (None, 0);
             return;
@@ -60,7 +69,7 @@ impl Resting {
         }
         *revisions += 1;
         sample.revision = Revision::new(*revisions);
-        (self.last, self.doublings) = (Some(sample.clone()), 0);
+        (self.last, self.doublings) = (Some(sample.clone()), doublings);
     }
 
     /// Whether this pass reads it as a whole, where one that has just begun to rest is read so once
@@ -119,12 +128,12 @@ mod tests {
         assert!(line.is_some());
         let told = b"7 (cat) S 1 7 7 0 -1 0 9 0 0 0 1 2 0 0 20 0 1 0 500 0 0";
         let stat = proc_pid_stat::parse(told).unwrap();
-        let mut sample = super::super::watch::as_sample(&stat);
+        let mut sample = super::super::told::as_sample(&stat);
         let (mut rest, mut revisions) = (Resting::default(), 0);
         let mut read = |rest: &mut Resting, sample: &mut ProcessSample| {
             rest.begin();
             rest.take(line);
-            rest.keep(sample, &mut revisions);
+            rest.keep(sample, &mut revisions, 0);
             turns(rest)
         };
         // It may have run before; then it begins to rest; then it does.
@@ -136,9 +145,17 @@ mod tests {
         assert_eq!(read(&mut rest, &mut sample), 120);
         // It has run.
         rest.take(proc_pid_schedstat::parse(b"1950441 989502 2\n"));
-        rest.keep(&mut sample, &mut 0);
+        rest.keep(&mut sample, &mut 0, 0);
         assert_eq!(turns(&rest), 240);
         let each: Vec<bool> = (0..9).map(|pass| rest.is_due(4711, pass, 1)).collect();
         assert!(!each.contains(&false), "who asks for each pass has it");
+    }
+
+    #[test]
+    fn where_many_rest_each_is_read_less_often_from_the_start() {
+        let of = |resting| doublings(resting, PASSES, 60);
+        assert_eq!([0, 600, 601, 1200, 1201].map(of), [0, 0, 1, 1, 2]);
+        assert_eq!([2400, 2401, 100_000].map(of), [2, 3, DOUBLINGS_MAX]);
+        assert_eq!(doublings(7, 0, 0), DOUBLINGS_MAX);
     }
 }

@@ -120,6 +120,21 @@ fn the_bound_on_kept_files_holds() {
     }
 }
 
+/// Those that rest need one file each.
+#[test]
+fn more_rest_than_there_is_room_for_all_their_files() {
+    let cats: Vec<Running> = (0..6).map(|_| Running::cat()).collect();
+    let pids: Vec<u32> = cats.iter().map(Running::pid).collect();
+    let settings = Settings {
+        files_kept: Some(8),
+        still_passes: STILL,
+        ..Settings::default()
+    };
+    let (mut sampler, mut out) = (sampler(settings), Vec::new());
+    let mut passes = 0..1000;
+    assert!(passes.any(|_| sampler.sample(&pids, &mut out).repeated == 6));
+}
+
 #[test]
 fn own_io_leaves_the_children_out() {
     // The shell reads nothing itself; its child reads 1 MiB and is waited for.
@@ -255,6 +270,23 @@ fn io_of_another_user_is_denied_and_the_rest_is_read() {
     let denied: &[u32] = if allowed { &[] } else { &[pid_1] };
     assert_eq!(sampler.denied_io(), denied);
     assert!(sample.own.cpu_user.is_some());
+}
+
+/// In the passes in which that is not asked for again, too.
+#[test]
+fn io_that_was_denied_is_said_to_be_in_each_pass() {
+    let pid_1 = 1;
+    let allowed = std::fs::read("/proc/1/io").is_ok();
+    let settings = Settings {
+        still_passes: 2,
+        ..Settings::default()
+    };
+    let (mut sampler, mut out) = (sampler(settings), Vec::new());
+    for pass in 0..40 {
+        let cost = sampler.sample(&[pid_1], &mut out);
+        let read = cost.repeated == 0 && !out.is_empty();
+        assert_eq!(cost.denied_io, u64::from(read && !allowed), "pass {pass}");
+    }
 }
 
 /// A recorded process 7 below `tree`: started at `start` ticks, with so many waited-for children's

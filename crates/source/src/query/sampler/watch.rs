@@ -4,6 +4,7 @@ use super::kept::{Descriptors, Kept, read_at_start};
 use super::rest::Resting;
 use super::space::Space;
 use super::threads::{Threads, read_by_path, read_thread_io};
+use super::told::{Rest, as_rest, as_sample, refreshed};
 use super::{IoWait, SampleCost};
 use crate::query::counters::{add, larger, peaks_only, without_io};
 use crate::query::{
@@ -13,7 +14,7 @@ use crate::query::{
 use crate::root::{Root, process_absent};
 use record::identity::ProcessId;
 use record::sample::{Counters, Memory, ProcessSample};
-use record::unit::{Bytes, Nanos};
+use record::unit::Bytes;
 use record::value::Absent;
 use std::fs::File;
 
@@ -28,6 +29,8 @@ pub(super) struct Turn {
     pub(super) threads_max: u64,
     /// See [`super::Settings::still_passes`].
     pub(super) still_passes: u64,
+    /// How often that is doubled for one that has just begun to rest.
+    pub(super) doublings: u32,
     /// Revisions of samples given so far.
     pub(super) revisions: u64,
     pub(super) page_bytes: Option<u64>,
@@ -40,6 +43,9 @@ pub(super) struct Turn {
 const RINGS_YOUNG: u32 = 48;
 /// Afterwards they are looked at in one pass of so many.
 const RINGS_STRIDE: u32 = 16;
+
+/// What is another user's is not asked for again in so many turns.
+const REFUSED_TURNS: u8 = 15;
 
 /// What is known of a process's rings of `io_uring`.
 #[derive(Debug, Default)]
@@ -72,6 +78,8 @@ pub(super) struct Watch {
     speaker: Option<u32>,
     pub(super) space: Space,
     rings: Rings,
+    /// In so many turns what only its user may read is taken for refused, as it was.
+    refused: u8,
     own: Counters,
     with_children: Counters,
     rest: Resting,
@@ -99,16 +107,6 @@ impl Means<'_> {
         let length = kept.read(|| root.process(pid, name), self.descriptors, self.buffer)?;
         self.buffer.get(..length).ok_or(Absent::NoKernelSupport)
     }
-}
-
-/// The part of `stat` that is not in the sample.
-struct Rest {
-    has_waited: bool,
-    ended: bool,
-    main_ended: bool,
-    threads: u64,
-    children: Counters,
-    ticks: Counters,
 }
 
 impl Watch {
@@ -150,9 +148,14 @@ impl Watch {
     }
 
     pub(super) fn close(&mut self, descriptors: &mut Descriptors) {
-        for kept in [&mut self.stat, &mut self.statm, &mut self.schedstat] {
-            kept.close(descriptors);
-        }
+        self.schedstat.close(descriptors);
+        self.close_but_one(descriptors);
+    }
+
+    /// Closes all but the file that tells whether it rests.
+    fn close_but_one(&mut self, descriptors: &mut Descriptors) {
+        self.stat.close(descriptors);
+        self.statm.close(descriptors);
         self.status.close(descriptors);
         self.io.close(descriptors);
     }
@@ -220,7 +223,11 @@ impl Watch {
         sample.own = self.own;
         sample.with_children = self.with_children;
         if means.turn.still_passes > 1 {
-            self.rest.keep(&mut sample, &mut means.turn.revisions);
+            let (turn, rest) = (&mut means.turn, &mut self.rest);
+            rest.keep(&mut sample, &mut turn.revisions, turn.doublings);
+            if rest.is_confirmed() && means.descriptors.is_scarce() {
+                self.close_but_one(means.descriptors);
+            }
         }
         Ok(sample)
     }
@@ -251,14 +258,28 @@ impl Watch {
     }
 
     fn read_io(&mut self, means: &mut Means<'_>) -> Result<Option<Counters>, Absent> {
+        if self.refused > 0 {
+            self.refused -= 1;
+            means.cost.denied_io += 1;
+            return Ok(None);
+        }
         match means.read(&mut self.io, "io") {
             Ok(text) => Ok(Some(proc_pid_io::parse(text))),
             Err(Absent::Gone) => Err(Absent::Gone),
             Err(absent) => {
+                self.note_refusal(absent, means);
                 means.cost.denied_io += u64::from(absent == Absent::NoPermission);
                 self.io.close(means.descriptors);
                 Ok(None)
             }
+        }
+    }
+
+    /// Who may not read this may read nothing that only its user may: a node has thousands of those
+    /// of others, and few of them become ours.
+    fn note_refusal(&mut self, absent: Absent, means: &Means<'_>) {
+        if absent == Absent::NoPermission && means.turn.still_passes > 1 {
+            self.refused = REFUSED_TURNS;
         }
     }
 
@@ -389,6 +410,10 @@ impl Watch {
         if !means.turn.io_uring || self.rings.found || !(turn || passes < RINGS_YOUNG) {
             return false;
         }
+        // One that we may not look at is not known to have a ring.
+        if self.refused > 0 {
+            return false;
+        }
         if !turn && means.turn.still_passes > 1 && self.rest.is_confirmed() {
             return false;
         }
@@ -398,9 +423,10 @@ impl Watch {
         }
         self.rings.open = open;
         means.cost.files_read += 1;
-        let seen = proc_pid_fd::read(means.root, means.pid);
-        // One that we may not look at is not known to have a ring.
-        self.rings.found = seen.is_ok_and(|seen| seen.io_urings > 0);
+        match proc_pid_fd::read(means.root, means.pid) {
+            Ok(seen) => self.rings.found = seen.io_urings > 0,
+            Err(absent) => self.note_refusal(absent, means),
+        }
         true
     }
 
@@ -414,82 +440,5 @@ impl Watch {
         let mut all = add(without_io(self.own), rest.children);
         all = larger(all, io.unwrap_or_default());
         self.with_children = larger(self.with_children, all);
-    }
-}
-
-pub(super) fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
-    ProcessSample {
-        id: stat.id(),
-        ppid: stat.ppid,
-        pgid: stat.pgid,
-        sid: stat.sid,
-        state: stat.state,
-        comm: stat.comm.to_vec(),
-        threads: (!stat.ended()).then(|| stat.threads_live()),
-        own: Counters::default(),
-        with_children: Counters::default(),
-        memory: Memory::default(),
-        io_uring: false,
-        sigchld_ignored: false,
-        memory_of: None,
-        pss_denied: false,
-        revision: None,
-    }
-}
-
-fn as_rest(stat: &proc_pid_stat::Stat<'_>, io_wait: IoWait) -> Rest {
-    let children = Counters {
-        cpu: Some(stat.user_children.plus(stat.system_children)),
-        cpu_user: Some(stat.user_children),
-        cpu_system: Some(stat.system_children),
-        faults_minor: Some(stat.faults_minor_children),
-        faults_major: Some(stat.faults_major_children),
-        ..Counters::default()
-    };
-    let waited = match io_wait {
-        IoWait::Counted => stat.io_wait_main,
-        IoWait::Off => None,
-        IoWait::Unsaid => stat.io_wait_main.filter(|wait| *wait > Nanos(0)),
-    };
-    let ticks = Counters {
-        cpu: Some(stat.user.plus(stat.system)),
-        cpu_user: Some(stat.user),
-        cpu_system: Some(stat.system),
-        cpu_guest: stat.guest,
-        // The field is of the main thread alone.
-        io_wait: waited.filter(|_| stat.threads == 1),
-        faults_minor: Some(stat.faults_minor),
-        faults_major: Some(stat.faults_major),
-        ..Counters::default()
-    };
-    Rest {
-        has_waited: stat.has_waited(),
-        ended: stat.ended(),
-        main_ended: stat.main_ended(),
-        threads: stat.threads,
-        children,
-        ticks,
-    }
-}
-
-/// The memory of the last turn brought up to date with `statm`: the split between file and shared
-/// memory and the swap are as old as that turn.
-fn refreshed(last: Memory, statm: proc_pid_statm::Statm) -> Memory {
-    if statm.virtual_size.0 == 0 {
-        // A kernel thread, or one that has just given its memory back.
-        return peaks_only(last);
-    }
-    let shmem = last.rss_shmem.map(|shmem| shmem.min(statm.file_and_shmem));
-    Memory {
-        rss: Some(statm.rss),
-        rss_anon: Some(Bytes(statm.rss.0.saturating_sub(statm.file_and_shmem.0))),
-        rss_file: shmem.map(|shmem| Bytes(statm.file_and_shmem.0.saturating_sub(shmem.0))),
-        rss_shmem: shmem,
-        virtual_size: Some(statm.virtual_size),
-        data: statm.data,
-        // What it reached since that turn is not known.
-        rss_peak: None,
-        virtual_peak: None,
-        ..last
     }
 }
