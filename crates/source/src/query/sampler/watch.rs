@@ -80,6 +80,8 @@ pub(super) struct Watch {
     rings: Rings,
     /// In so many turns what only its user may read is taken for refused, as it was.
     refused: u8,
+    /// The user whose that is.
+    uid: Option<u32>,
     own: Counters,
     with_children: Counters,
     rest: Resting,
@@ -300,6 +302,13 @@ impl Watch {
         let Some(page_bytes) = means.turn.page_bytes.filter(|_| !due) else {
             let text = means.read(&mut self.status, "status")?;
             let status = proc_pid_status::parse(text);
+            if self
+                .uid
+                .is_some_and(|uid| Some(uid) != status.uid_effective)
+            {
+                self.refused = 0;
+            }
+            self.uid = status.uid_effective;
             self.sigchld_ignored |= status.ignores(proc_pid_status::SIGCHLD) == Some(true);
             self.memory = match status.memory.rss {
                 Some(_) => status.memory,
