@@ -24,6 +24,7 @@ mod image;
 mod life;
 pub mod limit;
 pub mod live;
+mod machine_shared;
 pub mod metric;
 pub mod moved;
 mod moves;

@@ -341,18 +341,22 @@ fn all(tree: &Tree, end: &End, get: fn(&Counters) -> Option<u64>) -> Option<u64>
 /// At most so much did the task put into files in memory that nobody maps: what a group of its own
 /// counted in samples, else what the machine's shared memory grew by. Where that is much of what
 /// was written and did not go to storage, it may be all of it, some of which came and went between
-/// two looks.
+/// two looks. Where others gave back much, so much of it may not be seen.
 fn unmapped(tree: &Tree, end: &End) -> u64 {
     let in_group = counts_shared(tree);
     let of_group = tree.peaks.group_shared;
     let (beside, grown) = match in_group {
         true => (0, of_group),
-        false => (of_group, tree.shared_grown),
+        false => (of_group, tree.machine_shared.grown()),
     };
+    let fell = tree.machine_shared.fell();
     match unstored(tree, end) {
         // What is in the group is the task's, whoever wrote it.
         Some(written) if grown >= written / MUCH && in_group => grown.max(written),
         Some(written) if grown >= written / MUCH => beside.saturating_add(written),
+        Some(written) if fell >= written / MUCH && !in_group => {
+            beside.saturating_add(written.min(grown.saturating_add(fell)))
+        }
         _ => beside.saturating_add(grown),
     }
 }

@@ -145,9 +145,7 @@ impl Tree {
     /// The machine has so much shared memory by now, files in tmpfs included: first as the task
     /// begins. What it grows by may be the task's, mapped by nobody.
     pub fn machine_shared(&mut self, bytes: Bytes) {
-        let before = *self.shared_before.get_or_insert(bytes.0);
-        let grown = bytes.0.saturating_sub(before);
-        self.shared_grown = self.shared_grown.max(grown);
+        self.machine_shared.now(bytes.0);
     }
 
     /// Why `metric` is absent, should it be.

@@ -9,6 +9,7 @@ use crate::fold::Table;
 use crate::gpu::Gpus;
 use crate::growth::{self, Growth};
 use crate::life::{Life, resident_peak};
+use crate::machine_shared::MachineShared;
 use crate::pass::{Biggest, Pass, Peak, Peaks};
 use crate::resident::Resident;
 use crate::series::{PROCESS_COLUMNS, Series, TASK_COLUMNS};
@@ -54,9 +55,7 @@ pub struct Tree {
     pub(crate) virtual_size: Ceiling,
     pub(crate) growth: Growth,
     pub(crate) dead_unwaited: Dead,
-    /// Shared memory of the machine at the start, and by how much more it had at most, bytes.
-    pub(crate) shared_before: Option<u64>,
-    pub(crate) shared_grown: u64,
+    pub(crate) machine_shared: MachineShared,
     /// Children lived without a program of their own before they executed one.
     pub(crate) began_as_heirs: bool,
     /// Programs executed so far.
@@ -120,8 +119,7 @@ impl Tree {
             virtual_size: Ceiling::new(start),
             growth: Growth::new(start, settings.own_shared.0),
             dead_unwaited: Dead::default(),
-            shared_before: None,
-            shared_grown: 0,
+            machine_shared: MachineShared::default(),
             began_as_heirs: false,
             images: 0,
             peaks: Peaks::default(),

@@ -369,8 +369,8 @@ fn upper_with_files(written: u64, stored: u64, grown: u64) -> Option<u64> {
     task.machine_shared(Bytes(70 * MIB));
     let seen = held(30 * MIB, 10 * MIB, 10 * MIB / PAGE);
     task.sample(ms(10), &[sample(1, 0, seen, seen)]);
-    for now in [70 * MIB + grown, 20 * MIB] {
-        task.machine_shared(Bytes(now));
+    for more in [grown, 0] {
+        task.machine_shared(Bytes(70 * MIB + more));
     }
     gone(&mut task, 55, 1);
     let mut waited = chain(held(30 * MIB, 0, 10 * MIB / PAGE));
@@ -382,6 +382,30 @@ fn upper_with_files(written: u64, stored: u64, grown: u64) -> Option<u64> {
         Method::Exact => Some(whole(&usage, "memory_peak")),
         _ => None,
     }
+}
+
+#[test]
+fn what_others_gave_back_may_hide_files_in_memory() {
+    let upper = |looks: [u64; 3]| {
+        let mut task = counted(None);
+        let seen = held(30 * MIB, 10 * MIB, 10 * MIB / PAGE);
+        task.sample(ms(10), &[sample(1, 0, seen, seen)]);
+        for look in looks {
+            task.machine_shared(Bytes(look * MIB));
+        }
+        gone(&mut task, 55, 1);
+        let mut waited = chain(held(30 * MIB, 0, 10 * MIB / PAGE));
+        waited.counters.bytes_written = Some(Bytes(100 * MIB));
+        match method(&task.finish(&end(55, Some(waited))).usage, "memory_peak") {
+            Method::LowerBound { upper } => upper,
+            _ => None,
+        }
+    };
+    let none = upper([100, 100, 100]).unwrap();
+    assert_eq!(upper([100, 0, 100]), Some(none + 100 * MIB));
+    assert_eq!(upper([100, 40, 50]), Some(none + 60 * MIB));
+    assert_eq!(upper([100, 120, 0]), Some(none + 100 * MIB));
+    assert_eq!(upper([100, 98, 100]), Some(none));
 }
 
 /// What a group of its own says at most of a task that wrote so much into files in memory, where

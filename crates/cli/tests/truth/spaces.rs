@@ -192,18 +192,26 @@ fn hidden_bytes_are_noted(mechanism: Mechanism) {
     }
 }
 
+/// The machine's own count alone tells of them where no group does: what others give back at the
+/// very moment, between the same two looks, hides as much. That is seldom so more than once.
 fn files_in_memory_are_within_the_bounds(mechanism: Mechanism) {
-    let done = watched(mechanism, spaces("memfd", 100, 300));
-    let Some(value) = field(&done, "memory_peak").value() else {
-        panic!("no memory_peak\n{}", done.context());
-    };
-    let number = value.value.as_f64() as u64;
-    let (low, high) = match value.method {
-        Method::Exact => (number, number),
-        Method::LowerBound { upper } => (number, upper.unwrap_or(u64::MAX)),
-        Method::UpperBound => (0, number),
-        _ => (number, u64::MAX),
-    };
-    let holds = low <= 105 * MIB && high >= 100 * MIB;
-    assert!(holds, "{value:?}\n{}", done.context());
+    const TRIES: u32 = 3;
+    for left in (0..TRIES).rev() {
+        let done = watched(mechanism, spaces("memfd", 100, 300));
+        let Some(value) = field(&done, "memory_peak").value() else {
+            panic!("no memory_peak\n{}", done.context());
+        };
+        let number = value.value.as_f64() as u64;
+        let (low, high) = match value.method {
+            Method::Exact => (number, number),
+            Method::LowerBound { upper } => (number, upper.unwrap_or(u64::MAX)),
+            Method::UpperBound => (0, number),
+            _ => (number, u64::MAX),
+        };
+        assert!(low <= 105 * MIB, "{value:?}\n{}", done.context());
+        if high >= 100 * MIB {
+            return;
+        }
+        assert!(left > 0, "{value:?}\n{}", done.context());
+    }
 }
