@@ -49,6 +49,14 @@ impl Root {
         self.proc.join(path)
     }
 
+    /// Whether processes have the same numbers in it as for this process: it is of our own pid
+    /// namespace, and not a recorded tree.
+    pub fn has_our_pids(&self) -> bool {
+        let own = std::fs::read_link(self.proc("self"));
+        let is_own = |link: PathBuf| link.as_os_str() == std::process::id().to_string().as_str();
+        *self == Self::default() && own.is_ok_and(is_own)
+    }
+
     /// A path below /sys.
     pub fn sys(&self, path: &str) -> PathBuf {
         self.sys.join(path)

@@ -4,12 +4,16 @@
 //! What a process executes is in its own memory, so it is read by a thread that may wait for it
 //! (`detail`), and its row comes when that has answered, or says that it did not.
 
+mod known;
+
 use super::Segments;
 use super::cells::Cells;
 use super::detail::{Asker, Job};
 use super::jobs::Jobs;
-use super::names::{self, Name, Names, Outside};
+use super::names::{self, Names, Outside};
 use super::who::{self, Face, Owner, Users, Who};
+use crate::live::roll::Roll;
+use known::{Asked, Known, ran};
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table;
@@ -20,7 +24,6 @@ use source::aside::Haste;
 use source::context::unfamiliar::{self, Layouts};
 use source::follow::select::Selection;
 use source::root::Root;
-use std::rc::Rc;
 use store::Error;
 use store::segment::Instant;
 use sys::burst;
@@ -32,9 +35,6 @@ const PASSES_BETWEEN: u64 = 64;
 /// The same of one that could not be asked, as too many others do not answer.
 const PASSES_UNASKED: u64 = 16;
 
-/// One that was there for so long when it was met has become what it is.
-const SETTLED_AGE: Nanos = Nanos::from_secs(10);
-
 /// So many processes are looked at in one piece.
 const LOOKS_BETWEEN_RESTS: usize = 128;
 
@@ -42,7 +42,9 @@ const LOOKS_BETWEEN_RESTS: usize = 128;
 pub(super) struct Identities {
     root: Root,
     selection: Selection,
-    known: FxHashMap<ProcessId, Known>,
+    known: Roll<ProcessId, Known>,
+    /// How many of them this pass has met so far.
+    met: usize,
     /// Which jobs they are in.
     pub(super) names: Names,
     users: Users,
@@ -55,92 +57,13 @@ pub(super) struct Identities {
     cells: Cells,
 }
 
-/// What is known of a process.
-struct Known {
-    comm: Vec<u8>,
-    ppid: u32,
-    exe: Option<Vec<u8>>,
-    execs: i64,
-    /// It has another name since its last row.
-    is_renamed: bool,
-    /// Of its last row; none was written yet.
-    row: Option<u64>,
-    /// Its next row is written even if nothing differs: its segment is another.
-    is_owed: bool,
-    /// It is wanted for who owns it.
-    is_owner: bool,
-    asked: Asked,
-    /// What it was filed under when it was asked: at its end that is forgotten elsewhere.
-    filed: Option<Rc<Name>>,
-    /// What it had run when it was asked; nothing if it did not answer, or nobody can tell.
-    ran: Option<Nanos>,
-    /// A digest of its control groups when it answered, or at the last look.
-    groups: Option<u64>,
-    /// The last pass that met it.
-    pass: u64,
-    /// When to look at it again.
-    due: u64,
-}
-
-/// Whether somebody reads who it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    No,
-    Yes,
-    /// And does not answer.
-    Silent,
-}
-
-impl Known {
-    /// Somebody to be looked at in this pass.
-    fn new(comm: &[u8], pass: u64) -> Self {
-        Self {
-            comm: comm.to_vec(),
-            ppid: 0,
-            exe: None,
-            execs: 0,
-            is_renamed: false,
-            row: None,
-            is_owed: false,
-            is_owner: false,
-            asked: Asked::No,
-            filed: None,
-            ran: None,
-            groups: None,
-            pass,
-            due: pass,
-        }
-    }
-
-    /// Whether it can only be who it was when it was asked.
-    fn is_unchanged(&mut self, sample: &ProcessSample, root: &Root) -> bool {
-        let rests = self.ran.is_some() && self.ran == ran(sample) && sample.revision.is_some();
-        if !rests || self.asked != Asked::No || self.groups.is_none() {
-            return false;
-        }
-        let groups = who::groups(root, sample.id.pid).map(|groups| groups.1);
-        let stays = self.groups == groups;
-        self.groups = groups;
-        stays && groups.is_some()
-    }
-
-    /// How long until it is looked at for the second time. A child is often met before it has
-    /// become another program, and moved elsewhere; the others have their turns in different
-    /// passes.
-    fn first_wait(sample: &ProcessSample, now: Nanos) -> u64 {
-        match now.since(sample.id.start_ns) < SETTLED_AGE {
-            true => 1,
-            false => 1 + u64::from(sample.id.pid) % PASSES_BETWEEN,
-        }
-    }
-}
-
 impl Identities {
     pub(super) fn new(root: Root, selection: Selection, outside: Option<&Outside>) -> Self {
         Self {
             root,
             selection,
-            known: FxHashMap::default(),
+            known: Roll::default(),
+            met: 0,
             names: Names::new(outside, Jobs::new()),
             users: Users::default(),
             layouts: Layouts::default(),
@@ -166,7 +89,7 @@ impl Identities {
 
     /// Whether an answer is to come.
     pub(super) fn waits(&self) -> bool {
-        self.known.values().any(|one| one.asked == Asked::Yes)
+        self.known.iter().any(|(_, one)| one.asked == Asked::Yes)
     }
 
     /// Who of these is wanted, in their order; asks for who is new or may have changed, with a new
@@ -183,6 +106,8 @@ impl Identities {
     ) -> (Vec<bool>, Result<(), Error>) {
         self.pass += 1;
         self.at = when.at;
+        self.met = 0;
+        self.known.begin();
         let mut wanted = self.selection.places(samples);
         for (place, (sample, wanted)) in samples.iter().zip(&mut wanted).enumerate() {
             if place % LOOKS_BETWEEN_RESTS == 0 {
@@ -198,13 +123,16 @@ impl Identities {
 
     /// Forgets whom this pass has not met.
     fn leave_ended(&mut self) {
+        if self.met == self.known.len() {
+            return;
+        }
         let pass = self.pass;
         let mut known = std::mem::take(&mut self.known);
-        known.retain(|id, known| {
+        known.keep(|id, known| {
             let is_there = known.pass == pass;
             if !is_there && known.asked != Asked::No && known.row.is_none() {
                 // It ended before it could be read.
-                self.write(*id, known, &Who::gone());
+                self.write(id, known, &Who::gone());
             }
             is_there
         });
@@ -218,9 +146,9 @@ impl Identities {
 
     /// Who was met already and is in no job that began less than `age` ago.
     pub(super) fn others(&self, now: Nanos, age: Nanos) -> FxHashMap<u32, ProcessId> {
-        let ids = self.known.keys();
-        let others = ids.filter(|id| !self.names.is_young(**id, now, age));
-        others.map(|id| (id.pid, *id)).collect()
+        let ids = self.known.iter().map(|(id, _)| id);
+        let others = ids.filter(|id| !self.names.is_young(*id, now, age));
+        others.map(|id| (id.pid, id)).collect()
     }
 
     /// Asks for some who they are, between two readings of everyone, as [`Identities::tell`] does.
@@ -245,11 +173,8 @@ impl Identities {
             return false;
         }
         let (pass, comm, id) = (self.pass, who::name(sample), sample.id);
-        let mut is_first = false;
-        let known = self.known.entry(id).or_insert_with(|| {
-            is_first = true;
-            Known::new(comm, pass)
-        });
+        let (known, is_first) = self.known.meet(id, || Known::new(comm, pass));
+        self.met += usize::from(is_first || known.pass != pass);
         known.pass = pass;
         // What an exec told is written behind what may have been read after it, and is less.
         let has_become = self.names.has_become(id);
@@ -316,9 +241,13 @@ impl Identities {
 
     fn with(&mut self, id: ProcessId, act: impl FnOnce(&mut Self, &mut Known)) {
         // One that is not known any more was told to have ended.
-        if let Some(mut known) = self.known.remove(&id) {
-            act(self, &mut known);
-            self.known.insert(id, known);
+        let Some(place) = self.known.get_mut(id) else {
+            return;
+        };
+        let mut known = std::mem::replace(place, Known::new(b"", 0));
+        act(self, &mut known);
+        if let Some(place) = self.known.get_mut(id) {
+            *place = known;
         }
     }
 
@@ -386,17 +315,10 @@ impl Identities {
     /// Tells who did not answer up to the end.
     pub(super) fn end(&mut self) {
         let ids = self.known.iter().filter(|(_, one)| one.asked == Asked::Yes);
-        for id in ids.map(|(id, _)| *id).collect::<Vec<_>>() {
+        for id in ids.map(|(id, _)| id).collect::<Vec<_>>() {
             self.unanswered(id, true);
         }
     }
-}
-
-/// What it has run. To the nanosecond that is known of those whose readings have revisions, and was
-/// before of one with a single thread.
-fn ran(sample: &ProcessSample) -> Option<Nanos> {
-    let is_known = sample.revision.is_some() || sample.threads == Some(1);
-    sample.own.cpu.filter(|_| is_known)
 }
 
 #[cfg(test)]
@@ -421,13 +343,13 @@ mod tests {
         let mut known = Known::new(b"sh", 0);
         known.filed = all.names.known(id);
         known.asked = Asked::Yes;
-        all.known.insert(id, known);
+        all.known.meet(id, || known);
         if is_told {
             all.names.ended((id, None), Some(&chain), Nanos(3));
         }
         all.pass = 1;
         all.leave_ended();
-        assert!(all.known.is_empty());
+        assert_eq!(all.known.len(), 0);
         let column = |column: &record::table::Column| column.name == "identifier";
         let place = table::process::TABLE
             .columns

@@ -5,6 +5,7 @@ use super::client::See;
 use super::machine::Machine;
 use super::person::COUNTER_COUNT;
 pub(crate) use super::person::{COUNTERS, Counter, GAUGES, Person, Sort, sort_by};
+use super::roll::Roll;
 use super::tasks::Tasks;
 use super::wire::Mark;
 use record::codec::cells::Cell;
@@ -48,8 +49,9 @@ struct Places {
 #[derive(Debug)]
 pub(crate) struct People {
     places: Places,
-    /// By pid and start.
-    known: FxHashMap<(i64, i64), Person>,
+    known: Roll<(i64, i64), Person>,
+    /// How many of them the reading has told so far.
+    met: usize,
     pub(crate) ended: Vec<Ended>,
     /// How many of them the readings before had, and what the others used, by their jobs.
     ended_before: usize,
@@ -78,7 +80,8 @@ impl People {
                 process: OF_PROCESS.map(|name| cells(&process::TABLE, name)),
                 exit: OF_EXIT.map(|name| cells(&exit::TABLE, name)),
             },
-            known: FxHashMap::default(),
+            known: Roll::default(),
+            met: 0,
             ended: Vec::new(),
             ended_before: 0,
             gone: FxHashMap::default(),
@@ -97,7 +100,10 @@ impl People {
         let time = i128::from(header.at_ns) + i128::from(header.real_offset_ns);
         self.time_ns = u64::try_from(time).unwrap_or(0);
         self.count_gone(header.at_ns);
-        self.known.retain(|_, person| person.at_ns == header.at_ns);
+        if std::mem::take(&mut self.met) < self.known.len() {
+            self.known.keep(|_, person| person.at_ns == header.at_ns);
+        }
+        self.known.begin();
         self.machine.end(header.at_ns);
     }
 
@@ -112,7 +118,7 @@ impl People {
             let Some(job) = one.job.as_ref().filter(|job| !job.is_empty()) else {
                 continue;
             };
-            let before = self.known.get(&(one.pid, one.start_ns));
+            let before = self.known.get((one.pid, one.start_ns));
             let before = before.and_then(|one| one.total(Counter::Cpu)).unwrap_or(0);
             let used = one
                 .cpu_ns
@@ -136,7 +142,7 @@ impl People {
 
     /// The living.
     pub(crate) fn living(&self) -> impl Iterator<Item = &Person> {
-        self.known.values()
+        self.known.iter().map(|(_, person)| person)
     }
 
     /// The living, sorted.
@@ -156,7 +162,10 @@ impl People {
         };
         let now = self.places.counters.map(value);
         let [ppid, state, threads, rss, anon, shmem, peak, swap] = self.places.gauges.map(value);
-        let person = self.known.entry((pid, start_ns)).or_default();
+        let (person, _) = self
+            .known
+            .meet((pid, start_ns), || Person::new(pid, start_ns));
+        self.met += usize::from(person.at_ns != header.at_ns);
         let is_first = person.at_ns == 0;
         let known = |at_ns: u64| i64::try_from(at_ns).unwrap_or(i64::MAX);
         let since = match (is_first, self.at_ns) {
@@ -175,7 +184,7 @@ impl People {
         let mut rates = [None; COUNTER_COUNT];
         rates.iter_mut().zip(more).for_each(|(to, rate)| *to = rate);
         (person.rates, person.counters) = (rates, now);
-        (person.pid, person.start_ns, person.ppid) = (pid, start_ns, ppid);
+        person.ppid = ppid;
         person.state = state.and_then(|it| char::from_u32(u32::try_from(it).ok()?));
         (person.threads, person.rss_bytes, person.swap_bytes) = (threads, rss, swap);
         person.memory_bytes = anon.map(|anon| anon.saturating_add(shmem.unwrap_or(0)));
@@ -193,7 +202,7 @@ impl People {
             return;
         };
         let [comm, command, uid, user, job, part, exe, cwd, group, nice] = self.places.process;
-        let person = self.known.entry((pid, start)).or_default();
+        let (person, _) = self.known.meet((pid, start), || Person::new(pid, start));
         let words = match found(row, command) {
             Some(Cell::List(words)) => words.join(&b' '),
             _ => Vec::new(),

@@ -95,6 +95,15 @@ pub(crate) struct Person {
 }
 
 impl Person {
+    /// One of whom nothing was told yet.
+    pub(super) fn new(pid: i64, start_ns: i64) -> Self {
+        Self {
+            pid,
+            start_ns,
+            ..Self::default()
+        }
+    }
+
     /// A counter since its start.
     pub(crate) fn total(&self, counter: Counter) -> Option<i64> {
         self.counters.get(counter as usize).copied().flatten()

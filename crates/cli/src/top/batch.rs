@@ -93,12 +93,13 @@ fn text(
     }
     lines.push(String::new());
     lines.push(list::title(look, WIDTH).to_string());
-    let seen = shown.iter().take(rows.unwrap_or(usize::MAX));
-    lines.extend(seen.map(|one| list::line(one, WIDTH).to_string()));
     let mut text = String::new();
     for line in lines {
         text += line.trim_end();
         text.push('\n');
+    }
+    for one in shown.iter().take(rows.unwrap_or(usize::MAX)) {
+        list::put_line(one, WIDTH, &mut text);
     }
     text
 }

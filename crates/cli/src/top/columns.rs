@@ -2,6 +2,7 @@
 
 use crate::live::people::{Counter, Person, Sort};
 use record::quantity::show_time;
+use std::fmt::{Display, Write};
 
 /// A column.
 #[derive(Debug)]
@@ -16,7 +17,8 @@ pub(super) struct Column {
     pub(super) sort: Option<Sort>,
     /// It is left out where a line is shorter than that.
     pub(super) from_width: usize,
-    pub(super) text: fn(&Person) -> String,
+    /// Writes it.
+    pub(super) put: fn(&Person, &mut String),
 }
 
 /// What is not told.
@@ -27,7 +29,7 @@ const fn number(
     width: usize,
     from_width: usize,
     sort: Option<Sort>,
-    text: fn(&Person) -> String,
+    put: fn(&Person, &mut String),
 ) -> Column {
     Column {
         title,
@@ -36,14 +38,14 @@ const fn number(
         is_text: false,
         sort,
         from_width,
-        text,
+        put,
     }
 }
 
 /// All of them, in their order; behind them comes the command.
 pub(super) const COLUMNS: &[Column] = &[
-    number(("PID", "process id"), 7, 0, Some(Sort::Pid), |one| {
-        one.pid.to_string()
+    number(("PID", "process id"), 7, 0, Some(Sort::Pid), |one, out| {
+        put(out, Some(one.pid))
     }),
     Column {
         title: "USER",
@@ -52,9 +54,9 @@ pub(super) const COLUMNS: &[Column] = &[
         is_text: true,
         sort: None,
         from_width: 40,
-        text: |one| {
-            let uid = || one.uid.map(|uid| uid.to_string());
-            or_absent(one.user.clone().or_else(uid))
+        put: |one, out| match &one.user {
+            Some(user) => out.push_str(user),
+            None => put(out, one.uid),
         },
     },
     Column {
@@ -64,20 +66,21 @@ pub(super) const COLUMNS: &[Column] = &[
         is_text: true,
         sort: None,
         from_width: 0,
-        text: |one| {
-            let letter = one.state.filter(char::is_ascii_graphic);
-            letter.map_or(ABSENT.to_owned(), String::from)
-        },
+        put: |one, out| put(out, one.state.filter(char::is_ascii_graphic)),
     },
-    number(("THR", "threads"), 4, 50, Some(Sort::Threads), |one| {
-        or_absent(one.threads.map(|it| it.to_string()))
-    }),
+    number(
+        ("THR", "threads"),
+        4,
+        50,
+        Some(Sort::Threads),
+        |one, out| put(out, one.threads),
+    ),
     number(
         ("CPU%", "CPU time over time, 100 is one CPU"),
         5,
         0,
         Some(Sort::Cpu),
-        |one| percent(one.share(Counter::Cpu)),
+        |one, out| put_percent(out, one.share(Counter::Cpu)),
     ),
     number(
         (
@@ -87,7 +90,7 @@ pub(super) const COLUMNS: &[Column] = &[
         5,
         70,
         Some(Sort::Wait),
-        |one| percent(one.share(Counter::CpuWait)),
+        |one, out| put_percent(out, one.share(Counter::CpuWait)),
     ),
     number(
         (
@@ -97,21 +100,21 @@ pub(super) const COLUMNS: &[Column] = &[
         5,
         150,
         None,
-        |one| percent(one.share(Counter::IoWait)),
+        |one, out| put_percent(out, one.share(Counter::IoWait)),
     ),
     number(
         ("RSS", "resident memory now; shared pages count in each"),
         5,
         30,
         Some(Sort::Memory),
-        |one| size(one.rss_bytes),
+        |one, out| put_size(out, whole(one.rss_bytes)),
     ),
     number(
         ("PEAK", "highest resident memory since its exec"),
         5,
         70,
         Some(Sort::Peak),
-        |one| size(one.peak_bytes),
+        |one, out| put_size(out, whole(one.peak_bytes)),
     ),
     number(
         (
@@ -121,10 +124,10 @@ pub(super) const COLUMNS: &[Column] = &[
         5,
         120,
         None,
-        |one| size(one.memory_bytes),
+        |one, out| put_size(out, whole(one.memory_bytes)),
     ),
-    number(("SWAP", "swapped-out memory"), 5, 150, None, |one| {
-        size(one.swap_bytes)
+    number(("SWAP", "swapped-out memory"), 5, 150, None, |one, out| {
+        put_size(out, whole(one.swap_bytes))
     }),
     number(
         (
@@ -134,39 +137,38 @@ pub(super) const COLUMNS: &[Column] = &[
         6,
         70,
         Some(Sort::Read),
-        |one| rate(one, Counter::Read),
+        |one, out| put_size(out, one.rate(Counter::Read)),
     ),
     number(
         ("WRIT/s", "bytes a second by write-like calls"),
         6,
         70,
         Some(Sort::Written),
-        |one| rate(one, Counter::Written),
+        |one, out| put_size(out, one.rate(Counter::Written)),
     ),
     number(
         ("DISKR/s", "bytes a second from storage"),
         7,
         150,
         None,
-        |one| rate(one, Counter::DiskRead),
+        |one, out| put_size(out, one.rate(Counter::DiskRead)),
     ),
     number(
         ("DISKW/s", "bytes a second to storage"),
         7,
         150,
         None,
-        |one| rate(one, Counter::DiskWritten),
+        |one, out| put_size(out, one.rate(Counter::DiskWritten)),
     ),
     number(
         ("TIME", "CPU time since its start"),
         9,
         100,
         Some(Sort::Time),
-        |one| {
-            let time = one
-                .total(Counter::Cpu)
-                .and_then(|it| u64::try_from(it).ok());
-            or_absent(time.map(show_time))
+        |one, out| {
+            let time = one.total(Counter::Cpu);
+            let time = time.and_then(|it| u64::try_from(it).ok());
+            put(out, time.map(show_time));
         },
     ),
     Column {
@@ -176,7 +178,7 @@ pub(super) const COLUMNS: &[Column] = &[
         is_text: true,
         sort: None,
         from_width: 120,
-        text: |one| or_absent(one.job.clone()),
+        put: |one, out| put(out, one.job.as_deref()),
     },
 ];
 
@@ -194,62 +196,80 @@ pub(super) fn or_absent(text: Option<String>) -> String {
     text.unwrap_or_else(|| ABSENT.to_owned())
 }
 
+/// Thousands of these are on a screen, so all is written in place.
+fn put(out: &mut String, what: Option<impl Display>) {
+    // Writing to a string does not fail.
+    let _ = match what {
+        Some(what) => write!(out, "{what}"),
+        None => out.write_str(ABSENT),
+    };
+}
+
+fn text_of(put: impl FnOnce(&mut String)) -> String {
+    let mut text = String::new();
+    put(&mut text);
+    text
+}
+
 /// A share as parts of a hundred: `0.3`, `98.5`, `1234`.
 pub(super) fn percent(share: Option<f64>) -> String {
-    or_absent(share.map(|share| {
-        let percent = share * 100.0;
-        if percent < 999.95 {
-            tenths(percent)
-        } else {
-            whole(percent)
-        }
-    }))
+    text_of(|out| put_percent(out, share))
 }
 
-/// With one digit behind the point, of what is not below 0. Thousands of these are on a screen: the
-/// formatter of floats takes several times as long.
-fn tenths(value: f64) -> String {
-    let tenths = (value * 10.0).round() as u64;
-    format!("{}.{}", tenths / 10, tenths % 10)
+fn put_percent(out: &mut String, share: Option<f64>) {
+    match share.map(|share| share * 100.0) {
+        Some(percent) if percent < 999.95 => put_tenths(out, percent),
+        percent => put(out, percent.map(rounded)),
+    }
 }
 
-/// The same without any.
-fn whole(value: f64) -> String {
-    (value.round() as u64).to_string()
+/// With one digit behind the point, of what is not below 0: the formatter of floats takes several
+/// times as long.
+fn put_tenths(out: &mut String, value: f64) {
+    let tenths = rounded(value * 10.0);
+    put(out, Some(tenths / 10));
+    out.push('.');
+    put(out, Some(tenths % 10));
 }
 
-fn rate(one: &Person, counter: Counter) -> String {
-    size_of(one.rate(counter))
+fn rounded(value: f64) -> u64 {
+    value.round() as u64
 }
 
 /// Bytes in five letters: `0`, `812B`, `1.2K`, `64M`, `3.1G`.
 pub(super) fn size(bytes: Option<i64>) -> String {
-    size_of(bytes.map(|it| it as f64))
+    size_of(whole(bytes))
+}
+
+fn whole(bytes: Option<i64>) -> Option<f64> {
+    bytes.map(|it| it as f64)
 }
 
 /// The same of what may be a part of one.
 pub(super) fn size_of(bytes: Option<f64>) -> String {
-    const LETTERS: [&str; 6] = ["K", "M", "G", "T", "P", "E"];
+    text_of(|out| put_size(out, bytes))
+}
+
+fn put_size(out: &mut String, bytes: Option<f64>) {
+    const LETTERS: [char; 6] = ['K', 'M', 'G', 'T', 'P', 'E'];
     let Some(bytes) = bytes.filter(|it| *it >= 0.0) else {
-        return ABSENT.to_owned();
+        return out.push_str(ABSENT);
     };
     if bytes < 0.5 {
-        return "0".to_owned();
+        return out.push('0');
     }
-    if bytes < 999.5 {
-        return whole(bytes) + "B";
-    }
-    let mut scaled = bytes;
-    for letter in LETTERS {
-        scaled /= 1024.0;
-        if scaled < 9.95 {
-            return tenths(scaled) + letter;
-        }
+    let (mut scaled, mut letter) = (bytes, 'B');
+    for next in LETTERS {
         if scaled < 999.5 {
-            return whole(scaled) + letter;
+            break;
         }
+        (scaled, letter) = (scaled / 1024.0, next);
     }
-    whole(scaled) + "E"
+    match letter != 'B' && scaled < 9.95 {
+        true => put_tenths(out, scaled),
+        false => put(out, Some(rounded(scaled))),
+    }
+    out.push(letter);
 }
 
 #[cfg(test)]

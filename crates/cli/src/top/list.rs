@@ -2,7 +2,8 @@
 
 use super::columns::{self, ABSENT, COMMAND, Column};
 use super::look::{Look, Shown};
-use crate::view::style::{cut, printable};
+use crate::live::people::Person;
+use crate::view::style::{cut, is_plain, printable};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -13,7 +14,8 @@ const BUSY: f64 = 0.5;
 pub(super) fn title(look: &Look, width: usize) -> Line<'static> {
     let mut spans = Vec::new();
     for column in columns::shown(width) {
-        let text = padded(column, column.title);
+        let mut text = String::new();
+        put_cell(column, &mut text, |out| out.push_str(column.title));
         let is_sorted = column.sort == Some(look.sort);
         let style = match is_sorted {
             true => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
@@ -26,28 +28,65 @@ pub(super) fn title(look: &Look, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-fn padded(column: &Column, text: &str) -> String {
-    let text = cut(&printable(text), column.width);
-    let blanks = " ".repeat(column.width.saturating_sub(text.chars().count()));
-    match column.is_text {
-        true => text + &blanks,
-        false => blanks + &text,
+/// Writes a cell of this column, in its width.
+fn put_cell(column: &Column, out: &mut String, put: impl FnOnce(&mut String)) {
+    let start = out.len();
+    put(out);
+    let text = out.get(start..).unwrap_or_default();
+    let mut length = text.len();
+    if !is_plain(text) || length > column.width {
+        let text = cut(&printable(text), column.width);
+        length = text.chars().count();
+        out.truncate(start);
+        out.push_str(&text);
     }
+    let blanks = BLANKS.get(..column.width.saturating_sub(length));
+    let blanks = blanks.unwrap_or(BLANKS);
+    match column.is_text {
+        true => out.push_str(blanks),
+        false => out.insert_str(start, blanks),
+    }
+}
+
+/// More than any column is wide.
+const BLANKS: &str = "                    ";
+
+/// Writes the columns of one process.
+fn put_cells(one: &Person, width: usize, out: &mut String) {
+    for column in columns::shown(width) {
+        put_cell(column, out, |out| (column.put)(one, out));
+        out.push(' ');
+    }
+}
+
+/// Who has come this moment may not be known yet.
+fn command(one: &Person) -> &str {
+    match one.command.is_empty() {
+        true => ABSENT,
+        false => &one.command,
+    }
+}
+
+/// The line of one process without colour, its command whole.
+pub(super) fn put_line(shown: &Shown<'_>, width: usize, out: &mut String) {
+    let start = out.len();
+    put_cells(shown.person, width, out);
+    let room = width.saturating_sub(out.len() - start) / 2;
+    out.push_str(&branch_within(&shown.branch, room));
+    let command = command(shown.person);
+    match is_plain(command) {
+        true => out.push_str(command),
+        false => out.push_str(&printable(command)),
+    }
+    out.truncate(out.trim_end().len().max(start));
+    out.push('\n');
 }
 
 /// The line of one process, on so many columns; as much of its command as there is room for.
 pub(super) fn line(shown: &Shown<'_>, width: usize) -> Line<'static> {
     let one = shown.person;
     let mut text = String::new();
-    for column in columns::shown(width) {
-        text += &padded(column, &(column.text)(one));
-        text.push(' ');
-    }
-    // Who has come this moment may not be known yet.
-    let command = match one.command.is_empty() {
-        true => ABSENT,
-        false => &one.command,
-    };
+    put_cells(one, width, &mut text);
     let style = if one.state == Some('D') {
         Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD)
     } else if one
@@ -67,7 +106,7 @@ pub(super) fn line(shown: &Shown<'_>, width: usize) -> Line<'static> {
             branch_within(&shown.branch, room),
             Style::new().add_modifier(Modifier::DIM),
         ),
-        Span::styled(printable(command), style),
+        Span::styled(printable(command(one)), style),
     ])
 }
 

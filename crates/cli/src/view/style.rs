@@ -82,7 +82,7 @@ pub fn environment_allows_color() -> bool {
 
 /// `text` on one line, without control characters, which could drive the terminal.
 pub fn printable(text: &str) -> String {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    if is_plain(text) {
         return text.to_owned();
     }
     text.chars()
@@ -92,6 +92,11 @@ pub fn printable(text: &str) -> String {
             c => c,
         })
         .collect()
+}
+
+/// Whether it is of printable ASCII alone, each letter a column.
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Control characters, and those that turn the direction of the text around.

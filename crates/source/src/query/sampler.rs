@@ -121,6 +121,7 @@ pub struct Sampler {
     page_bytes: Option<u64>,
     io_wait: IoWait,
     io_uring: bool,
+    has_clocks: bool,
     descriptors: Descriptors,
     watches: FxHashMap<u32, Watch>,
     buffer: Vec<u8>,
@@ -159,6 +160,7 @@ impl Sampler {
             page_bytes: proc_self_auxv::read(&root).ok(),
             io_wait: io_wait(&root),
             io_uring: proc_pid_fd::io_uring_is_possible(&root),
+            has_clocks: root.has_our_pids(),
             root,
             settings,
             descriptors: Descriptors::new(kept_max),
@@ -179,17 +181,18 @@ impl Sampler {
     pub fn sample(&mut self, pids: &[u32], out: &mut Vec<ProcessSample>) -> SampleCost {
         let begin = Instant::now();
         self.pass += 1;
-        let known = |pid: &&u32| self.watches.contains_key(pid);
-        let fresh = pids.len() - pids.iter().filter(known).count();
         let stride = self
             .detail_files
             .div_ceil(u64::from(self.settings.detail_files.max(1)));
         let still_passes = u64::from(self.settings.still_passes);
+        let before = self.watches.len();
         let mut cost = self.read(pids, (stride, still_passes), out);
         let (met, known) = (out.len(), self.watches.len());
-        self.close_left();
-        self.same = fresh == 0 && met == pids.len() && met == known && met > 0;
-        self.detail_files = self.watches.values().map(Watch::detail_files).sum();
+        // Nobody is left where each that is known was met.
+        if met < known {
+            self.close_left();
+        }
+        self.same = before == known && met == pids.len() && met == known && met > 0;
         cost.files_kept = self.descriptors.kept();
         cost.elapsed = Nanos(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
         cost
@@ -228,6 +231,7 @@ impl Sampler {
             page_bytes: self.page_bytes,
             io_wait: self.io_wait,
             io_uring: self.io_uring,
+            has_clocks: self.has_clocks,
         };
         for (place, &pid) in pids.iter().enumerate() {
             if place % PROCESSES_BETWEEN_RESTS == 0 {
@@ -270,13 +274,16 @@ impl Sampler {
 
     /// Whether none of the processes has run since the last pass, so that a pass would find what
     /// that one found: every counter and, but for pages that the kernel takes away, all memory.
-    /// Told by one short file a process, so it costs a tenth of a pass. `false` where that does not
+    /// Told by the CPU clock of each, or one short file, so it costs a tenth of a pass. `false` where that does not
     /// tell: processes of several threads, many processes, or two last passes that differed.
     pub fn is_still(&mut self) -> bool {
         let buffer = &mut self.buffer;
         self.same
             && self.watches.len() <= RESTING_MAX
-            && self.watches.values().all(|watch| watch.is_still(buffer))
+            && self
+                .watches
+                .iter()
+                .all(|(pid, watch)| watch.is_still(*pid, buffer))
     }
 
     /// Of the last reading those whose `io` this user may not read.
@@ -303,6 +310,10 @@ impl Sampler {
         let mut second_try = false;
         loop {
             let watch = self.watches.entry(pid).or_default();
+            let files_before = match watch.is_fresh() {
+                true => 0,
+                false => watch.detail_files(),
+            };
             let read = watch.sample(
                 &self.root,
                 pid,
@@ -312,7 +323,11 @@ impl Sampler {
                 cost,
             );
             let fresh = watch.is_fresh();
-            let Err(absent) = read else { return read };
+            self.detail_files -= files_before;
+            let Err(absent) = read else {
+                self.detail_files += watch.detail_files();
+                return read;
+            };
             if let Some(mut watch) = self.watches.remove(&pid) {
                 watch.close(&mut self.descriptors);
             }
@@ -340,6 +355,7 @@ impl Sampler {
             }
             stays
         });
+        self.detail_files = self.watches.values().map(Watch::detail_files).sum();
     }
 
     /// The process is out of descriptors: gives all back and keeps half as many from now on.

@@ -1,5 +1,6 @@
-//! Whether a process has run since it was looked at last: told by the scheduler's line of its only
-//! thread, which costs a tenth of a reading. Of one that has not, every counter is what it was, and
+//! Whether a process of one thread has run since it was looked at last: told by its CPU clock, or
+//! where that may be another's by the scheduler's line, which cost a twentieth and a tenth of a
+//! reading. Of one that has not, every counter is what it was, and
 //! so is its memory but for what others do to it: pages that the kernel takes away or another
 //! process unmaps. Its parent may be another, if that one has ended. So it is read as a whole now
 //! and then, and less often each time that found the same.
@@ -8,6 +9,7 @@ use super::kept::{Kept, read_at_start};
 use crate::query::proc_pid_schedstat::{self, Schedstat};
 use record::codec::series::Revision;
 use record::sample::ProcessSample;
+use sys::clock;
 
 /// How often the passes between two whole readings of one that rests may double.
 const DOUBLINGS_MAX: u32 = 3;
@@ -20,11 +22,21 @@ pub(super) fn doublings(resting: u64, passes: u64, each_pass: u64) -> u32 {
     enough.unwrap_or(DOUBLINGS_MAX)
 }
 
+/// What is another once it has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ran {
+    /// CPU time of its whole life, nanoseconds.
+    Time(u64),
+    Line(Schedstat),
+}
+
 /// What is known of it.
 #[derive(Debug, Default)]
 pub(super) struct Resting {
-    /// Its scheduler's line, while it has one thread.
-    line: Option<Schedstat>,
+    /// What it had run, while it has one thread.
+    ran: Option<Ran>,
+    /// What it had as its reading began, where its clock is known.
+    at_begin: Option<u64>,
     /// It slept in the last pass and had not run since the one before.
     confirmed: bool,
     /// What it told then.
@@ -34,20 +46,28 @@ pub(super) struct Resting {
 }
 
 impl Resting {
-    /// It is being read.
-    pub(super) fn begin(&mut self) {
+    /// It is going to be read, and has had so much CPU time, if its clock is known.
+    pub(super) fn begin(&mut self, cpu_time: Option<u64>) {
         self.confirmed = false;
+        self.at_begin = cpu_time;
     }
 
     /// It has more threads than one.
     pub(super) fn forget(&mut self) {
-        self.line = None;
+        self.ran = None;
     }
 
-    /// The line that was read.
+    /// The line of its only thread that was read.
     pub(super) fn take(&mut self, line: Option<Schedstat>) {
-        self.confirmed = line.is_some() && line == self.line;
-        self.line = line;
+        let by_line = || line.map(Ran::Line);
+        let ran = self.at_begin.map(Ran::Time).or_else(by_line);
+        self.confirmed = ran.is_some() && ran == self.ran;
+        self.ran = ran;
+    }
+
+    /// Whether no file is needed to see whether it rests.
+    pub(super) const fn has_clock(&self) -> bool {
+        self.at_begin.is_some()
     }
 
     /// Its state, a letter: one that runs does not rest.
@@ -85,26 +105,29 @@ impl Resting {
     }
 
     /// Whether it has not run since the last pass, and a pass would find the same again. `false`
-    /// where one file does not tell.
-    pub(super) fn is_still(&self, schedstat: &Kept, buffer: &mut Vec<u8>) -> bool {
-        let Some(line) = self.line.filter(|_| self.confirmed) else {
-            return false;
-        };
-        let read = schedstat.file().map(|file| read_at_start(file, buffer));
-        let text = read
-            .and_then(Result::ok)
-            .and_then(|length| buffer.get(..length));
-        text.and_then(proc_pid_schedstat::parse) == Some(line)
+    /// where neither its clock nor one file tells.
+    pub(super) fn is_still(&self, pid: u32, schedstat: &Kept, buffer: &mut Vec<u8>) -> bool {
+        match self.ran.filter(|_| self.confirmed) {
+            None => false,
+            Some(Ran::Time(time)) => clock::cpu_time(pid) == Some(time),
+            Some(Ran::Line(line)) => {
+                let read = schedstat.file().map(|file| read_at_start(file, buffer));
+                let length = read.and_then(Result::ok);
+                let text = length.and_then(|length| buffer.get(..length));
+                text.and_then(proc_pid_schedstat::parse) == Some(line)
+            }
+        }
     }
 
     /// What it told last, if it has not run since.
     pub(super) fn repeated(
         &self,
+        pid: u32,
         schedstat: &Kept,
         buffer: &mut Vec<u8>,
     ) -> Option<&ProcessSample> {
         let last = self.last.as_ref()?;
-        self.is_still(schedstat, buffer).then_some(last)
+        self.is_still(pid, schedstat, buffer).then_some(last)
     }
 }
 
@@ -131,7 +154,7 @@ mod tests {
         let mut sample = super::super::told::as_sample(&stat);
         let (mut rest, mut revisions) = (Resting::default(), 0);
         let mut read = |rest: &mut Resting, sample: &mut ProcessSample| {
-            rest.begin();
+            rest.begin(None);
             rest.take(line);
             rest.keep(sample, &mut revisions, 0);
             turns(rest)

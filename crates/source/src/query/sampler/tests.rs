@@ -120,19 +120,26 @@ fn the_bound_on_kept_files_holds() {
     }
 }
 
-/// Those that rest need one file each.
+/// Those that rest need no file, or one each where they have no clocks.
 #[test]
 fn more_rest_than_there_is_room_for_all_their_files() {
     let cats: Vec<Running> = (0..6).map(|_| Running::cat()).collect();
     let pids: Vec<u32> = cats.iter().map(Running::pid).collect();
-    let settings = Settings {
-        files_kept: Some(8),
-        still_passes: STILL,
-        ..Settings::default()
-    };
-    let (mut sampler, mut out) = (sampler(settings), Vec::new());
-    let mut passes = 0..1000;
-    assert!(passes.any(|_| sampler.sample(&pids, &mut out).repeated == 6));
+    for (has_clocks, files) in [(true, 0), (true, 2), (false, 8)] {
+        let settings = Settings {
+            files_kept: Some(files),
+            still_passes: STILL,
+            ..Settings::default()
+        };
+        let (mut sampler, mut out) = (sampler(settings), Vec::new());
+        assert!(
+            sampler.has_clocks,
+            "tests read the processes of their own namespace"
+        );
+        sampler.has_clocks = has_clocks;
+        let mut passes = 0..1000;
+        assert!(passes.any(|_| sampler.sample(&pids, &mut out).repeated == 6));
+    }
 }
 
 #[test]
@@ -381,9 +388,16 @@ fn a_ring_and_an_ignored_sigchld_are_told_and_not_forgotten() {
 
 #[test]
 fn who_waits_is_still_until_it_runs() {
+    for has_clocks in [true, false] {
+        waits_until_it_runs(has_clocks);
+    }
+}
+
+fn waits_until_it_runs(has_clocks: bool) {
     use std::io::Write;
     let mut child = Running::cat();
     let (mut sampler, mut out) = (sampler(Settings::default()), Vec::new());
+    sampler.has_clocks = has_clocks;
     let pids = [child.pid()];
     assert!(!sampler.is_still());
     sampler.sample(&pids, &mut out);

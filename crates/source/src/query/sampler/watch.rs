@@ -17,6 +17,7 @@ use record::sample::{Counters, Memory, ProcessSample};
 use record::unit::Bytes;
 use record::value::Absent;
 use std::fs::File;
+use sys::clock;
 
 /// What one pass allows and knows.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(super) struct Turn {
     pub(super) io_wait: IoWait,
     /// Whether a process may have an `io_uring` on this kernel.
     pub(super) io_uring: bool,
+    /// Whether pids are those of our own pid namespace, so that clocks can be asked by them.
+    pub(super) has_clocks: bool,
 }
 
 /// Passes of a process's youth, in each of which its descriptors are looked at.
@@ -185,6 +188,8 @@ impl Watch {
             buffer,
             cost,
         };
+        // Before any file: it may run while it is read.
+        let cpu_time = means.turn.has_clocks.then(|| clock::cpu_time(pid));
         let held = self.hold_stat(&mut means)?;
         let opened = means.descriptors.opened();
         let due = self.is_due(&mut means);
@@ -195,7 +200,7 @@ impl Watch {
         }
         self.threads_live = rest.threads;
         self.has_waited = rest.has_waited;
-        self.rest.begin();
+        self.rest.begin(cpu_time.flatten());
         if !rest.ended {
             match rest.main_ended {
                 true => self.read_memory_of_thread(&mut means),
@@ -228,7 +233,10 @@ impl Watch {
             let (turn, rest) = (&mut means.turn, &mut self.rest);
             rest.keep(&mut sample, &mut turn.revisions, turn.doublings);
             if rest.is_confirmed() && means.descriptors.is_scarce() {
-                self.close_but_one(means.descriptors);
+                match rest.has_clock() {
+                    true => self.close(means.descriptors),
+                    false => self.close_but_one(means.descriptors),
+                }
             }
         }
         Ok(sample)
@@ -353,8 +361,8 @@ impl Watch {
     }
 
     /// See [`Resting::is_still`].
-    pub(super) fn is_still(&self, buffer: &mut Vec<u8>) -> bool {
-        self.rest.is_still(&self.schedstat, buffer)
+    pub(super) fn is_still(&self, pid: u32, buffer: &mut Vec<u8>) -> bool {
+        self.rest.is_still(pid, &self.schedstat, buffer)
     }
 
     /// What it told last, if that may be repeated: it has not run since, and a whole reading is not
@@ -368,7 +376,7 @@ impl Watch {
         if self.rest.is_due(pid, turn.pass, turn.still_passes) {
             return None;
         }
-        let sample = self.rest.repeated(&self.schedstat, buffer)?;
+        let sample = self.rest.repeated(pid, &self.schedstat, buffer)?;
         self.pass_seen = turn.pass;
         Some(sample)
     }
