@@ -274,8 +274,9 @@ impl Sampler {
 
     /// Whether none of the processes has run since the last pass, so that a pass would find what
     /// that one found: every counter and, but for pages that the kernel takes away, all memory.
-    /// Told by the CPU clock of each, or one short file, so it costs a tenth of a pass. `false` where that does not
-    /// tell: processes of several threads, many processes, or two last passes that differed.
+    /// Told by the CPU clock of each, or one short file, so it costs a tenth of a pass at most.
+    /// `false` where that does not tell: processes of several threads, many processes, or two last
+    /// passes that differed.
     pub fn is_still(&mut self) -> bool {
         let buffer = &mut self.buffer;
         self.same
