@@ -14,9 +14,10 @@
 //! every counter only grows, so it stays true as "at least". With `still_passes` a process of one
 //! thread that has not run since the last pass costs one short file (`rest`).
 //!
-//! `own.cpu` is the larger of two lower bounds of the same time: the threads' nanoseconds (those of
-//! dead threads as last seen) and `utime + stime` (dead threads included, each cut to 10 ms). For a
-//! process of one thread it is exact up to the running tick.
+//! `own.cpu` is the largest of three lower bounds of the same time: the process's CPU clock as its
+//! reading began, the threads' nanoseconds (those of dead threads as last seen) and `utime + stime`
+//! (dead threads included, each cut to 10 ms). With the clock, or for a process of one thread, it
+//! is exact up to the running tick.
 //!
 //! Descriptors are looked at for an `io_uring` in every 16th pass of a process, and in the first 48
 //! whenever their number changed (Linux 6.2 tells it): what goes through one is in no count of

@@ -14,7 +14,7 @@ use crate::query::{
 use crate::root::{Root, process_absent};
 use record::identity::ProcessId;
 use record::sample::{Counters, Memory, ProcessSample};
-use record::unit::Bytes;
+use record::unit::{Bytes, Nanos};
 use record::value::Absent;
 use std::fs::File;
 use sys::clock;
@@ -40,6 +40,13 @@ pub(super) struct Turn {
     pub(super) io_uring: bool,
     /// Whether pids are those of our own pid namespace, so that clocks can be asked by them.
     pub(super) has_clocks: bool,
+}
+
+impl Turn {
+    /// By the clock of this process, if that can be asked.
+    fn cpu_time(&self, pid: u32) -> Option<u64> {
+        clock::cpu_time(pid).filter(|_| self.has_clocks)
+    }
 }
 
 /// Passes of a process's youth, in each of which its descriptors are looked at.
@@ -189,7 +196,7 @@ impl Watch {
             cost,
         };
         // Before any file: it may run while it is read.
-        let cpu_time = means.turn.has_clocks.then(|| clock::cpu_time(pid));
+        let cpu_time = means.turn.cpu_time(pid);
         let held = self.hold_stat(&mut means)?;
         let opened = means.descriptors.opened();
         let due = self.is_due(&mut means);
@@ -200,7 +207,7 @@ impl Watch {
         }
         self.threads_live = rest.threads;
         self.has_waited = rest.has_waited;
-        self.rest.begin(cpu_time.flatten());
+        self.rest.begin(cpu_time);
         if !rest.ended {
             match rest.main_ended {
                 true => self.read_memory_of_thread(&mut means),
@@ -223,7 +230,7 @@ impl Watch {
         }
         self.id = Some(sample.id);
         self.pass_seen = means.turn.pass;
-        self.take_counters(io, &rest);
+        self.take_counters(io, &rest, cpu_time);
         sample.memory = self.memory;
         sample.io_uring = self.rings.found;
         sample.sigchld_ignored = self.sigchld_ignored;
@@ -447,9 +454,13 @@ impl Watch {
         true
     }
 
-    fn take_counters(&mut self, io: Option<Counters>, rest: &Rest) {
+    fn take_counters(&mut self, io: Option<Counters>, rest: &Rest, cpu_time: Option<u64>) {
         let threads = self.threads.sum();
-        let mut now = larger(threads, rest.ticks);
+        let by_clock = Counters {
+            cpu: cpu_time.map(Nanos),
+            ..Counters::default()
+        };
+        let mut now = larger(larger(threads, rest.ticks), by_clock);
         if let (Some(io), false) = (io, rest.has_waited) {
             now = larger(now, io);
         }
