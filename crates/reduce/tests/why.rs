@@ -53,6 +53,7 @@ const ENDS: &[(&str, &str, Certainty, &[&str])] = &[
     ("sigbus", "crash", Likely, &[]),
     ("sigkill", "signal", Unknown, &[]),
     ("sigkill_front", "signal", Known, &[]),
+    ("sigkill_sender", "signal", Known, &[]),
     ("sigsegv", "crash", Likely, &[]),
     ("sigterm_deaf", "signal", Known, &[]),
     ("sigterm_slurmstepd", "signal", Known, &[]),

@@ -292,6 +292,38 @@ fn who_sent_a_signal_is_told_as_far_as_it_can_be_believed() {
 }
 
 #[test]
+fn who_sent_a_signal_to_the_command_is_told_where_the_kernel_was_watched() {
+    let by = |signal: i32, text: &str| {
+        let mut report = killed(signal);
+        evidence(&mut report, "killed_by", text, "tracepoint signal_generate");
+        report
+    };
+    let guard = by(9, "SIGKILL from pid 7 of uid 0 (systemd-oomd)");
+    let main = expect(&guard, "signal", Certainty::Known);
+    assert!(
+        main.sentence.contains("guard against want of memory"),
+        "{}",
+        main.sentence
+    );
+    let crash = by(11, "SIGSEGV from pid 7 of uid 1 (kill)");
+    expect(&crash, "signal", Certainty::Known);
+    expect(
+        &by(9, "SIGKILL from itself (sh)"),
+        "signal",
+        Certainty::Known,
+    );
+    let abort = by(6, "SIGABRT from itself (a.out)");
+    expect(&abort, "crash", Certainty::Likely);
+    // A scheduler's limit on time is not what somebody else did at about that time.
+    for (sender, cause) in [("slurmstepd", "time_limit"), ("kill", "signal")] {
+        let mut report = by(9, &format!("SIGKILL from pid 7 of uid 0 ({sender})"));
+        let asked = claim(100 * SECOND, Unit::Nanoseconds, "SLURM_JOB_END_TIME");
+        report.request.insert("wall".to_owned(), asked);
+        assert_eq!(judge(&report).main.cause, cause, "{sender}");
+    }
+}
+
+#[test]
 fn an_exit_after_a_signal_is_likely_its_doing() {
     let mut report = exited(143, &["/bin/sh", "-c", "x"]);
     evidence(

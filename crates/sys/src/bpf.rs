@@ -60,7 +60,9 @@ pub use files::{
 #[cfg(feature = "bpf")]
 pub use followed::{Followed, FollowedCalls, FollowedFiles};
 #[cfg(feature = "bpf")]
-pub use layout::{ExitCounters, ExitIo, GROUPS_TOLD, GroupNumbers, RawEvent, RssPeak};
+pub use layout::{
+    ExitCounters, ExitIo, GROUPS_TOLD, GroupNumbers, RawEvent, RssPeak, Sender, Sent,
+};
 #[cfg(feature = "bpf")]
 pub use lend::{Guest, borrow};
 #[cfg(feature = "bpf")]

@@ -479,7 +479,7 @@ impl Eyes {
                 break;
             }
         }
-        if let Some(counts) = self.notifier.last_counts() {
+        if let Some(counts) = self.notifier.last_counts(facts) {
             self.tree.counts(&counts);
         }
     }

@@ -238,6 +238,28 @@ impl Facts {
         }
     }
 
+    /// A process sent the command the signal that it ended by: evidence, unless it was one of ours.
+    #[cfg(feature = "bpf")]
+    pub(crate) fn killed_by(&mut self, sender: sys::bpf::Sender) {
+        if [std::process::id(), sys::process::parent()].contains(&sender.pid) {
+            return;
+        }
+        let signal = i32::try_from(sender.signal).unwrap_or_default();
+        let name = crate::view::headline::signal_name(signal);
+        let comm = String::from_utf8_lossy(sender.comm());
+        self.report.exit.evidence.push(Evidence {
+            kind: "killed_by".to_owned(),
+            value: Scalar::Text(match sender.is_itself {
+                true => format!("{name} from itself ({comm})"),
+                false => {
+                    let (pid, uid) = (sender.pid, sender.uid);
+                    format!("{name} from pid {pid} of uid {uid} ({comm})")
+                }
+            }),
+            source: "tracepoint signal_generate".to_owned(),
+        });
+    }
+
     /// Looks for programs whose work leaves the tree.
     pub(crate) fn event(&mut self, event: &Event, tree: &mut Tree) {
         if let Event::Exit { pid, .. } = event {

@@ -272,10 +272,17 @@ impl Notifier {
         }
     }
 
-    /// The same, where they are not at hand as they are at the end of the task.
-    pub(crate) fn last_counts(&mut self) -> Option<KernelCounts> {
+    /// The same, where they are not at hand as they are at the end of the task; and who ended it.
+    #[cfg_attr(
+        not(feature = "bpf"),
+        expect(unused_variables, reason = "only programs in the kernel tell it")
+    )]
+    pub(crate) fn last_counts(&mut self, facts: &mut Facts) -> Option<KernelCounts> {
         #[cfg(feature = "bpf")]
         if let Notifier::Bpf(bpf) = self {
+            if let Some(sender) = bpf.sender() {
+                facts.killed_by(sender);
+            }
             bpf.count();
             return self.counts();
         }

@@ -15,6 +15,7 @@ each_mechanism!(
     codes_of_programs_and_shells,
     what_was_not_started_is_known,
     signals_from_within,
+    who_killed_the_command_is_told,
     whoever_outlives_the_command_is_told,
 );
 
@@ -109,12 +110,50 @@ fn what_was_not_started_is_known(mechanism: Mechanism) {
     }
 }
 
-/// A signal that does not come to `plimsoll run` has no sender.
+/// Of a signal that does not come to `plimsoll run` programs in the kernel know the sender.
 fn signals_from_within(mechanism: Mechanism) {
-    expect(&sh(mechanism, "kill -9 $$"), "signal", "unknown");
-    expect(&sh(mechanism, "kill -15 $$"), "signal", "unknown");
+    for script in ["kill -9 $$", "kill -15 $$"] {
+        let done = sh(mechanism, script);
+        expect(&done, "signal", certainty_of_senders(&done));
+    }
     expect(&sh(mechanism, "kill -11 $$"), "crash", "likely");
     expect(&sh(mechanism, "kill -6 $$"), "crash", "likely");
+}
+
+fn certainty_of_senders(done: &Done) -> &'static str {
+    match done.report().monitor.mechanism.contains("bpf") {
+        true => "known",
+        false => "unknown",
+    }
+}
+
+fn who_killed_the_command_is_told(mechanism: Mechanism) {
+    let by_child = sh(mechanism, "sh -c 'kill -9 $PPID'; sleep 30");
+    let certainty = certainty_of_senders(&by_child);
+    let answer = expect(&by_child, "signal", certainty);
+    if certainty == "known" {
+        let sentence = answer["sentence"].as_str().unwrap();
+        assert!(sentence.contains("it came from sh (pid "), "{sentence}");
+    }
+    // What Plimsoll sends itself is none of it.
+    let done = Run::watched(mechanism, words!["sleep", "1000"])
+        .options(["--limit", "wall=100ms", "--grace", "0"])
+        .finish();
+    expect(&done, "limit", "known");
+    let evidence = &done.report().exit.evidence;
+    assert!(
+        evidence.iter().all(|one| one.kind != "killed_by"),
+        "{evidence:?}"
+    );
+    // One that was asked for long before, and did not end it.
+    let script = "trap : TERM; sh -c 'kill $PPID'; exit 3";
+    let done = sh(mechanism, script);
+    expect(&done, "exit_code", "known");
+    let evidence = &done.report().exit.evidence;
+    assert!(
+        evidence.iter().all(|one| one.kind != "killed_by"),
+        "{evidence:?}"
+    );
 }
 
 fn whoever_outlives_the_command_is_told(mechanism: Mechanism) {

@@ -61,7 +61,8 @@ const STATE: Column = Column {
     doc: "R running, S asleep, D waiting for a device, Z ended, T stopped, I idle",
 };
 
-const CPU: &str = "sum_exec_runtime, run_delay; /proc/PID/task/TID/schedstat";
+const CPU: &str = "sum_exec_runtime; clock_getcpuclockid(3), /proc/PID/task/TID/schedstat";
+const WAIT: &str = "sched_info.run_delay; /proc/PID/task/TID/schedstat";
 const STAT: &str = "/proc/PID/stat";
 const STAT_ALL: &str = "/proc/PID/stat, with cutime, cstime, cminflt, cmajflt";
 const SWITCHES: &str = "/proc/PID/task/TID/status";
@@ -114,7 +115,7 @@ const FIELDS: [Field; 46] = [
         |c| ns(c.cpu_system),
     ),
     own(
-        int("cpu_wait", "ns", CPU, "ready to run but waiting for a CPU"),
+        int("cpu_wait", "ns", WAIT, "ready to run, waiting for a CPU"),
         |c| ns(c.cpu_wait),
     ),
     own(

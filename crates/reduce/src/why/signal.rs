@@ -4,6 +4,7 @@ use super::case::words;
 use super::signals::{self, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use super::verdict::{Certainty, Verdict};
 use super::{Case, Cause};
+use record::report::Evidence;
 
 /// Its row of the table of causes.
 pub(super) const CAUSE: Cause = Cause {
@@ -13,7 +14,9 @@ pub(super) const CAUSE: Cause = Cause {
     beside: Some(beside),
 };
 
+/// Of a signal to `plimsoll run`, and of the one that the command ended by.
 const KIND: &str = "signal_sender";
+const KILLER: &str = "killed_by";
 
 /// What `exit.cause` says where Plimsoll's own first process was killed.
 const FRONT_KILLED: &str = "plimsoll's first process was killed";
@@ -51,16 +54,26 @@ pub(super) struct Sent {
     pub(super) by: String,
     /// The daemon of a scheduler sent it, or a guard.
     pub(super) is_daemon: bool,
+    /// The process that ended by it did.
+    is_itself: bool,
 }
 
 /// The first signal that asked for the end, and who sent it.
 pub(super) fn sent(case: &Case<'_>) -> Option<Sent> {
-    case.evidence(KIND).find_map(|one| {
-        let text = words(one);
-        let (signal, by) = text.split_once(" from ")?;
-        let asks = ASKS.iter().any(|ask| signals::name(*ask) == signal);
-        asks.then(|| who(case, signal, by))
-    })
+    let mut all = case.evidence(KIND).filter_map(|one| told_by(case, one));
+    all.find(|sent| ASKS.iter().any(|ask| signals::name(*ask) == sent.signal))
+}
+
+/// Who sent the command itself the signal that it ended by.
+pub(super) fn killer(case: &Case<'_>) -> Option<Sent> {
+    case.evidence(KILLER).find_map(|one| told_by(case, one))
+}
+
+/// What one piece of evidence says of a signal.
+fn told_by(case: &Case<'_>, one: &Evidence) -> Option<Sent> {
+    let text = words(one);
+    let (signal, by) = text.split_once(" from ")?;
+    Some(who(case, signal, by))
 }
 
 /// `pid 7 of uid 0 (slurmstepd)` in words. Anybody may give a program any name, so that of a daemon
@@ -86,10 +99,12 @@ fn who(case: &Case<'_>, signal: &str, by: &str) -> Sent {
         (_, None) if is_own => format!("{process}, the task's own user"),
         (_, None) => process.to_owned(),
     };
+    let is_itself = process == ITSELF;
     Sent {
         signal: signal.to_owned(),
         by,
         is_daemon: daemon.is_some(),
+        is_itself,
     }
 }
 
@@ -125,6 +140,7 @@ fn sent_to_us(case: &Case<'_>) -> Option<Verdict> {
         signal,
         by,
         is_daemon,
+        ..
     } = sent(case)?;
     let (code, killed) = (case.exit().code, case.exit().signal);
     let is_own = killed.is_some_and(|number| signals::name(number) == signal);
@@ -158,13 +174,16 @@ fn sent_to_us(case: &Case<'_>) -> Option<Verdict> {
         .told_all([case.told_exit()]);
     Some(match is_daemon {
         true => verdict.advise(ask_the_scheduler(case)),
-        false => verdict.advise("Ask whoever sent it; another attempt may well end by itself."),
+        false => verdict.advise(ASK_SENDER),
     })
 }
 
-/// A signal that went to the command itself: who sent it is not told.
+/// A signal that went to the command itself: who sent it is told where the kernel was watched.
 fn to_the_command(case: &Case<'_>) -> Option<Verdict> {
     let signal = case.exit().signal?;
+    if let Some(verdict) = from_a_process(case, signal) {
+        return Some(verdict);
+    }
     if signals::crash(signal).is_some() {
         return None;
     }
@@ -182,6 +201,36 @@ fn to_the_command(case: &Case<'_>) -> Option<Verdict> {
         .told("oom kill", "none", "exit.evidence");
     Some(verdict.advise(ask_the_scheduler(case)))
 }
+
+/// A process sent it, as the kernel tells.
+fn from_a_process(case: &Case<'_>, signal: i32) -> Option<Verdict> {
+    let sent = killer(case)?;
+    if sent.is_itself && signals::crash(signal).is_some() {
+        // As abort(3) does.
+        return None;
+    }
+    let by = match sent.is_itself {
+        true => "it sent it to itself".to_owned(),
+        false => format!("it came from {}", sent.by),
+    };
+    let advice = match (sent.is_itself, sent.is_daemon) {
+        (true, _) => "Look into the program, or the script: it ends itself so.".to_owned(),
+        (false, true) => ask_the_scheduler(case),
+        (false, false) => ASK_SENDER.to_owned(),
+    };
+    let name = signals::name(signal);
+    let sentence = format!("The command was killed by {name}{}: {by}.", case.after());
+    let verdict = Verdict::new(CAUSE.name, Certainty::Known, sentence)
+        .told_all(case.told(KILLER))
+        .told_all([case.told_exit()]);
+    Some(verdict.advise(advice))
+}
+
+/// In the place of a process, where it is the receiver.
+const ITSELF: &str = "itself";
+
+/// Where no scheduler did it.
+const ASK_SENDER: &str = "Ask whoever sent it; another attempt may well end by itself.";
 
 /// Asked to end, it ended well, or for something else.
 fn beside(case: &Case<'_>) -> Option<Verdict> {

@@ -3,7 +3,7 @@
 
 use super::amounts::rung_of;
 use super::case::told_claim;
-use super::signal::{Sent, sent};
+use super::signal::{Sent, killer, sent};
 use super::signals::{SIGKILL, SIGTERM, SIGXCPU, name};
 use super::verdict::{Certainty, Verdict};
 use super::{Case, Cause};
@@ -62,6 +62,9 @@ fn ended_by(case: &Case<'_>) -> Option<String> {
     if let Some(Sent { signal, by, .. }) = sent(case) {
         let is_end = signal == name(SIGTERM) || signal == name(SIGXCPU);
         return is_end.then(|| format!("{signal} from {by}"));
+    }
+    if killer(case).is_some_and(|killer| !killer.is_daemon) {
+        return None;
     }
     let signal = case.exit().signal?;
     let is_end = [SIGTERM, SIGKILL, SIGXCPU].contains(&signal);

@@ -74,6 +74,8 @@ pub enum RawEvent<'a> {
         uid: u32,
         /// Its short name.
         comm: &'a [u8],
+        /// Who sent it a signal last.
+        sent: Sent<'a>,
         /// Its control groups.
         groups: GroupNumbers,
     },
@@ -103,6 +105,50 @@ pub enum RawEvent<'a> {
         /// How many.
         count: u64,
     },
+}
+
+/// Who sent a process a signal last (`struct sender`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sent<'a>(&'a [u8]);
+
+impl Sent<'_> {
+    /// The process that sent the signal by which `pid` ended so, if one did.
+    pub fn ended(self, pid: u32, wait_status: u32) -> Option<Sender> {
+        let mut reader = Reader(self.0);
+        let sender = Sender {
+            pid: reader.u32()?,
+            uid: reader.u32()?,
+            signal: reader.u32()?,
+            is_itself: false,
+            comm: reader.0.get(4..)?.try_into().ok()?,
+        };
+        let is_it = sender.signal != 0 && sender.signal == wait_status & SIGNAL_MASK;
+        is_it.then_some(Sender {
+            is_itself: sender.pid == pid,
+            ..sender
+        })
+    }
+}
+
+/// Who sent a signal (`signal_generate`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sender {
+    /// Its pid, of the initial pid namespace.
+    pub pid: u32,
+    /// Its real user, of the initial user namespace.
+    pub uid: u32,
+    /// The number of the signal.
+    pub signal: u32,
+    /// The process sent it to itself.
+    pub is_itself: bool,
+    comm: [u8; COMM_BYTES],
+}
+
+impl Sender {
+    /// Its short name.
+    pub fn comm(&self) -> &[u8] {
+        until_nul(&self.comm)
+    }
 }
 
 /// The highest resident set of a process, in bytes, and what it is of.
@@ -163,6 +209,12 @@ const KIND_EXEC: u32 = 2;
 const KIND_EXIT: u32 = 3;
 const KIND_FINAL: u32 = 4;
 const KIND_GROUP: u32 = 5;
+
+/// `sizeof(struct sender)`.
+const SENDER_BYTES: usize = 32;
+
+/// Of a wait status: the signal that it ended by.
+const SIGNAL_MASK: u32 = 0x7f;
 
 const EXIT_PEAKS_OF_MM: u32 = 1;
 const EXIT_MAXRSS_OF_EARLIER: u32 = 4;
@@ -292,6 +344,7 @@ fn decode_exit<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
         parent: reader.u32()?,
         uid: reader.u32()?,
         comm: until_nul(reader.take(COMM_BYTES)?),
+        sent: Sent(reader.take(SENDER_BYTES)?),
         groups: match reader.0.is_empty() {
             true => GroupNumbers::default(),
             false => decode_groups(reader)?,
@@ -339,7 +392,7 @@ pub(super) const RUNS_PER_PROCESS: usize = 8;
 /// Of a short name, its NUL included (`COMM_BYTES`).
 const COMM_BYTES: usize = 16;
 /// `sizeof(struct process)`.
-pub(super) const PROCESS_BYTES: usize = 264;
+pub(super) const PROCESS_BYTES: usize = 296;
 const START_AT: usize = RUNS_PER_PROCESS * 8;
 const THREADS_ALIVE_AT: usize = START_AT + 8;
 const THREADS_SCHEDULED_AT: usize = START_AT + 16;
@@ -411,7 +464,7 @@ mod tests {
     #[test]
     fn a_cut_record_is_no_event() {
         let mut exit = vec![5, 6, 0];
-        exit.extend(1..=22);
+        exit.extend(1..=26);
         let short = words(KIND_EXIT, 7, &exit);
         exit.extend([31, 32, 33]);
         let bytes = words(KIND_EXIT, 7, &exit);

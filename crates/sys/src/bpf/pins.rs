@@ -26,6 +26,7 @@ pub(super) const TASKS: Set = &[
     "on_exit_old",
     "on_memory_end",
     "on_memory_end_old",
+    "on_signal",
     "on_switch",
 ];
 /// The programs that follow files.

@@ -138,6 +138,7 @@ static __always_inline void count_lost(struct process *process)
 #include "peaks.h"
 #include "sigchld.h"
 #include "groups.h"
+#include "signals.h"
 
 static __always_inline bool mark(struct task_struct *task, struct process_key *key)
 {
@@ -361,6 +362,7 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 	event.parent_pid = BPF_CORE_READ(task, group_leader, real_parent, tgid);
 	event.uid = BPF_CORE_READ(task, real_cred, uid.val);
 	BPF_CORE_READ_STR_INTO(&event.comm, task, group_leader, comm);
+	event.sender = process->sender;
 	read_groups(event.groups, task);
 	emit(process, &event,
 	     constants.everyone ? sizeof(event) : __builtin_offsetof(struct event_exit, groups));

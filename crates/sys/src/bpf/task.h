@@ -71,6 +71,15 @@ struct counters {
 	__u64 cancelled_write_bytes;
 };
 
+/* Who sent a signal last, of the initial pid and user namespaces; all 0: nobody. */
+struct sender {
+	__u32 pid;
+	__u32 uid;
+	__u32 signal;
+	__u32 unused;
+	char comm[COMM_BYTES];
+};
+
 /* What is known of a live process. `counters` holds its ended threads. */
 struct process {
 	__u64 runs[RUNS_PER_PROCESS]; /* ids; 0: free */
@@ -85,6 +94,7 @@ struct process {
 	struct counters counters;
 	__u32 execs;
 	__u32 is_part; /* waits and I/O of threads that had ended before are missing */
+	struct sender sender;
 };
 
 /* Opens every event. */
@@ -133,6 +143,7 @@ struct event_exit {
 	__u32 parent_pid; /* real_parent at the end */
 	__u32 uid;	  /* real, of the initial user namespace */
 	char comm[COMM_BYTES];
+	struct sender sender;
 	__u64 groups[GROUPS_TOLD]; /* as in event_exec; left out where nobody is told of them */
 };
 

@@ -1,7 +1,9 @@
 //! Probes of what a parent may know and hold of its children.
 
 use super::{Outcome, Probe};
-use sys::probe;
+use record::value::Absent;
+use sys::clock;
+use sys::probe::{self, IdleChild};
 
 pub(super) const PROBES: &[Probe] = &[
     Probe {
@@ -33,6 +35,13 @@ pub(super) const PROBES: &[Probe] = &[
         attempt: |_| Outcome::of(probe::pidfd()),
     },
     Probe {
+        name: "CPU clocks of processes",
+        gives: "CPU time of any process in nanoseconds, without a file; whether it has run since",
+        allow: "a container profile that lets clock_gettime pass",
+        needs: "Linux 2.6.12",
+        attempt: |_| cpu_clock(),
+    },
+    Probe {
         name: "memfd launcher",
         gives: "a start that does not blow up the task's peak memory",
         allow: "sysctl vm.memfd_noexec below 2",
@@ -40,3 +49,14 @@ pub(super) const PROBES: &[Probe] = &[
         attempt: |_| Outcome::of(probe::memfd_exec()),
     },
 ];
+
+fn cpu_clock() -> Outcome {
+    let child = match IdleChild::start() {
+        Ok(child) => child,
+        Err(error) => return Outcome::of(Err(error)),
+    };
+    match clock::cpu_time(child.pid()) {
+        Some(_) => Outcome::usable(),
+        None => Outcome::not(Absent::NoKernelSupport, "the clock of a child is not told"),
+    }
+}

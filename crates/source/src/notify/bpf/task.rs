@@ -11,7 +11,9 @@ use record::identity::Ending;
 use record::sample::{Counters, MemoryPeaks};
 use record::unit::{Bytes, Nanos};
 use std::os::fd::BorrowedFd;
-use sys::bpf::{ExitCounters, FileOptions, Followed, RawEvent, RssPeak, RunTotals, TaskPrograms};
+use sys::bpf::{
+    ExitCounters, FileOptions, Followed, RawEvent, RssPeak, RunTotals, Sender, TaskPrograms,
+};
 
 /// How often to read while events come: the ring holds many times what two processors make of it.
 const PERIOD: Nanos = Nanos::from_millis(20);
@@ -32,6 +34,8 @@ pub struct Bpf {
     waited_before: Option<Nanos>,
     threads: (u64, Nanos),
     processes: (u64, Nanos),
+    /// Who sent the root the signal that it ended by.
+    sender: Option<Sender>,
     /// Readings in a row that found no event.
     quiet: u32,
     /// What may be missing in a resident set that the kernel noted, bytes.
@@ -62,6 +66,7 @@ impl Bpf {
             waited_before: None,
             threads: (0, Nanos(0)),
             processes: (0, Nanos(0)),
+            sender: None,
             quiet: 0,
             held_back: held_back(&Root::default()),
             counted_at: Nanos(0),
@@ -150,12 +155,18 @@ impl Bpf {
 
     fn drain(&mut self, sink: &mut Vec<Event>) {
         let (root, before) = (self.root_pid, &mut self.waited_before);
-        let held_back = self.held_back;
+        let (held_back, sender_of_root) = (self.held_back, &mut self.sender);
         self.run.drain(&mut |event| {
             match event {
                 RawEvent::Exec {
                     pid, run_delay_ns, ..
                 } if pid == root => _ = before.get_or_insert(Nanos(run_delay_ns)),
+                RawEvent::Exit {
+                    pid,
+                    sent,
+                    wait_status,
+                    ..
+                } if pid == root => *sender_of_root = sent.ended(pid, wait_status),
                 _ => {}
             }
             if let Some(mut event) = record_of(event, held_back) {
@@ -242,6 +253,11 @@ impl Bpf {
     /// it is in no counter (`task->io_uring`). Known of ended threads only.
     pub fn io_uring_tasks(&self) -> u64 {
         self.run.totals().io_uring_tasks
+    }
+
+    /// Who sent the root the signal that it ended by, if a process did.
+    pub const fn sender(&self) -> Option<Sender> {
+        self.sender
     }
 
     /// What the kernel counted, lost events included.
@@ -406,6 +422,7 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::process::{Command, Stdio};
+    use sys::bpf::Sent;
 
     #[test]
     fn what_the_kernel_does_not_count_is_absent() {
@@ -424,6 +441,7 @@ mod tests {
             parent: 1,
             uid: 0,
             comm: b"x",
+            sent: Sent::default(),
             groups: [0; 3],
         };
         let Some(Event::Exit {

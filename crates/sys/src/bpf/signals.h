@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Who sent a process the signal that it ends by. */
+#ifndef PLIMSOLL_SIGNALS_H
+#define PLIMSOLL_SIGNALS_H
+
+#define SIGKILL 9
+/* In the place of a pointer: the kernel on behalf of whoever runs; the kernel by itself. */
+#define SEND_SIG_NOINFO 0ul
+#define SEND_SIG_PRIV 1ul
+#define SI_CODE_OFFSET 8
+#define TRACE_SIGNAL_DELIVERED 0
+
+/* Of one without siginfo only SIGKILL is somebody's: whoever wrote to cgroup.kill runs. */
+static __always_inline bool is_sent_by_current(__u32 signal, unsigned long info)
+{
+	__s32 code;
+
+	if (info == SEND_SIG_NOINFO)
+		return signal == SIGKILL;
+	if (info == SEND_SIG_PRIV)
+		return false;
+	/* kill, tkill and sigqueue are not above 0, what the kernel itself sends is. */
+	return !bpf_probe_read_kernel(&code, sizeof(code), (void *)(info + SI_CODE_OFFSET)) &&
+	       code <= 0;
+}
+
+/* (signal, info, task, group, result), in the context of the sender, once queued. */
+SEC("tp_btf/signal_generate")
+int on_signal(__u64 *ctx)
+{
+	__u32 signal = ctx[0];
+	struct process_key *key;
+	struct process *process;
+
+	/* Each end of a child sends one. */
+	if (signal == SIGCHLD || (__u32)ctx[4] != TRACE_SIGNAL_DELIVERED)
+		return 0;
+	key = key_of((struct task_struct *)ctx[2]);
+	process = key ? bpf_map_lookup_elem(&processes, key) : NULL;
+	if (!process || !is_sent_by_current(signal, ctx[1]))
+		return 0;
+	process->sender.pid = bpf_get_current_pid_tgid() >> 32;
+	process->sender.uid = bpf_get_current_uid_gid();
+	process->sender.signal = signal;
+	bpf_get_current_comm(process->sender.comm, sizeof(process->sender.comm));
+	return 0;
+}
+
+#endif
