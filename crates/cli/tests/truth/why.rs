@@ -121,7 +121,9 @@ fn signals_from_within(mechanism: Mechanism) {
 }
 
 fn certainty_of_senders(done: &Done) -> &'static str {
-    match done.report().monitor.mechanism.contains("bpf") {
+    // An agent lends the programs in the kernel.
+    let mechanism = &done.report().monitor.mechanism;
+    match mechanism.contains("bpf") || mechanism.contains("agent") {
         true => "known",
         false => "unknown",
     }
