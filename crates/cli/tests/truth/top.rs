@@ -55,6 +55,19 @@ fn busy() -> Running {
     Run::bare(words!["/bin/sh", "-c", "while :; do :; done"]).start()
 }
 
+/// What `top` with these words tells as soon as the process is told asleep: a reading told before
+/// that is one of while it was still filling.
+fn until_told_at_rest(words: Vec<OsString>, pid: u32) -> Vec<Value> {
+    let mut told = Vec::new();
+    wait_until("it is told at rest", || {
+        told = batch(words.clone());
+        let all = told[0]["processes"].as_array().unwrap();
+        all.iter()
+            .any(|one| one["pid"] == pid && one["memory"].is_i64() && one["state"] == "S")
+    });
+    told
+}
+
 fn is_held(one: &Value) {
     let number = |name: &str| {
         one[name]
@@ -113,13 +126,7 @@ fn known_by_construction_from_an_agent_and_from_its_dataset(mechanism: Mechanism
     let fill = held(&name);
     let pid = fill.pid();
     let live = words!["--socket", served.socket, "--count", "1", "--job", name];
-    wait_until("the agent tells of it", || {
-        let told = batch(live.clone());
-        let all = told[0]["processes"].as_array().unwrap();
-        all.iter()
-            .any(|one| one["pid"] == pid && one["memory"].is_i64())
-    });
-    let told = batch(live.clone());
+    let told = until_told_at_rest(live, pid);
     is_held(process(&told[0], pid));
     let all = told[0]["processes"].as_array().unwrap();
     assert!(
@@ -128,7 +135,7 @@ fn known_by_construction_from_an_agent_and_from_its_dataset(mechanism: Mechanism
     );
     if cfg!(feature = "query") {
         let past = words!["--dataset", served.dataset, "--count", "1"];
-        let told = batch(past);
+        let told = until_told_at_rest(past, pid);
         is_held(process(&told[0], pid));
         assert_eq!(process(&told[0], pid)["job"], name.as_str());
         // Before it began.
