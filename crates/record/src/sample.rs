@@ -5,6 +5,7 @@ use crate::codec::series::Revision;
 use crate::identity::{Ending, ProcessId};
 use crate::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Counters of a process, a thread or a tree. Every field only grows; `None` is "not read".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -109,8 +110,8 @@ pub struct ProcessSample {
     pub sid: u32,
     /// Kernel state letter (`R`, `S`, `D`, `Z`, `T`, ...).
     pub state: char,
-    /// Short name (`comm`), raw bytes.
-    pub comm: Vec<u8>,
+    /// Short name (`comm`), raw bytes: the same of one reading after the other.
+    pub comm: Arc<[u8]>,
     /// Live threads, the main one counted.
     pub threads: Option<u64>,
     /// Used by this process itself: threads in, children out.

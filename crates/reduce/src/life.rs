@@ -62,7 +62,7 @@ pub(crate) struct Life {
     /// Arguments separated by NUL; of the parent until the first exec.
     pub(crate) command: Arc<[u8]>,
     /// Its short name as last read.
-    pub(crate) comm: Vec<u8>,
+    pub(crate) comm: Arc<[u8]>,
     pub(crate) earlier: Vec<Arc<[u8]>>,
     pub(crate) execs: u32,
     pub(crate) last: Option<Box<Reading>>,
@@ -130,7 +130,7 @@ impl Life {
             start,
             announced: false,
             command,
-            comm: Vec::new(),
+            comm: [].into(),
             earlier: Vec::new(),
             execs: 0,
             last: None,
@@ -230,11 +230,11 @@ impl Life {
         self.zombie = sample.has_ended();
         let proven = sample.memory_of.filter(|shared| shared.proven);
         self.memory_of = proven.map(|shared| shared.pid);
-        self.comm.clone_from(&sample.comm);
+        self.comm = Arc::clone(&sample.comm);
         self.sigchld_ignored |= sample.sigchld_ignored;
         self.parent = self.parent.or(Some(sample.ppid).filter(|ppid| *ppid > 0));
         if self.command.is_empty() {
-            self.command = Arc::from(sample.comm.as_slice());
+            self.command = Arc::clone(&sample.comm);
         }
         let memory = &sample.memory;
         let mut own = counters::with_cpu(&sample.own);

@@ -198,9 +198,13 @@ where
         if queue.len() >= self.0.settings.queue_max {
             return Err(job);
         }
+        // Whoever waits while questions are there waits for something else.
+        let wakes = queue.is_empty();
         queue.push_back(job);
         drop(state);
-        self.0.changed.notify_all();
+        if wakes {
+            self.0.changed.notify_all();
+        }
         Ok(())
     }
 

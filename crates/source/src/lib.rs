@@ -1,7 +1,7 @@
 //! Kernel state to records: `query/` reads, `node/` reads the machine as a whole, `notify/` is
 //! told, `interpose/` sees files, `follow/` finds the task's processes, `group/` and `footprint/`
 //! read its control group and its folders, `stat` looks at files that were named, `context/` names
-//! its job, `aside` reads what may never answer.
+//! its job, `aside` reads what may never answer, `roll` keeps who is read again and again.
 
 pub mod aside;
 pub mod context;
@@ -14,6 +14,7 @@ pub mod interpose;
 pub mod node;
 pub mod notify;
 pub mod query;
+pub mod roll;
 pub mod root;
 pub mod stat;
 

@@ -8,8 +8,25 @@ use std::path::{Path, PathBuf};
 /// The most that is read of one kernel file: a bound, far above the largest known.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// Nearly every file of a process fits in: one read, and one that finds the end.
+/// Nearly every file of a process fits in.
 const FILE_BYTES: usize = 4 << 10;
+
+/// Files of a process that the kernel gives in one piece: a read that is shorter than it might be
+/// has come to the end (`single_open`, or bytes of its memory). The others are made of lines, and a
+/// read ends where the next one does not fit.
+const IN_ONE_PIECE: [&str; 11] = [
+    "stat",
+    "status",
+    "cgroup",
+    "cmdline",
+    "environ",
+    "io",
+    "loginuid",
+    "sessionid",
+    "schedstat",
+    "statm",
+    "smaps_rollup",
+];
 
 /// `EPERM`, `ESRCH`, `ENFILE`, `EMFILE`: the same numbers on every architecture of Linux.
 pub(crate) mod errno {
@@ -69,9 +86,7 @@ impl Root {
 
     /// A file of the process `pid`: `/proc/PID/FILE`.
     pub fn process(&self, pid: u32, file: &str) -> PathBuf {
-        let mut path = self.proc.join(pid.to_string());
-        path.push(file);
-        path
+        self.proc.join(format!("{pid}/{file}"))
     }
 
     /// A file of a process, or of this one when `pid` is `None` (`/proc/self`).
@@ -85,7 +100,8 @@ impl Root {
     /// Reads a file of a process. Fails with `Gone` where there is no such process, with
     /// `NoKernelSupport` where the process is there and the file is not.
     pub fn read_process(&self, pid: Option<u32>, file: &str) -> Result<Vec<u8>, Absent> {
-        let reason = match read(&self.process_or_self(pid, file)) {
+        let is_piece = IN_ONE_PIECE.contains(&file);
+        let reason = match read(&self.process_or_self(pid, file), FILE_BYTES_MAX, is_piece) {
             Ok(text) => return Ok(text),
             Err(error) => process_absent(&error),
         };
@@ -97,18 +113,39 @@ impl Root {
 
     /// Reads a file of the machine. Fails with `NoKernelSupport` where there is none.
     pub fn read_machine(&self, path: &Path) -> Result<Vec<u8>, Absent> {
-        read(path).map_err(|error| machine_absent(&error))
+        read(path, FILE_BYTES_MAX, false).map_err(|error| machine_absent(&error))
+    }
+
+    /// The first so many bytes of a file of a process that is in one piece.
+    pub(crate) fn read_start(
+        &self,
+        pid: u32,
+        file: &str,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, Absent> {
+        let text = read(
+            &self.process(pid, file),
+            bytes_max,
+            IN_ONE_PIECE.contains(&file),
+        );
+        text.map_err(|error| process_absent(&error))
     }
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    read_start(path, FILE_BYTES_MAX)
-}
-
 /// Reads the first so many bytes of a file of the kernel, which does not tell its size.
-pub(crate) fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut text = Vec::with_capacity(FILE_BYTES);
-    File::open(path)?.take(bytes_max).read_to_end(&mut text)?;
+fn read(path: &Path, bytes_max: u64, is_piece: bool) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut start = [0; FILE_BYTES];
+    let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    let place = start.get_mut(..most.min(FILE_BYTES)).unwrap_or_default();
+    let read = file.read(place)?;
+    let is_all = read == 0 || (is_piece && read < place.len());
+    // What is kept of it is seldom long.
+    let mut text = start.get(..read).unwrap_or_default().to_vec();
+    if !is_all {
+        let left = bytes_max.saturating_sub(read as u64);
+        file.take(left).read_to_end(&mut text)?;
+    }
     Ok(text)
 }
 

@@ -100,7 +100,7 @@ mod tests {
             pgid: 1,
             sid: 1,
             state: 'S',
-            comm: Vec::new(),
+            comm: [].into(),
             threads: Some(1),
             own: counters(cpu_s),
             with_children: Counters::default(),

@@ -180,7 +180,7 @@ mod tests {
             pgid: 0,
             sid: 0,
             state: 'S',
-            comm: Vec::new(),
+            comm: [].into(),
             threads: Some(1),
             own: Counters::default(),
             with_children: Counters::default(),

@@ -246,7 +246,7 @@ pub(super) struct Face<'a> {
 /// `/proc`, where nobody else has it.
 pub(super) fn name(sample: &ProcessSample) -> &[u8] {
     const KTHREADD: u32 = 2;
-    let name = sample.comm.as_slice();
+    let name = &*sample.comm;
     match name.strip_prefix(b"kworker/") {
         Some(worker) if sample.ppid == KTHREADD && !worker.starts_with(b"R-") => {
             let is_work = |byte: &u8| matches!(byte, b'-' | b'+');
@@ -386,7 +386,7 @@ pub(super) mod tests {
             pgid: 1,
             sid: 1,
             state: 'S',
-            comm: comm.to_vec(),
+            comm: comm.into(),
             threads: Some(1),
             own: Default::default(),
             with_children: Default::default(),

@@ -7,7 +7,6 @@ pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod people;
 mod person;
-pub(crate) mod roll;
 pub(crate) mod tasks;
 pub(crate) mod watch;
 pub(crate) mod wire;

@@ -5,7 +5,6 @@ use super::client::See;
 use super::machine::Machine;
 use super::person::COUNTER_COUNT;
 pub(crate) use super::person::{COUNTERS, Counter, GAUGES, Person, Sort, sort_by};
-use super::roll::Roll;
 use super::tasks::Tasks;
 use super::wire::Mark;
 use record::codec::cells::Cell;
@@ -14,6 +13,7 @@ use record::codec::key::two_ints;
 use record::codec::series::Row;
 use record::table::{Table, exit, job, node, process, sample};
 use rustc_hash::FxHashMap;
+use source::roll::Roll;
 use store::segment::Take;
 
 /// A process that ended.

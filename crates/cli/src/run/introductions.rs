@@ -7,6 +7,7 @@ use record::unit::Nanos;
 use source::query::proc_pid_cmdline;
 use source::root::Root;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Processes whose introduction is remembered before the dead ones are forgotten.
 const INTRODUCED_MAX: usize = 4096;
@@ -18,7 +19,7 @@ const READINGS_MAX: u8 = 8;
 struct Introduced {
     start: Nanos,
     /// Its name then; nothing while its words are still to come.
-    name: Option<Vec<u8>>,
+    name: Option<Arc<[u8]>>,
     readings: u8,
 }
 
@@ -57,7 +58,7 @@ impl Introductions {
         let again = command.is_empty() && readings < READINGS_MAX;
         let introduced = Introduced {
             start: sample.id.start_ns,
-            name: (!again).then(|| sample.comm.clone()),
+            name: (!again).then(|| Arc::clone(&sample.comm)),
             readings: if again { readings + 1 } else { 0 },
         };
         self.known.insert(pid, introduced);

@@ -509,7 +509,7 @@ mod tests {
             pgid: 7,
             sid: 7,
             state: 'S',
-            comm: b"x".to_vec(),
+            comm: (*b"x").into(),
             threads: Some(2),
             own: Counters {
                 cpu: Some(Nanos(5)),

@@ -145,7 +145,7 @@ pub(crate) fn sample(pid: u32, start: u64, own: Used, with: Used) -> ProcessSamp
         pgid: 1,
         sid: 1,
         state: 'S',
-        comm: b"comm".to_vec(),
+        comm: (*b"comm").into(),
         threads: Some(1),
         own: own.counters(),
         with_children: with.counters(),

@@ -81,7 +81,8 @@ fn rest(
         })
     };
     let login_uid = or_none("loginuid", proc_pid_loginuid::read(root, pid));
-    let session = or_none("sessionid", proc_pid_sessionid::read(root, pid));
+    // Without a login the kernel has no session either.
+    let session = login_uid.and_then(|_| or_none("sessionid", proc_pid_sessionid::read(root, pid)));
     let environ = memory(pid, "environ").unwrap_or_else(|absent| {
         note("environ", absent);
         Vec::new()

@@ -2,7 +2,7 @@
 //! program may have written over it.
 
 use super::source::Source;
-use crate::root::{Root, process_absent, read_start as start_of};
+use crate::root::Root;
 use record::value::Absent;
 
 /// Its row of the table of sources.
@@ -35,8 +35,7 @@ pub fn read(root: &Root, pid: u32) -> Result<Vec<u8>, Absent> {
 
 /// The same, no more than the first `bytes_max` bytes of it.
 pub fn read_start(root: &Root, pid: u32, bytes_max: u64) -> Result<Vec<u8>, Absent> {
-    let path = root.process(pid, "cmdline");
-    start_of(&path, bytes_max).map_err(|error| process_absent(&error))
+    root.read_start(pid, "cmdline", bytes_max)
 }
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ mod tests {
             pgid: 0,
             sid: 0,
             state: 'S',
-            comm: Vec::new(),
+            comm: [].into(),
             threads: None,
             io_uring: false,
             sigchld_ignored: false,

@@ -34,12 +34,12 @@ mod told;
 mod watch;
 
 use crate::query::{proc_pid_fd, proc_pid_limits, proc_self_auxv};
+use crate::roll::Roll;
 use crate::root::{Root, errno};
 use kept::Descriptors;
 use record::sample::ProcessSample;
 use record::unit::{Bytes, Nanos};
 use record::value::Absent;
-use rustc_hash::FxHashMap;
 use std::time::Instant;
 use sys::{burst, kcmp};
 use watch::{Turn, Watch};
@@ -124,7 +124,7 @@ pub struct Sampler {
     io_uring: bool,
     has_clocks: bool,
     descriptors: Descriptors,
-    watches: FxHashMap<u32, Watch>,
+    watches: Roll<u32, Watch>,
     buffer: Vec<u8>,
     pass: u64,
     /// Files that all details together took when last read: decides how often a turn comes.
@@ -165,7 +165,7 @@ impl Sampler {
             root,
             settings,
             descriptors: Descriptors::new(kept_max),
-            watches: FxHashMap::default(),
+            watches: Roll::default(),
             buffer: vec![0; 4096],
             pass: 0,
             detail_files: 0,
@@ -187,6 +187,7 @@ impl Sampler {
             .div_ceil(u64::from(self.settings.detail_files.max(1)));
         let still_passes = u64::from(self.settings.still_passes);
         let before = self.watches.len();
+        self.watches.begin();
         let mut cost = self.read(pids, (stride, still_passes), out);
         let (met, known) = (out.len(), self.watches.len());
         // Nobody is left where each that is known was met.
@@ -238,7 +239,7 @@ impl Sampler {
             if place % PROCESSES_BETWEEN_RESTS == 0 {
                 burst::rest();
             }
-            let known = self.watches.get_mut(&pid);
+            let known = self.watches.find(pid);
             let repeated = known.and_then(|watch| watch.repeated(pid, &turn, &mut self.buffer));
             if let Some(sample) = repeated {
                 out.push(sample.clone());
@@ -285,7 +286,7 @@ impl Sampler {
             && self
                 .watches
                 .iter()
-                .all(|(pid, watch)| watch.is_still(*pid, buffer))
+                .all(|(pid, watch)| watch.is_still(pid, buffer))
     }
 
     /// Of the last reading those whose `io` this user may not read.
@@ -300,7 +301,7 @@ impl Sampler {
 
     /// The last resident set seen of `pid`, if it was in the last pass.
     pub fn last_rss(&self, pid: u32) -> Option<Bytes> {
-        self.watches.get(&pid)?.last_rss()
+        self.watches.get(pid)?.last_rss()
     }
 
     fn sample_one(
@@ -311,7 +312,7 @@ impl Sampler {
     ) -> Result<ProcessSample, Absent> {
         let mut second_try = false;
         loop {
-            let watch = self.watches.entry(pid).or_default();
+            let watch = self.watches.meet(pid, Watch::default).0;
             let files_before = match watch.is_fresh() {
                 true => 0,
                 false => watch.detail_files(),
@@ -330,7 +331,7 @@ impl Sampler {
                 self.detail_files += watch.detail_files();
                 return read;
             };
-            if let Some(mut watch) = self.watches.remove(&pid) {
+            if let Some(mut watch) = self.watches.remove(pid) {
                 watch.close(&mut self.descriptors);
             }
             if self.descriptors.ran_out() {
@@ -350,14 +351,18 @@ impl Sampler {
     /// Closes the files of processes that were not in this pass.
     fn close_left(&mut self) {
         let (pass, descriptors) = (self.pass, &mut self.descriptors);
-        self.watches.retain(|_, watch| {
+        self.watches.keep(|_, watch| {
             let stays = watch.seen_in(pass);
             if !stays {
                 watch.close(descriptors);
             }
             stays
         });
-        self.detail_files = self.watches.values().map(Watch::detail_files).sum();
+        self.detail_files = self
+            .watches
+            .iter()
+            .map(|(_, watch)| watch.detail_files())
+            .sum();
     }
 
     /// The process is out of descriptors: gives all back and keeps half as many from now on.

@@ -12,7 +12,7 @@ fn sample(pid: u32, ppid: u32, start: u64) -> ProcessSample {
         pgid: pid / 10 * 10,
         sid: pid / 100 * 100,
         state: 'S',
-        comm: Vec::new(),
+        comm: [].into(),
         threads: Some(1),
         own: Counters::default(),
         with_children: Counters::default(),

@@ -15,9 +15,9 @@
 //! sharing in that reading.
 
 use super::watch::Watch;
+use crate::roll::Roll;
 use record::sample::{Memory, ProcessSample, Shared};
 use record::unit::Bytes;
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// Address spaces told apart, of those that their first process has left.
@@ -68,7 +68,7 @@ impl Relation {
 /// threads have one address space, if that can be told; `has_memory`: whether a thread still has
 /// any.
 pub(super) fn tell_apart(
-    watches: &mut FxHashMap<u32, Watch>,
+    watches: &mut Roll<u32, Watch>,
     samples: &mut [ProcessSample],
     share: impl Fn(u32, u32) -> Option<bool>,
     has_memory: impl Fn(u32) -> bool,
@@ -94,13 +94,13 @@ pub(super) fn tell_apart(
 /// for certain, or that one is not there. Of a parent that has ended since it was read nothing can
 /// be told: the next reading asks the siblings.
 fn meet_parent(
-    watches: &mut FxHashMap<u32, Watch>,
+    watches: &mut Roll<u32, Watch>,
     sample: &mut ProcessSample,
     share: impl Fn(u32, u32) -> Option<bool>,
     has_memory: impl Fn(u32) -> bool,
 ) -> bool {
     let (pid, parent) = (sample.id.pid, sample.ppid);
-    let space = |pid: u32| watches.get(&pid).map(|watch| watch.space);
+    let space = |pid: u32| watches.get(pid).map(|watch| watch.space);
     if space(pid) != Some(Space::Unknown) {
         return false;
     }
@@ -124,7 +124,7 @@ fn meet_parent(
         Relation::Parted | Relation::Two => Space::Own,
         Relation::Untold => return false,
     };
-    if let Some(watch) = watches.get_mut(&pid) {
+    if let Some(watch) = watches.get_mut(pid) {
         watch.space = space;
     }
     relation == Relation::Two
@@ -147,7 +147,7 @@ fn older_siblings(samples: &[ProcessSample], index: usize) -> (u32, Vec<u32>) {
 /// A process whose memory is not its parent's is compared with its siblings. What a sample says of
 /// it if it may have the memory of one that has ended since.
 fn meet_siblings(
-    watches: &mut FxHashMap<u32, Watch>,
+    watches: &mut Roll<u32, Watch>,
     pid: u32,
     siblings: &[u32],
     share: impl Fn(u32, u32) -> Option<bool>,
@@ -161,11 +161,11 @@ fn meet_siblings(
     };
     let large: Vec<_> = siblings.iter().filter_map(of).take(SIBLINGS_MAX).collect();
     let found = large.iter().find(|one| share(one.1, thread) == Some(true));
-    let group = found.and_then(|(sibling, ..)| match watches.get(sibling)?.space {
+    let group = found.and_then(|(sibling, ..)| match watches.get(*sibling)?.space {
         Space::Shared(group) => Some(group),
         Space::Unknown | Space::Own => Some(*sibling),
     });
-    if let Some(watch) = watches.get_mut(&pid) {
+    if let Some(watch) = watches.get_mut(pid) {
         watch.space = group.map_or(Space::Own, Space::Shared);
     }
     let mut untold = large.iter().filter(|one| group.is_none() && one.2);
@@ -175,13 +175,13 @@ fn meet_siblings(
 
 /// A process that was found to share is compared with the others that did.
 fn meet_group(
-    watches: &mut FxHashMap<u32, Watch>,
+    watches: &mut Roll<u32, Watch>,
     sample: &mut ProcessSample,
     firsts: &mut Vec<(u32, u32)>,
     share: impl Fn(u32, u32) -> Option<bool>,
 ) {
     let pid = sample.id.pid;
-    let Some(Space::Shared(group)) = watches.get(&pid).map(|watch| watch.space) else {
+    let Some(Space::Shared(group)) = watches.get(pid).map(|watch| watch.space) else {
         return;
     };
     let Some(own) = told(watches, pid).filter(|_| pid != group) else {
@@ -196,7 +196,7 @@ fn meet_group(
         match relation {
             Some(one @ (Relation::One | Relation::Alike)) => {
                 sample.memory_of = one.shared(other);
-                if let Some(watch) = watches.get_mut(&pid) {
+                if let Some(watch) = watches.get_mut(pid) {
                     watch.space = Space::Shared(other);
                 }
                 return;
@@ -210,14 +210,14 @@ fn meet_group(
     if firsts.len() < SPACES_MAX {
         firsts.push((group, pid));
     }
-    if let Some(watch) = watches.get_mut(&pid).filter(|_| !untold) {
+    if let Some(watch) = watches.get_mut(pid).filter(|_| !untold) {
         watch.space = Space::Shared(pid);
     }
 }
 
 /// The memory that a process told, and a thread that has it.
-fn told(watches: &FxHashMap<u32, Watch>, pid: u32) -> Option<(Memory, u32)> {
-    let (memory, thread) = watches.get(&pid)?.memory(pid)?;
+fn told(watches: &Roll<u32, Watch>, pid: u32) -> Option<(Memory, u32)> {
+    let (memory, thread) = watches.get(pid)?.memory(pid)?;
     Some((*memory, thread))
 }
 
@@ -302,7 +302,7 @@ mod tests {
             pgid: 1,
             sid: 1,
             state: 'S',
-            comm: Vec::new(),
+            comm: [].into(),
             threads: Some(1),
             own: Counters::default(),
             with_children: Counters::default(),
@@ -320,7 +320,7 @@ mod tests {
     fn told_of_the_younger(has: &[u32]) -> Option<Shared> {
         let mut samples = vec![process(5), process(6)];
         let watch = |pid| (pid, Watch::of(memory(100)));
-        let mut watches = FxHashMap::from_iter([watch(5), watch(6)]);
+        let mut watches = Roll::from_iter([watch(5), watch(6)]);
         let share = |_, _| Some(false);
         tell_apart(&mut watches, &mut samples, share, |pid| has.contains(&pid));
         assert_eq!(samples[0].memory_of, None);
@@ -343,14 +343,14 @@ mod tests {
             ..process(pid)
         };
         let watch = |pid| (pid, Watch::of(memory(100)));
-        let mut watches = FxHashMap::from_iter([watch(4), watch(5), watch(6)]);
+        let mut watches = Roll::from_iter([watch(4), watch(5), watch(6)]);
         let share = |one, other| Some(one != 4 && other != 4);
         let mut samples = vec![process(4), born(5, 4), born(6, 4)];
         tell_apart(&mut watches, &mut samples, share, |pid| pid != 4);
         let of_parent = Relation::Parted.shared(4);
         assert_eq!(samples[1].memory_of, of_parent);
         assert_eq!(samples[2].memory_of, of_parent);
-        watches.remove(&4);
+        watches.remove(4);
         let mut samples = vec![process(5), process(6)];
         tell_apart(&mut watches, &mut samples, share, |_| true);
         assert_eq!(samples[0].memory_of, None);
@@ -362,8 +362,7 @@ mod tests {
         let mut samples = vec![process(5), process(6)];
         let mut grown = memory(100);
         (grown.rss, grown.rss_anon) = (Some(Bytes(7 << 20)), Some(Bytes(7 << 20)));
-        let mut watches =
-            FxHashMap::from_iter([(5, Watch::of(grown)), (6, Watch::of(memory(100)))]);
+        let mut watches = Roll::from_iter([(5, Watch::of(grown)), (6, Watch::of(memory(100)))]);
         tell_apart(&mut watches, &mut samples, |_, _| Some(true), |_| true);
         assert_eq!(samples[1].memory_of, Relation::One.shared(5));
     }
@@ -374,11 +373,11 @@ mod tests {
         let mut grown = memory(100);
         grown.rss_anon = Some(Bytes((100 << 20) + 4096));
         let mut watches =
-            FxHashMap::from_iter([(5, Watch::of(memory(100))), (6, Watch::of(memory(100)))]);
+            Roll::from_iter([(5, Watch::of(memory(100))), (6, Watch::of(memory(100)))]);
         tell_apart(&mut watches, &mut samples, |_, _| Some(true), |_| true);
         let mut now = Watch::of(grown);
         now.space = Space::Shared(5);
-        watches.insert(6, now);
+        *watches.get_mut(6).unwrap() = now;
         tell_apart(&mut watches, &mut samples, |_, _| answer, |_| true);
         samples[1].memory_of
     }

@@ -23,7 +23,7 @@ pub(super) fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
         pgid: stat.pgid,
         sid: stat.sid,
         state: stat.state,
-        comm: stat.comm.to_vec(),
+        comm: stat.comm.into(),
         threads: (!stat.ended()).then(|| stat.threads_live()),
         own: Counters::default(),
         with_children: Counters::default(),

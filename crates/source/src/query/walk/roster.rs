@@ -253,7 +253,7 @@ fn sample_of(
         pgid: leader.group,
         sid: leader.session,
         state: letter(leader.state),
-        comm: name(&leader.comm).to_vec(),
+        comm: name(&leader.comm).into(),
         threads: Some(u64::from(leader.threads).saturating_sub(ended)),
         own,
         with_children,
