@@ -11,7 +11,7 @@ use super::group_path::{Found, GroupPath};
 use super::surroundings::{Scheduler, Surroundings, Tier};
 use super::{gridengine, login, systemd, unfamiliar};
 use crate::query::proc_pid_cgroup::Membership;
-use crate::query::proc_pid_environ;
+use crate::query::proc_pid_environ::Variables;
 use record::context::{Chain, Conflict, Evidence, Kind, Trust};
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -212,10 +212,11 @@ fn of_login(input: &Input) -> Option<Ranked> {
 /// What the variables of each scheduler say. Files that they name are not opened: the user chose
 /// them.
 fn of_environment(input: &Input) -> Vec<Ranked> {
+    let variables = Variables::of(&input.environ);
     let of = |scheduler: &'static Scheduler| {
         let asked = RefCell::new(Vec::new());
         let env = |name: &str| {
-            let value = proc_pid_environ::value(&input.environ, name)?;
+            let value = variables.value(name)?;
             asked.borrow_mut().push((name.to_owned(), value.clone()));
             Some(value)
         };

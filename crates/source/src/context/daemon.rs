@@ -1,6 +1,7 @@
 //! A process that may be the daemon of a job: an ancestor of another, or who holds its group.
 
 use record::context::Trust;
+use std::borrow::Cow;
 
 /// Characters of a command line that are kept as evidence.
 const SHOWN_CHARS: usize = 256;
@@ -18,18 +19,21 @@ pub struct Daemon {
 
 impl Daemon {
     /// The first argument, without the blanks that a daemon leaves behind its text.
-    pub(super) fn first(&self) -> String {
+    pub(super) fn first(&self) -> Cow<'_, str> {
         let first = self.command.split(|byte| *byte == 0).next();
-        let text = String::from_utf8_lossy(first.unwrap_or_default());
-        text.trim_end().to_owned()
+        part(
+            String::from_utf8_lossy(first.unwrap_or_default()),
+            str::trim_end,
+        )
     }
 
     /// The name of its program: of the first argument what is behind the last `/` and before the
     /// first blank or colon.
-    pub(super) fn program(&self) -> String {
-        let first = self.first();
-        let word = first.split([' ', ':']).next().unwrap_or_default();
-        word.rsplit('/').next().unwrap_or_default().to_owned()
+    pub(super) fn program(&self) -> Cow<'_, str> {
+        part(self.first(), |first| {
+            let word = first.split([' ', ':']).next().unwrap_or_default();
+            word.rsplit('/').next().unwrap_or_default()
+        })
     }
 
     /// How far it may be believed: anybody can call a process of his own anything.
@@ -44,6 +48,14 @@ impl Daemon {
     pub(super) fn shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.command).replace('\0', " ");
         text.trim_end().chars().take(SHOWN_CHARS).collect()
+    }
+}
+
+/// A part of a text.
+fn part<'a>(text: Cow<'a, str>, of: impl for<'b> Fn(&'b str) -> &'b str) -> Cow<'a, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(of(text)),
+        Cow::Owned(text) => Cow::Owned(of(&text).to_owned()),
     }
 }
 
@@ -62,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_program_is_the_last_part_of_the_first_argument() {
-        let program = |command: &[u8]| of_root(command).program();
+        let program = |command: &[u8]| of_root(command).program().into_owned();
         assert_eq!(program(b"/opt/pbs/sbin/pbs_mom\0-p\0"), "pbs_mom");
         assert_eq!(program(b"slurmstepd: [7.0]\0\0\0"), "slurmstepd");
         assert_eq!(program(b""), "");

@@ -45,7 +45,7 @@ fn group(path: &GroupPath<'_>) -> Option<Found> {
 fn daemon(daemon: &Daemon) -> Option<Found> {
     let programs = ["sshd", "sshd-session", "login", "in.rlogind", "in.rshd"];
     programs
-        .contains(&daemon.program().as_str())
+        .contains(&daemon.program().as_ref())
         .then(Found::default)
 }
 

@@ -74,7 +74,7 @@ fn group(path: &GroupPath<'_>) -> Option<Found> {
 /// The daemons do not say which job they started.
 fn daemon(daemon: &Daemon) -> Option<Found> {
     ["sbatchd", "res"]
-        .contains(&daemon.program().as_str())
+        .contains(&daemon.program().as_ref())
         .then(Found::default)
 }
 
