@@ -128,7 +128,7 @@ impl State {
                     _ => None,
                 };
             }
-            Act::Choose => self.choose(jobs),
+            Act::Choose => self.choose(shown, jobs),
             Act::Pause if is_past => self.is_playing = !self.is_playing,
             Act::Pause => self.is_held = !self.is_held,
         }
@@ -159,14 +159,22 @@ impl State {
         }
     }
 
-    fn choose(&mut self, jobs: &[Job]) {
+    fn choose(&mut self, shown: &[Shown<'_>], jobs: &[Job]) {
         match self.job_at.and_then(|at| jobs.get(at)) {
             Some(job) => {
                 let is_it = self.look.job.as_ref() == Some(&job.load.identifier);
                 self.look.job = (!is_it).then(|| job.load.identifier.clone());
                 (self.job_at, self.first, self.chosen) = (None, 0, None);
             }
-            None => self.turn_over(Over::Process),
+            None => {
+                // Nobody is chosen yet: the first in sight.
+                if self.chosen.is_none() {
+                    self.take(self.first, shown);
+                }
+                if self.chosen.is_some() {
+                    self.turn_over(Over::Process);
+                }
+            }
         }
     }
 
@@ -322,10 +330,20 @@ mod tests {
         assert!((state.first..state.first + rows).contains(&state.chosen_at));
         press(&mut state, KeyCode::End, &shown, false);
         assert_eq!((state.chosen, state.first), (Some((100, 0)), 100 - rows));
+        press(&mut state, KeyCode::Enter, &shown, false);
+        assert_eq!(state.over, Some(Over::Process));
         // It ends.
         let fewer = look.order(persons.iter().take(3));
         state.settle(&fewer, 0);
         assert_eq!((state.chosen, state.chosen_at, state.first), (None, 2, 0));
+        assert_eq!(state.over, None);
+        press(&mut state, KeyCode::Enter, &[], false);
+        assert_eq!(state.over, None, "there is nobody to be told of");
+        press(&mut state, KeyCode::Enter, &fewer, false);
+        assert_eq!(
+            (state.chosen, state.over),
+            (Some((1, 0)), Some(Over::Process))
+        );
     }
 
     #[test]
