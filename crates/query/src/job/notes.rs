@@ -7,6 +7,8 @@ use record::quantity::{show_bytes, show_time};
 const LITTLE: f64 = 0.5;
 /// Above this part it is told that there was hardly any room.
 const NEARLY_ALL: f64 = 0.95;
+/// CPUs that what runs beside the work may keep busy.
+const BESIDE: f64 = 0.05;
 /// What is advised beyond what was used.
 const ROOM: f64 = 1.25;
 /// Less is never advised.
@@ -58,8 +60,8 @@ fn of_cpus(facts: &Facts, hosts: &[Host]) -> Option<String> {
     }
     let peaks = hosts.iter().map(|host| host.cores_peak);
     let peak = peaks.sum::<Option<f64>>()?;
-    let used = (peak + 0.05).ceil() as i64;
-    let idle = cpus - used.max(1);
+    // What runs beside one that is busy takes a moment of another.
+    let idle = ((cpus as f64 - peak + BESIDE).floor() as i64).min(cpus - 1);
     (idle > 0).then(|| {
         format!(
             "{idle} of {cpus} CPUs idle throughout: at most {peak:.1} were busy between readings"
@@ -162,6 +164,16 @@ mod tests {
         let busy = "3 of 8 CPUs idle throughout: at most 4.7 were busy between readings";
         let memory = "memory peak 9 % of the request: 2 GiB would do";
         assert_eq!(notes(&job()), [busy, memory]);
+        let mut one = job();
+        for (peak, idle) in [(0.2, 7), (0.99, 7), (1.04, 7), (1.1, 6), (7.1, 0)] {
+            one.hosts[0].cores_peak = Some(peak);
+            let told = notes(&one)
+                .into_iter()
+                .find(|note| note.contains("CPUs idle"));
+            let expected = (idle > 0).then(|| format!("{idle} of 8 CPUs idle throughout"));
+            let told = told.and_then(|note| Some(note.split_once(':')?.0.to_owned()));
+            assert_eq!(told, expected, "{peak}");
+        }
         let mut full = job();
         full.hosts[0].cores_peak = Some(7.99);
         full.hosts[0].memory_peak = Some(159 * GIB / 10);
