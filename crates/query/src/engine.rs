@@ -133,19 +133,25 @@ impl Engine {
         })
     }
 
-    /// Looks at the dataset, and once more if its files went away before a row was written.
+    /// Looks at the dataset, and once more if its files went away before a row was written. Several
+    /// threads that sort keep each other from their parts of the memory: where it was too little
+    /// one does it alone.
     pub(crate) fn look<T>(
         &self,
         heed: &mut dyn FnMut(Progress) -> Heed,
         ask: &mut dyn FnMut(&mut Session<'_>) -> Answer<T>,
     ) -> Result<T, Error> {
         let mut tries = 0;
+        let mut threads = self.options.threads;
         loop {
-            let mut session = Session::new(self, heed)?;
+            let mut session = Session::new(self, threads, heed)?;
             tries += 1;
             match ask(&mut session) {
                 // Nothing was written: the files are where they are now.
                 Err((Error::Gone, 0)) if tries < TRIES_MAX => {}
+                Err((Error::Memory { .. }, 0)) if threads > NonZeroUsize::MIN => {
+                    threads = NonZeroUsize::MIN;
+                }
                 Err((error, _)) => return Err(error),
                 Ok(answer) => return Ok(answer),
             }
@@ -153,7 +159,7 @@ impl Engine {
     }
 
     /// An engine without tables.
-    pub(crate) fn context(&self) -> Result<SessionContext, DataFusionError> {
+    pub(crate) fn context(&self, threads: NonZeroUsize) -> Result<SessionContext, DataFusionError> {
         let bytes = usize::try_from(self.options.memory.0).unwrap_or(usize::MAX);
         let named = NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(NonZeroUsize::MIN);
         let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), named);
@@ -163,7 +169,7 @@ impl Engine {
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
             .build_arc()?;
         let mut config = SessionConfig::new()
-            .with_target_partitions(self.options.threads.get())
+            .with_target_partitions(threads.get())
             .with_information_schema(true);
         let options = config.options_mut();
         options.sql_parser.collect_spans = true;

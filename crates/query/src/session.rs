@@ -19,6 +19,7 @@ use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 use record::table::TABLES;
 use record::unit::Bytes;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use store::compact::Snapshot;
@@ -44,10 +45,11 @@ impl<'a> Session<'a> {
     /// Looks which files there are. `heed` hears of the progress of each question.
     pub(crate) fn new(
         engine: &'a Engine,
+        threads: NonZeroUsize,
         heed: &'a mut dyn FnMut(Progress) -> Heed,
     ) -> Result<Self, Error> {
         let failed = |error: DataFusionError| Error::Failed(error.strip_backtrace());
-        let context = engine.context().map_err(failed)?;
+        let context = engine.context(threads).map_err(failed)?;
         let snapshot = Snapshot::of(engine.dataset())?;
         for table in TABLES {
             let provider = DatasetTable::new(table, &snapshot, engine.counting());

@@ -8,23 +8,29 @@ const OF_MEAN: f64 = 0.5;
 const RATE_MIN: f64 = 65_536.0;
 /// Fewer CPUs are busy by chance.
 const CORES_MIN: f64 = 0.1;
+/// Who moves less than so many bytes for a second of CPU time does something else with most of it:
+/// compressors do, and programs that begin; copies move some ten times as much.
+const BYTES_PER_CPU: f64 = 67_108_864.0;
 
 /// What it mostly did, from the first to the last of its readings.
 ///
 /// It reads or writes where it moves at least half as many bytes a second as it does on the whole,
-/// so that bursts stand out and a steady stream is one phase; else it computes or waits.
+/// so that bursts stand out and a steady stream is one phase, unless its CPUs are busy with
+/// something else; else it computes or waits.
 pub(super) fn phases(totals: &Totals) -> Vec<Phase> {
     let enough = enough(totals);
     let mut phases: Vec<Phase> = Vec::new();
     for (place, step) in totals.cores.iter().enumerate() {
         let of = |steps: &[Step]| steps.get(place).map_or(0.0, |step| step.rate);
         let (read, written) = (of(&totals.read), of(&totals.written));
-        let doing = if read + written >= enough {
+        let moved = read + written;
+        let is_busy = step.rate >= CORES_MIN;
+        let doing = if moved >= enough && !(is_busy && moved < BYTES_PER_CPU * step.rate) {
             match read >= written {
                 true => Doing::Reading,
                 false => Doing::Writing,
             }
-        } else if step.rate >= CORES_MIN {
+        } else if is_busy {
             Doing::Computing
         } else {
             Doing::Waiting
@@ -89,16 +95,31 @@ mod tests {
             ]
         );
         let steady = Totals {
-            cores: steps(&[1.0; 4]),
+            cores: steps(&[0.1; 4]),
             read: steps(&[9.0 * mib, 10.0 * mib, 11.0 * mib, 10.0 * mib]),
             ..Totals::default()
         };
-        assert_eq!(phases(&steady).len(), 1);
+        let only = |totals: &Totals| match phases(totals).as_slice() {
+            [phase] => phase.doing,
+            more => panic!("{more:?}"),
+        };
+        assert_eq!(only(&steady), Doing::Reading);
+        let compressing = Totals {
+            cores: steps(&[1.0; 4]),
+            ..steady.clone()
+        };
+        assert_eq!(only(&compressing), Doing::Computing);
+        let slow = Totals {
+            cores: steps(&[0.02; 4]),
+            read: steps(&[mib; 4]),
+            ..Totals::default()
+        };
+        assert_eq!(only(&slow), Doing::Reading);
         let quiet = Totals {
             cores: steps(&[1.0; 4]),
             written: steps(&[1000.0; 4]),
             ..Totals::default()
         };
-        assert_eq!(phases(&quiet).first().unwrap().doing, Doing::Computing);
+        assert_eq!(only(&quiet), Doing::Computing);
     }
 }
