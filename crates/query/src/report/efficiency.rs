@@ -18,6 +18,7 @@ pub(super) const REPORT: Report = Report {
         ("time_limit", Kind::Time),
     ],
     notes: &[
+        "array_id is the array and the task in it, by which a member of an array of jobs is known.",
         "rss_peak is the largest sum of resident sets of the job's processes on one host in one \
          reading (sampled): pages that several share count in each. elapsed is from the first to \
          the last that was seen of it.",

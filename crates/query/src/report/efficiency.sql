@@ -27,7 +27,8 @@ WITH {{life}}, {{jobs}}, ranked AS (
     max(c.from_ns + c.wall_time) - min(c.from_ns) AS elapsed, max(c.rss_peak) AS rss_largest
   FROM chosen AS c GROUP BY c.identifier
 )
-SELECT j.scheduler, j.identifier, coalesce(j.job_user, w.person) AS {{name user}}, j.account,
+SELECT j.scheduler, j.identifier, j.array_job || '_' || j.array_task AS array_id,
+  coalesce(j.job_user, w.person) AS {{name user}}, j.account,
   j.job_name AS name, j.state, w.hosts, w.processes, w.elapsed, j.time_limit,
   coalesce(j.cpus_allocated, j.cpus_requested) AS cpus, w.cpu_time,
   CAST(w.cpu_time AS DOUBLE)

@@ -151,7 +151,10 @@ fn batch_and_other_work_stand_side_by_side() {
 fn a_job_is_told_against_what_it_had() {
     assert_eq!(
         all("efficiency"),
-        ["slurm,7,eva,physics,,,1,2,119000000000,,2,59800000000,0.251260,104857600,419430400,0.25"]
+        [
+            "slurm,7,3_1,eva,physics,,,1,2,119000000000,,2,59800000000,0.251260,104857600,\
+             419430400,0.25"
+        ]
     );
 }
 
