@@ -138,7 +138,12 @@ fn read(path: &Path, bytes_max: u64, is_piece: bool) -> io::Result<Vec<u8>> {
     let mut start = [0; FILE_BYTES];
     let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     let place = start.get_mut(..most.min(FILE_BYTES)).unwrap_or_default();
-    let read = file.read(place)?;
+    let read = loop {
+        match file.read(place) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => break done?,
+        }
+    };
     let is_all = read == 0 || (is_piece && read < place.len());
     // What is kept of it is seldom long.
     let mut text = start.get(..read).unwrap_or_default().to_vec();
