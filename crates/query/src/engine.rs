@@ -6,6 +6,7 @@ use crate::output::Writing;
 pub use crate::progress::Progress;
 use crate::report::{Params, Report};
 use crate::session::{Answer, Session};
+use crate::worker::Workers;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
@@ -17,7 +18,6 @@ use record::unit::Bytes;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::runtime::Runtime;
 
 /// A dataset whose files went away is looked at again, so often.
 const TRIES_MAX: u32 = 5;
@@ -49,7 +49,7 @@ pub enum Heed {
 pub struct Engine {
     dataset: PathBuf,
     options: Options,
-    runtime: Runtime,
+    workers: Workers,
     met: Arc<Counting>,
 }
 
@@ -82,15 +82,12 @@ impl Engine {
         if !is_one {
             return Err(Error::NoDataset { path: dataset });
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(options.threads.get())
-            .enable_time()
-            .build()
+        let workers = Workers::start(options.threads)
             .map_err(|error| Error::Failed(format!("no threads: {error}")))?;
         Ok(Self {
             dataset,
             options,
-            runtime,
+            workers,
             met: Arc::default(),
         })
     }
@@ -186,8 +183,8 @@ impl Engine {
         self.options.memory
     }
 
-    pub(crate) fn runtime(&self) -> &Runtime {
-        &self.runtime
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     pub(crate) fn counting(&self) -> &Arc<Counting> {

@@ -21,6 +21,7 @@ mod scan;
 mod schema;
 mod session;
 mod sorted;
+mod worker;
 
 pub use engine::{Engine, Heed, Options, Progress};
 pub use error::Error;

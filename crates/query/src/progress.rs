@@ -27,15 +27,15 @@ pub struct Progress {
 }
 
 /// A plan that is carried out.
-pub(crate) struct Watching<'a> {
-    plan: &'a Arc<dyn ExecutionPlan>,
+pub(crate) struct Watching {
+    plan: Arc<dyn ExecutionPlan>,
     began: Instant,
     is_counted: bool,
     rows_all: Option<u64>,
 }
 
-impl<'a> Watching<'a> {
-    pub(crate) fn new(plan: &'a Arc<dyn ExecutionPlan>) -> Self {
+impl Watching {
+    pub(crate) fn new(plan: Arc<dyn ExecutionPlan>) -> Self {
         Self {
             plan,
             began: Instant::now(),
@@ -47,10 +47,10 @@ impl<'a> Watching<'a> {
     pub(crate) fn so_far(&mut self) -> Progress {
         if !self.is_counted && self.began.elapsed() >= PATIENCE {
             self.is_counted = true;
-            self.rows_all = rows_of(self.plan);
+            self.rows_all = rows_of(&self.plan);
         }
         Progress {
-            rows: read(self.plan),
+            rows: read(&self.plan),
             rows_all: self.rows_all,
         }
     }

@@ -1,24 +1,23 @@
 //! A dataset as it is at one instant, for several questions: all see the same files, and what one
 //! is answered can be a table for those behind it.
 
+use crate::elsewhere;
 use crate::engine::{Engine, Heed};
 use crate::error::{Asked, Error};
 use crate::output::Writing;
 use crate::progress::{Progress, Watching};
 use crate::report::Dialect;
 use crate::scan::DatasetTable;
-use crate::{elsewhere, sorted};
+use crate::worker::{Heard, Told};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::MemTable;
 use datafusion::common::DataFusionError;
-use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
-use futures::StreamExt;
 use record::table::TABLES;
 use record::unit::Bytes;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +25,9 @@ use store::compact::Snapshot;
 
 /// The caller is asked so often whether to go on.
 const HEED_EVERY: Duration = Duration::from_millis(100);
+
+/// A folder that is written to is removed in so many attempts.
+const REMOVALS_MAX: u32 = 10;
 
 /// An answer; with an error the count of the rows that were written.
 pub(crate) type Answer<T> = Result<T, (Error, u64)>;
@@ -57,7 +59,7 @@ impl<'a> Session<'a> {
             registered.map_err(failed)?;
         }
         let file = Dialect::DataFusion.spell(elsewhere::FILE);
-        let view = engine.runtime().block_on(context.sql(&file));
+        let view = engine.workers().wait(context.sql(&file));
         let registered = context.register_table("file", view.map_err(failed)?.into_view());
         registered.map_err(failed)?;
         let pool = &context.runtime_env().memory_pool;
@@ -90,13 +92,46 @@ impl<'a> Session<'a> {
 
     /// Answers a question in SQL: the rows go to `out`. Gives their count.
     pub(crate) fn answer(&mut self, question: &str, out: &mut dyn Writing) -> Answer<u64> {
-        let runtime = self.engine.runtime();
-        let answered = runtime.block_on(answered(self, question, out));
-        match answered {
+        match self.answered(question, out) {
             // That a file is not there is not always told as such.
             Err((Error::Failed(_), rows)) if self.is_gone() => Err((Error::Gone, rows)),
             other => other,
         }
+    }
+
+    fn answered(&mut self, question: &str, out: &mut dyn Writing) -> Answer<u64> {
+        let asked = Asked {
+            question,
+            tables: &self.tables,
+            memory: self.engine.memory(),
+        };
+        let mut answering = self.engine.workers().answer(&self.context, question);
+        let mut watching = None;
+        let mut rows = 0;
+        loop {
+            let heard = answering.next(HEED_EVERY);
+            let so_far = watching.as_mut().map(Watching::so_far);
+            if (self.heed)(so_far.unwrap_or_default()) == Heed::Stop {
+                return Err((Error::Interrupted, rows));
+            }
+            let written = match heard.map_err(|error| (Error::of(&error, &asked), rows))? {
+                Heard::Nothing => Ok(()),
+                Heard::Told(Told::Plan(plan)) => {
+                    let begun = out.begin(&plan.schema());
+                    watching = Some(Watching::new(plan));
+                    answering.begin();
+                    begun
+                }
+                Heard::Told(Told::Rows(batch)) => {
+                    rows += batch.num_rows() as u64;
+                    out.rows(&batch)
+                }
+                Heard::End => break,
+            };
+            written.map_err(|error| (error, rows))?;
+        }
+        out.end().map_err(|error| (error, rows))?;
+        Ok(rows)
     }
 
     /// Whether a file went away.
@@ -134,47 +169,15 @@ impl<'a> Session<'a> {
     }
 }
 
-async fn answered(session: &mut Session<'_>, question: &str, out: &mut dyn Writing) -> Answer<u64> {
-    let asked = Asked {
-        question,
-        tables: &session.tables,
-        memory: session.engine.memory(),
-    };
-    let wrong = |error: &DataFusionError, rows| (Error::of(error, &asked), rows);
-    // The dataset is for reading, and other files are none of its business.
-    let allowed = SQLOptions::new()
-        .with_allow_ddl(false)
-        .with_allow_dml(false)
-        .with_allow_statements(false);
-    let frame = session.context.sql_with_options(question, allowed).await;
-    let frame = frame.map_err(|error| wrong(&error, 0))?;
-    let plan = frame
-        .create_physical_plan()
-        .await
-        .and_then(sorted::within_memory)
-        .map_err(|error| wrong(&error, 0))?;
-    let mut stream = execute_stream(Arc::clone(&plan), session.context.task_ctx())
-        .map_err(|error| wrong(&error, 0))?;
-    out.begin(&stream.schema()).map_err(|error| (error, 0))?;
-    let mut rows = 0;
-    let mut watching = Watching::new(&plan);
-    loop {
-        let next = tokio::time::timeout(HEED_EVERY, stream.next()).await;
-        if (session.heed)(watching.so_far()) == Heed::Stop {
-            return Err((Error::Interrupted, rows));
-        }
-        match next {
-            Err(_) => {}
-            Ok(None) => break,
-            Ok(Some(Err(error))) => return Err(wrong(&error, rows)),
-            Ok(Some(Ok(batch))) => {
-                rows += batch.num_rows() as u64;
-                out.rows(&batch).map_err(|error| (error, rows))?;
-            }
+/// Removes what a question that was given up has left where it was made.
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        for folder in self.context.runtime_env().disk_manager.temp_dir_paths() {
+            // Something may be made in it meanwhile.
+            let mut removals = (0..REMOVALS_MAX).map(|_| std::fs::remove_dir_all(&folder));
+            removals.any(|removed| !matches!(removed, Err(e) if e.kind() != ErrorKind::NotFound));
         }
     }
-    out.end().map_err(|error| (error, rows))?;
-    Ok(rows)
 }
 
 /// An answer that stays in memory.

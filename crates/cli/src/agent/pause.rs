@@ -11,11 +11,14 @@ pub(super) const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 
-/// Signals that end the agent, or let it read its settings again, blocked and readable.
-pub(super) fn end_signals() -> Result<Signals> {
-    let mask = [SIGTERM, SIGINT, SIGHUP]
-        .iter()
-        .fold(0u64, |mask, number| mask | 1 << (number - 1));
+/// Signals that end the agent, or let it read its settings again where there is a file of them,
+/// blocked and readable.
+pub(super) fn signals(has_file: bool) -> Result<Signals> {
+    let is_heard = has_file || !signal::is_ignored(SIGHUP);
+    // Once it is blocked it comes even where `nohup` had us ignore it.
+    let hang_up = Some(SIGHUP).filter(|_| is_heard);
+    let mask = [SIGTERM, SIGINT].into_iter().chain(hang_up);
+    let mask = mask.map(signal::bit).sum();
     signal::set_mask(mask);
     Signals::open(mask).context("signals")
 }

@@ -138,6 +138,20 @@ fn a_hangup_without_a_file_ends_the_agent() {
     assert!(done.stderr.contains("(asked to end)"), "{}", done.stderr);
 }
 
+/// `nohup` is for that.
+#[test]
+fn a_hangup_that_is_ignored_does_not() {
+    let mut agent = agent(&["--interval", "100ms"])
+        .wrapped(vec!["nohup".into()])
+        .start();
+    let dataset = agent.folder().join("d");
+    wait_for_reading(&mut agent, &dataset);
+    agent.send(Signal::HUP);
+    wait_for_reading(&mut agent, &dataset);
+    agent.send(Signal::TERM);
+    agent.finish().expect_status(0);
+}
+
 /// Waits for a message with `text`, passing over others.
 #[track_caller]
 fn hear(socket: &UnixDatagram, text: &str) -> String {
