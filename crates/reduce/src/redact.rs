@@ -5,9 +5,11 @@
 //! is hidden rather than less.
 
 mod names;
+mod programs;
 mod scan;
 
-use names::{Hides, Program, is_long_option, is_name, takes_secret};
+use names::{is_long_option, is_name, takes_secret};
+use programs::{Hides, Program};
 use scan::Scan;
 
 /// What stands for a secret.
@@ -28,8 +30,7 @@ pub fn redact(arguments: &[&[u8]]) -> Vec<Vec<u8>> {
             out.push(hides.of(argument));
             continue;
         }
-        let own = program.and_then(|own: &Program| Some((own, own.value(argument)?)));
-        if let Some((own, at)) = own {
+        if let Some((own, at)) = program.and_then(|own: &Program| own.value(argument)) {
             let (option, value) = argument.split_at(at.min(argument.len()));
             let takes_next = own.takes_next && value.is_empty() && !option.ends_with(b"=");
             next = takes_next.then_some(own.hides);
@@ -286,9 +287,48 @@ mod tests {
                 "docker exec x mysqldump -Bp*** a b",
             ),
             ("mariadb-admin -pL ping", "mariadb-admin -p*** ping"),
+            ("curl -b a=L;b=L h", "curl -b *** h"),
+            ("curl -sba=L h --cookie=a=L", "curl -sb*** h --cookie=***"),
+            ("curl -E me.pem:L h", "curl -E me.pem:*** h"),
+            (
+                "curl --oauth2-bearer L --cert a.pem:L",
+                "curl --oauth2-bearer *** --cert a.pem:***",
+            ),
+            (
+                "openssl enc -aes-256-cbc -K L -iv 0 -in a",
+                "openssl enc -aes-256-cbc -K *** -iv 0 -in a",
+            ),
+            ("openssl enc -d -k L -in a", "openssl enc -d -k *** -in a"),
+            (
+                "openssl dgst -hmac L -macopt hexkey:L a",
+                "openssl dgst -hmac *** -macopt hexkey:*** a",
+            ),
+            (
+                "sshpass -p L ssh -p 22 me@h",
+                "sshpass -p *** ssh -p 22 me@h",
+            ),
+            ("sshpass -pL rsync -av a b", "sshpass -p*** rsync -av a b"),
+            ("ldapsearch -xD cn=a -w L b", "ldapsearch -xD cn=a -w *** b"),
+            ("zip -rP L a.zip a", "zip -rP *** a.zip a"),
+            ("7z a -pL a.7z a", "7z a -p*** a.7z a"),
+            (
+                "ipmitool -H h -U u -PL power status",
+                "ipmitool -H h -U u -P*** power status",
+            ),
+            ("smbclient -U me%L //h/x", "smbclient -U me%*** //h/x"),
+            ("lftp -u me,L h", "lftp -u me,*** h"),
+            ("redis-cli -h h -a L get x", "redis-cli -h h -a *** get x"),
+            (
+                "snmpwalk -v3 -u me -A L -X L h",
+                "snmpwalk -v3 -u me -A *** -X *** h",
+            ),
         ] {
             assert_eq!(of(line), kept);
         }
+    }
+
+    #[test]
+    fn within_a_text_they_have_them_too() {
         for (text, kept) in [
             ("curl -u me:L h; ssh -p22 h", "curl -u me:*** h; ssh -p22 h"),
             ("curl -s \\\n -u me:L h", "curl -s \\\n -u me:*** h"),
@@ -328,6 +368,13 @@ mod tests {
             "ssh -p22 h",
             "sudo -u me -U x:y a",
             "openssl rsa -in pass:x",
+            "openssl x509 -key a.pem -keyform PEM -kdf x",
+            "curl -b jar.txt -c jar.txt h",
+            "curl -E me.pem h",
+            "7z x a.7z -p -oout",
+            "redis-cli -h h get a",
+            "smbclient -U me -N //h/x",
+            "unzip -p a.zip P",
         ] {
             assert_eq!(of(line), line);
             assert_eq!(one(line), line);

@@ -1,7 +1,5 @@
 //! Which words say that a secret follows: tables, and how a word is compared with them.
 
-use super::HIDDEN;
-
 /// An option or a variable with one of these in its name has a secret as its value.
 const NAMES: &[&str] = &[
     "password",
@@ -47,112 +45,6 @@ const TOKEN_SCHEMES: &[&str] = &["http", "https", "git+http", "git+https"];
 
 /// What stands for a password where the name of the user is a token.
 const NO_PASSWORDS: &[&[u8]] = &[b"", b"x-oauth-basic"];
-
-/// Programs that have options of which the name alone does not say that the value is a secret.
-const PROGRAMS: &[Program] = &[
-    Program {
-        names: &["curl"],
-        flags: b"#012346BGIJLNORSVZafgijklnpqsv",
-        letters: b"uU",
-        options: &["--user", "--proxy-user"],
-        takes_next: true,
-        hides: Hides::BehindColon,
-    },
-    Program {
-        names: &[
-            "mysql",
-            "mysqladmin",
-            "mysqlbinlog",
-            "mysqlcheck",
-            "mysqldump",
-            "mysqlimport",
-            "mysqlpump",
-            "mysqlsh",
-            "mysqlshow",
-            "mysqlslap",
-            "mariadb",
-            "mariadb-admin",
-            "mariadb-binlog",
-            "mariadb-check",
-            "mariadb-dump",
-            "mariadb-import",
-            "mariadb-show",
-            "mariadb-slap",
-        ],
-        flags: b"ABCGHNXbfnstv",
-        letters: b"p",
-        options: &[],
-        takes_next: false,
-        hides: Hides::All,
-    },
-];
-
-/// A program by its names, with what its secrets stand behind.
-#[derive(Debug)]
-pub(super) struct Program {
-    names: &'static [&'static str],
-    /// Letters that may stand before one of `letters` in the same word.
-    flags: &'static [u8],
-    /// Short options that have a secret, in the same word or the next one.
-    letters: &'static [u8],
-    /// Long ones.
-    options: &'static [&'static str],
-    /// The value may be the next word.
-    pub(super) takes_next: bool,
-    pub(super) hides: Hides,
-}
-
-/// How much of a value is a secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hides {
-    /// All of it.
-    All,
-    /// What is behind the first colon.
-    BehindColon,
-}
-
-impl Program {
-    /// The program of this name, or at this path.
-    pub(super) fn of(word: &[u8]) -> Option<&'static Self> {
-        let name = word.rsplit(|byte| *byte == b'/').next()?;
-        PROGRAMS
-            .iter()
-            .find(|program| program.names.iter().any(|own| own.as_bytes() == name))
-    }
-
-    /// Where in a word the secret value of an option begins: at its end if that is in the next one.
-    pub(super) fn value(&self, word: &[u8]) -> Option<usize> {
-        let letters = word.strip_prefix(b"-")?;
-        if letters.starts_with(b"-") {
-            let end = word.iter().position(|byte| *byte == b'=');
-            let name = word.get(..end.unwrap_or(word.len()))?;
-            let is_own = self.options.iter().any(|own| own.as_bytes() == name);
-            return is_own.then(|| end.map_or(word.len(), |end| end + 1));
-        }
-        let is_flag = |letter: &&u8| self.flags.contains(letter);
-        let flags = letters.iter().take_while(is_flag).count();
-        let letter = letters.get(flags)?;
-        self.letters.contains(letter).then_some(flags + 2)
-    }
-}
-
-impl Hides {
-    /// What is kept of a value.
-    pub(super) fn of(self, value: &[u8]) -> Vec<u8> {
-        let open = match self {
-            Self::All => 0,
-            Self::BehindColon => match value.iter().position(|byte| *byte == b':') {
-                Some(colon) => colon + 1,
-                None => value.len(),
-            },
-        };
-        let (open, secret) = value.split_at(open);
-        match secret.is_empty() {
-            true => open.to_vec(),
-            false => [open, HIDDEN].concat(),
-        }
-    }
-}
 
 /// Whether a word is the name of an option or a variable that holds a secret.
 pub(super) fn is_name(word: &[u8]) -> bool {

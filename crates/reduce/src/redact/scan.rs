@@ -2,9 +2,9 @@
 
 use super::HIDDEN;
 use super::names::{
-    Hides, Program, ends_word, is_header, is_long_option, is_name, is_plain, is_quote,
-    takes_secret, user_end,
+    ends_word, is_header, is_long_option, is_name, is_plain, is_quote, takes_secret, user_end,
 };
+use super::programs::{Hides, Program};
 
 /// A quote, and the backslashes before it: text in a text has some.
 #[derive(Clone, Copy)]
@@ -110,13 +110,15 @@ impl<'a> Scan<'a> {
     /// Hides of a value, from here to its end, what is a secret.
     fn hide_value(&mut self, end: usize, hides: Hides) {
         let value = self.text.get(self.at..end).unwrap_or_default();
-        let colon = value.iter().position(|byte| *byte == b':');
-        // It is not the name of a user alone, whatever it is.
+        // It is not the name of a user or a file alone, whatever it is.
         let is_other = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'=';
-        match (hides, colon) {
-            (Hides::BehindColon, Some(colon)) => self.copy_to(self.at + colon + 1),
-            (Hides::BehindColon, None) if !value.iter().any(is_other) => self.copy_to(end),
-            _ => {}
+        let has_other = value.iter().any(is_other);
+        if let Hides::Behind(sign) = hides
+            && let Some(sign) = value.iter().position(|byte| *byte == sign)
+        {
+            self.copy_to(self.at + sign + 1);
+        } else if hides != Hides::All && !has_other {
+            self.copy_to(end);
         }
         self.hide_to(end);
     }
@@ -257,8 +259,7 @@ impl<'a> Scan<'a> {
     fn own_option(&mut self, start: usize, end: usize) -> bool {
         let end = end + usize::from(self.byte(end) == Some(b'='));
         let word = self.text.get(start..end).unwrap_or_default();
-        let own = self.program.and_then(|own| Some((own, own.value(word)?)));
-        let Some((own, at)) = own else {
+        let Some((own, at)) = self.program.and_then(|program| program.value(word)) else {
             return false;
         };
         let is_open = || {
