@@ -192,11 +192,39 @@ fn of_plan(message: &str, error: &DataFusionError, asked: &Asked<'_>) -> Error {
             similar: nearest(&name, asked.tables.iter()),
         },
         None => Error::Question {
-            message: message.trim_end().to_owned(),
+            message: of_statements(first).unwrap_or_else(|| message.trim_end().to_owned()),
             place: told(error, question),
             similar: Vec::new(),
         },
     }
+}
+
+/// What is wrong with what is no single question, in our words.
+fn of_statements(message: &str) -> Option<String> {
+    let words = [
+        (
+            "No SQL statements",
+            "the question is empty: ask with SELECT",
+        ),
+        (
+            "The context currently only supports a single SQL statement",
+            "these are several questions: ask one at a time",
+        ),
+        (
+            "DDL not supported",
+            "a dataset is for reading: ask with SELECT",
+        ),
+        (
+            "DML not supported",
+            "a dataset is for reading: ask with SELECT",
+        ),
+        (
+            "Statement not supported",
+            "a dataset is for reading: ask with SELECT",
+        ),
+    ];
+    let ours = words.iter().find(|(theirs, _)| message.starts_with(theirs));
+    ours.map(|(_, ours)| (*ours).to_owned())
 }
 
 /// The place that the engine tells.

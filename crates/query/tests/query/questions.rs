@@ -118,10 +118,16 @@ fn nothing_can_be_changed_by_asking() {
         "INSERT INTO sample SELECT * FROM sample",
         "DROP TABLE sample",
         "SET datafusion.execution.batch_size = 1",
-        "SELECT * FROM '/etc/passwd'",
     ] {
-        assert!(ask(folder.path(), question, "csv").is_err(), "{question}");
+        let (message, _, _) = wrong(folder.path(), question);
+        assert!(message.starts_with("a dataset is for reading"), "{message}");
     }
+    let file = ask(folder.path(), "SELECT * FROM '/etc/passwd'", "csv");
+    assert!(file.is_err());
+    let (message, _, _) = wrong(folder.path(), "SELECT 1; SELECT 2");
+    assert!(message.starts_with("these are several"), "{message}");
+    let (message, _, _) = wrong(folder.path(), " ");
+    assert!(message.starts_with("the question is empty"), "{message}");
 }
 
 #[test]
