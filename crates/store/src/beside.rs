@@ -7,6 +7,7 @@
 
 use crate::Error;
 use crate::file::identity;
+use crate::target::folder_of;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -167,7 +168,7 @@ fn replaceable(path: &Path, ours: &File) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    let folder = fs::metadata(path.parent().unwrap_or(Path::new("/")))?;
+    let folder = fs::metadata(folder_of(path))?;
     let own = ours.metadata()?.uid();
     if folder.mode() & S_ISVTX == 0 || [target.uid(), folder.uid()].contains(&own) {
         return Ok(());

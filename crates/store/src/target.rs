@@ -29,14 +29,22 @@ impl Target {
             prefix: path.clone(),
         };
         let name = path.file_name().ok_or_else(no_name)?.to_owned();
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let data = fs::metadata(folder.unwrap_or(Path::new(".")));
+        let data = fs::metadata(folder_of(&path));
         let data = data.map_err(|source| Error::Open {
             path: path.clone(),
             source,
         })?;
         let folder = (data.dev(), data.ino());
         Ok(Self { folder, name })
+    }
+}
+
+/// The folder that a file of this path is in: of a name alone the working one.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) => Path::new("."),
+        None => Path::new("/"),
     }
 }
 
@@ -101,6 +109,13 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_name_alone_is_in_the_working_folder() {
+        for (path, folder) in [("a", "."), ("./a", "."), ("b/a", "b"), ("/a", "/")] {
+            assert_eq!(folder_of(Path::new(path)), Path::new(folder));
+        }
+    }
 
     #[test]
     fn every_path_to_a_file_is_one_target() {

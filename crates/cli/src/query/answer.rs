@@ -4,11 +4,11 @@ use super::progress::Line;
 use crate::cmd::{STATUS_FAILURE, Status};
 use crate::interrupt::{self, Interrupt};
 use crate::view::stderr;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use query::{Engine, Error, Format, Heed, Look, Options, Out, Params, Progress, Report};
-use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use store::whole_file::WholeFile;
 
 /// 128 + SIGINT.
 const STATUS_INTERRUPTED: Status = 130;
@@ -40,13 +40,12 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
         Err(error) => return Ok(refuse(error, "")),
     };
     let line = Line::new(question.quiet);
-    let out: Out = match question.output {
-        None if io::stdout().is_terminal() => Box::new(BufWriter::new(Screen(line.clone()))),
-        None => Box::new(BufWriter::new(io::stdout())),
-        Some(path) => {
-            let file = File::create(path).with_context(|| path.display().to_string())?;
-            Box::new(BufWriter::new(file))
+    let (whole, out): (_, Out) = match question.output.map(WholeFile::create).transpose()? {
+        Some((whole, file)) => (Some(whole), Box::new(BufWriter::new(file))),
+        None if io::stdout().is_terminal() => {
+            (None, Box::new(BufWriter::new(Screen(line.clone()))))
         }
+        None => (None, Box::new(BufWriter::new(io::stdout()))),
     };
     let mut writing = question.format.begin(out, question.look);
     let mut heeding = Heeding::new(interrupt, line);
@@ -61,6 +60,7 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
     };
     match heeding.end(answered, text) {
         Heard::Answer(rows) => {
+            whole.map(|whole| whole.keep(true)).transpose()?;
             after(&engine, rows, report, question.quiet);
             Ok(0)
         }

@@ -90,6 +90,10 @@ fn others_can_read_it() {
     let path = file.display().to_string();
     home.told(&["export", "--format", "parquet", "--output", &path]);
     assert!(std::fs::read(&file).unwrap().starts_with(b"PAR1"));
+    // What comes to nothing takes the place of nothing.
+    let none = ["export", "--format", "wfformat", "--set", "none"];
+    home.refused(&[&none[..], &["--output", &path]].concat(), 1);
+    assert!(std::fs::read(&file).unwrap().starts_with(b"PAR1"));
     let full = home.refused(&["export", "--output", "/dev/full"], 1);
     assert!(full.contains("No space left"), "{full}");
 }

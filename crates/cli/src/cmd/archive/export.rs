@@ -10,11 +10,11 @@ use crate::view::stderr;
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use record::attempt::Attempt;
-use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use store::archive::{Archive, ParquetFile, Tasks, Texts};
+use store::whole_file::WholeFile;
 
 pub(super) const PART: Part = Part {
     name: "export",
@@ -75,22 +75,22 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     }
     work(args.quiet, |work| {
         let archive = place::open(&args.place.path()?, work)?;
-        let out: Box<dyn Write + Send> = match &args.output {
-            None => Box::new(std::io::stdout()),
-            Some(path) => {
-                let file = File::create(path).with_context(|| path.display().to_string())?;
-                Box::new(file)
-            }
+        let output = args.output.as_deref().map(WholeFile::create).transpose()?;
+        let (whole, out): (_, Box<dyn Write + Send>) = match output {
+            None => (None, Box::new(std::io::stdout())),
+            Some((whole, file)) => (Some(whole), Box::new(file)),
         };
         let count = match write(&args, &archive, work, out) {
             // Who was reading has enough.
             Err(error) if is_closed(&error) => return Ok(0),
             written => written?,
         };
+        whole.map(|whole| whole.keep(true)).transpose()?;
         work.clear();
         super::list::damaged(&archive)?;
         if !args.quiet {
-            stderr::line(&format!("{count} attempts"));
+            let word = if count == 1 { "attempt" } else { "attempts" };
+            stderr::line(&format!("{count} {word}"));
         }
         Ok(0)
     })
