@@ -24,17 +24,22 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, frame: Frame, plot: &Plot, of: Of) {
         Of::Cores => (plot.peaks.cores, plot.cpus_had.map(|had| had as f64)),
     };
     let peak = peak.unwrap_or(0.0);
-    let near = had.filter(|had| *had <= FAR * peak);
+    // So much the axis has in any case.
+    let least: f64 = match of {
+        Of::Memory => 65_536.0,
+        Of::Cores => 1.0,
+    };
+    let near = had.filter(|had| *had <= least.max(FAR * peak));
     let largest = near.unwrap_or(0.0).max(peak);
     let most = canvas.marks(&frame);
     let (to, marks, words) = match of {
         Of::Memory => {
-            let to = axis::top(largest, 65_536.0);
+            let to = axis::top(largest, least);
             let marks = axis::sizes(to, axis::size_step(to, most), "");
             (to, marks, ("Memory of all processes", ""))
         }
         Of::Cores => {
-            let to = axis::top(largest, 1.0);
+            let to = axis::top(largest, least);
             let aside = "cores, from one reading to the next";
             (
                 to,
