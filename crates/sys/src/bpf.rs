@@ -36,6 +36,8 @@ mod pins;
 #[cfg(feature = "bpf")]
 mod programs;
 #[cfg(feature = "bpf")]
+mod queue;
+#[cfg(feature = "bpf")]
 mod ring;
 #[cfg(feature = "bpf")]
 mod run;

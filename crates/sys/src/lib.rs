@@ -10,6 +10,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod confine;
 pub mod descriptor;
+pub mod edge;
 pub mod error;
 pub mod folder;
 pub mod heap;

@@ -194,7 +194,7 @@ pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
     let mut age = options.young.map(|young| young.age);
     let first = pace.next(begun, false).at;
     agent.service.starting(first.since(begun));
-    burst::hold(burst::USUAL_NS);
+    pause::be_brief();
     let why = loop {
         let now = Nanos(clock::boot());
         if end.is_some_and(|end| now >= end) {

@@ -6,10 +6,14 @@ use record::unit::Nanos;
 use std::os::fd::AsFd;
 use sys::descriptor::{self, Waiting};
 use sys::signal::{self, Signals};
+use sys::{burst, scheduling};
 
 pub(super) const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
+
+/// The least that the kernel knows.
+const SLICE_NS: u64 = 100_000;
 
 /// Signals that end the agent, or let it read its settings again where there is a file of them,
 /// blocked and readable.
@@ -21,6 +25,14 @@ pub(super) fn signals(has_file: bool) -> Result<Signals> {
     let mask = mask.map(signal::bit).sum();
     signal::set_mask(mask);
     Signals::open(mask).context("signals")
+}
+
+/// From now on this thread has a CPU for moments only, and soon: where thousands end at once, what
+/// they tell has to be taken before all of them have.
+pub(super) fn be_brief() {
+    burst::hold(burst::USUAL_NS);
+    // Where the kernel refuses, it is as it was.
+    drop(scheduling::take_slices(SLICE_NS));
 }
 
 /// What ended a pause.

@@ -34,6 +34,7 @@ typedef __u32 __wsum;
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
+#define BPF_RB_RING_SIZE 1
 
 #define TASK_DEAD 0x80
 #define SIGNAL_GROUP_EXIT 0x4

@@ -7,6 +7,7 @@ use super::load::{bpf_error, fd_bytes, lookup, update};
 use super::lock::Lock;
 use super::mapping::page_bytes;
 use super::programs::Shared;
+use super::queue::Queue;
 use super::ring::Ring;
 use crate::clock::Offsets;
 use crate::error::Error;
@@ -28,11 +29,15 @@ const IO_URING_TASKS: usize = 7;
 const ASLEEP: usize = 8;
 const AUTO_REAPED: usize = 9;
 const THREADS_AT_MOST: usize = 11;
+const WATCHFUL: usize = 12;
 
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
 const RING_BYTES_MIN: usize = 1 << 20;
 const RING_BYTES_MAX: usize = 4 << 20;
+
+/// So many events are looked at before the ring is looked at again.
+const LOOK_EVERY: u64 = 64;
 
 /// What the kernel counts for one run. Alive means not yet past its exit: zombies are out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,6 +90,7 @@ pub struct Run {
     slot: u32,
     id: u64,
     ring: Ring,
+    queue: Queue,
     map: MapHandle,
     lost_seen: u64,
     clock: Offsets,
@@ -109,6 +115,7 @@ impl Run {
             slot,
             id,
             ring,
+            queue: Queue::default(),
             map,
             lost_seen: 0,
             clock: Offsets::of_self(),
@@ -192,11 +199,23 @@ impl Run {
     /// at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
         let (page_bytes, clock) = (page_bytes() as u64, self.clock);
-        self.ring.drain(&mut |bytes| {
+        let Self { ring, queue, .. } = self;
+        let mut next_look = 0;
+        for given in 0.. {
+            if given == next_look {
+                if !queue.is_full() {
+                    ring.drain(&mut |bytes| queue.push(bytes));
+                }
+                next_look += LOOK_EVERY;
+            }
+            let Some(bytes) = queue.next() else {
+                break;
+            };
             if let Some(event) = decode(bytes, page_bytes, clock) {
                 take(event);
             }
-        });
+        }
+        queue.clear();
         let lost = self.totals().events_lost;
         if lost > self.lost_seen {
             take(RawEvent::Lost {
@@ -209,8 +228,18 @@ impl Run {
 
     /// The next event makes [`Run::fd`] readable to whoever waits on it.
     pub fn sleep(&self) {
-        if let Some(asleep) = self.programs.state.word(self.slot, ASLEEP) {
-            asleep.store(1, Ordering::SeqCst);
+        self.raise(ASLEEP);
+    }
+
+    /// Whoever waits for an edge of [`Run::fd`] ([`crate::edge::Edge`]) is woken once half of the
+    /// ring is full.
+    pub fn watch(&self) {
+        self.raise(WATCHFUL);
+    }
+
+    fn raise(&self, flag: usize) {
+        if let Some(flag) = self.programs.state.word(self.slot, flag) {
+            flag.store(1, Ordering::SeqCst);
         }
     }
 

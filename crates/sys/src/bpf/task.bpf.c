@@ -99,12 +99,13 @@ __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
 	return 0;
 }
 
-/* An event wakes a reader that sleeps; one that is awake comes by itself. */
-static __always_inline __u64 wake_up(struct run *run)
+/* An event wakes a reader that sleeps, or one that watches once half of the ring is full. */
+static __always_inline __u64 wake_up(struct run *run, void *ring)
 {
-	if (!run->asleep)
+	if (!run->asleep && (!run->watchful || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) <
+						       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2))
 		return BPF_RB_NO_WAKEUP;
-	run->asleep = 0;
+	run->asleep = run->watchful = 0;
 	return BPF_RB_FORCE_WAKEUP;
 }
 
@@ -120,7 +121,7 @@ static __always_inline void emit(struct process *process, void *event, __u64 siz
 		if (!run)
 			continue;
 		ring = bpf_map_lookup_elem(&rings, &slot);
-		if (!ring || bpf_ringbuf_output(ring, event, size, wake_up(run)))
+		if (!ring || bpf_ringbuf_output(ring, event, size, wake_up(run, ring)))
 			__sync_fetch_and_add(&run->events_lost, 1);
 	}
 }

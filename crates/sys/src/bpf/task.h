@@ -49,7 +49,8 @@ struct run {
 	__u64 auto_reaped;    /* processes that nobody will wait for */
 	__u64 threads_peak_at_ns; /* CLOCK_BOOTTIME */
 	__s64 threads_at_most; /* a peak that threads who had ended may have raised */
-	__u64 unused[4];      /* counters of two runs never share a cache line */
+	__u64 watchful;	      /* the reader waits for a wake-up when half of the ring is full */
+	__u64 unused[3];      /* counters of two runs never share a cache line */
 };
 
 struct counters {

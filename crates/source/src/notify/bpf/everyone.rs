@@ -9,11 +9,12 @@ use record::identity::{Ending, ProcessId};
 use record::table::exit::Exit;
 use record::unit::Nanos;
 use std::collections::HashMap;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use sys::bpf::{GroupNumbers, RawEvent, Run, TaskPrograms};
+use sys::edge::Edge;
 
 /// How often to read: the ring, a MiB for two processors, holds what some fifteen hundred processes
-/// tell from birth to end. A reading that finds nothing takes no system call.
+/// tell from birth to end. Once half of it is full we are woken before that.
 const PERIOD: Nanos = Nanos::from_millis(200);
 /// The final CPU time of a process is waited for no longer than this.
 const FINAL_WITHIN: Nanos = Nanos::from_secs(1);
@@ -26,6 +27,8 @@ const QUIET_MAX: u32 = 2;
 #[derive(Debug)]
 pub struct Everyone {
     run: Run,
+    /// We were woken, as half of the ring is full.
+    edge: Edge,
     /// Ended, with their CPU time not final yet.
     waiting: HashMap<ProcessId, (Exit, GroupNumbers)>,
     groups: Groups,
@@ -43,8 +46,11 @@ impl Everyone {
         let run = TaskPrograms::follow_everyone(groups.controllers()).map_err(cannot)?;
         // Those that were made since.
         groups.look_again();
+        let edge = Edge::of(run.fd()).map_err(cannot)?;
+        run.watch();
         Ok(Self {
             run,
+            edge,
             waiting: HashMap::new(),
             groups,
             quiet: 0,
@@ -56,9 +62,12 @@ impl Everyone {
         (!self.is_asleep()).then_some(PERIOD)
     }
 
-    /// What to wait on where there is no period.
+    /// What to wait on, for no longer than the period.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.is_asleep().then(|| self.run.fd())
+        Some(match self.is_asleep() {
+            true => self.run.fd(),
+            false => self.edge.as_fd(),
+        })
     }
 
     fn is_asleep(&self) -> bool {
@@ -70,14 +79,18 @@ impl Everyone {
         self.groups.refresh();
     }
 
-    /// Tells what happened since the last call; bounded by what the ring holds.
+    /// Tells what happened since the last call, 16 MiB of it at most.
     pub fn read(&mut self, tell: &mut dyn FnMut(Happened<'_>)) {
         let (waiting, groups) = (&mut self.waiting, &mut self.groups);
         let mut is_quiet = true;
+        let is_woken = self.edge.take();
         self.run.drain(&mut |event| {
             is_quiet = false;
             take(event, waiting, groups, tell);
         });
+        if is_woken {
+            self.run.watch();
+        }
         let now = Nanos(sys::clock::boot());
         let is_full = waiting.len() > WAITING_MAX;
         waiting.retain(|_, (exit, numbers)| {

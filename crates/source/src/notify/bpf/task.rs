@@ -121,7 +121,7 @@ impl Bpf {
         Ok(Calls::new(self.run.follow_calls().map_err(cannot)?))
     }
 
-    /// Appends what happened since the last call; bounded by what the ring holds (at most 4 MiB).
+    /// Appends what happened since the last call, 16 MiB of it at most.
     ///
     /// # Errors
     /// Who lends the programs is gone; what he saw to the end is appended, and that more was lost.

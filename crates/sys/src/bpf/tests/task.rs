@@ -1,6 +1,9 @@
 //! What one run sees of its task.
 
 use super::*;
+use crate::descriptor::{Waiting, poll};
+use crate::edge::Edge;
+use std::os::fd::AsFd;
 
 #[test]
 fn bpf_root_no_child_of_a_fork_storm_is_missed() {
@@ -19,6 +22,39 @@ fn bpf_root_no_child_of_a_fork_storm_is_missed() {
     let of_children = seen.exits.iter().filter(|exit| exit.0 != pid);
     assert!(of_children.clone().all(|exit| exit.1 == 7 << 8));
     assert_eq!(seen.finals.len(), 2001);
+}
+
+#[test]
+fn bpf_root_who_watches_is_woken_when_half_of_the_ring_is_full() {
+    let _pins = pins_in_use();
+    let (Some(programs), Some(load)) = (programs(), workload()) else {
+        return;
+    };
+    let mut run = programs.start_run().unwrap();
+    let half = run.ring_bytes() / 2;
+    // None tells less than its fork and its end, of some hundred bytes.
+    let mut shell = Gated::new(&format!("exec {} fork {}", load.display(), half / 100));
+    run.add(shell.pid()).unwrap();
+    let edge = Edge::of(run.fd()).unwrap();
+    run.watch();
+    shell.open();
+    let waiting = [Waiting {
+        fd: Some(edge.as_fd()),
+        exceptional: false,
+    }];
+    let patience = 60_000_000_000 * slowness();
+    let mut seen = Seen::default();
+    // The shell may have told of itself before anybody waited, which counts.
+    let events = (0..2).map(|_| {
+        assert!(poll(&waiting, Some(patience)).unwrap()[0] && edge.take());
+        seen.drain(&mut run);
+        run.watch();
+        seen.forks.len() + seen.exits.len() + seen.finals.len()
+    });
+    // The largest event of a process that executes nothing is its end.
+    let events: Vec<_> = events.collect();
+    assert!(events[1] >= half / 600, "{events:?} of {half} bytes");
+    shell.finish(&mut [(&mut run, &mut seen)]);
 }
 
 #[test]
