@@ -4,9 +4,7 @@ use crate::cmd::Status;
 use anyhow::{Context, Result};
 use sys::signal::{self, Signals};
 
-const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 
 /// These signals, which end nothing by themselves any more.
 pub(crate) struct Interrupt(Signals);
@@ -14,12 +12,7 @@ pub(crate) struct Interrupt(Signals);
 impl Interrupt {
     /// Before there are other threads, which inherit it.
     pub(crate) fn open() -> Result<Self> {
-        // Once it is blocked it comes even where `nohup` had us ignore it.
-        let asked = [SIGHUP, SIGINT, SIGTERM].into_iter();
-        let asked = asked.filter(|signal| *signal != SIGHUP || !signal::is_ignored(SIGHUP));
-        let mask = asked.map(signal::bit).sum();
-        signal::set_mask(mask);
-        Ok(Self(Signals::open(mask).context("signals")?))
+        Ok(Self(signal::ending(false).context("signals")?))
     }
 
     /// The signal that came, if one did.

@@ -28,6 +28,19 @@ pub fn set_ignored(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
+/// SIGHUP, SIGINT and SIGTERM, blocked and readable. A SIGHUP that `nohup` has us ignore, which
+/// would come once it is blocked, is left out unless it is `always` heard.
+///
+/// # Errors
+/// If the kernel has no room.
+pub fn ending(always: bool) -> Result<Signals, Error> {
+    let hang_up = Some(libc::SIGHUP).filter(|signal| always || !is_ignored(*signal));
+    let heard = [libc::SIGINT, libc::SIGTERM].into_iter().chain(hang_up);
+    let mask = heard.map(bit).sum();
+    set_mask(mask);
+    Signals::open(mask)
+}
+
 /// Blocks every signal of the calling thread and returns the mask as it was, bit N-1 for signal N.
 pub fn block_all() -> u64 {
     set_mask(u64::MAX)

@@ -179,7 +179,7 @@ struct Agent {
 /// Samples until the time is over or a signal asks to end; reads `file` again at `SIGHUP`.
 pub(crate) fn run(settings: Settings, file: Option<File>) -> Result<()> {
     let Settings { options, values } = settings;
-    let signals = pause::signals(file.is_some())?;
+    let signals = sys::signal::ending(file.is_some()).context("signals")?;
     let mut agent = Agent::new(&options)?;
     let mut running = Running::new(file, values);
     say(&format!(

@@ -5,27 +5,13 @@ use anyhow::{Context, Result};
 use record::unit::Nanos;
 use std::os::fd::AsFd;
 use sys::descriptor::{self, Waiting};
-use sys::signal::{self, Signals};
+use sys::signal::Signals;
 use sys::{burst, scheduling};
 
 pub(super) const SIGHUP: i32 = 1;
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 
 /// The least that the kernel knows.
 const SLICE_NS: u64 = 100_000;
-
-/// Signals that end the agent, or let it read its settings again where there is a file of them,
-/// blocked and readable.
-pub(super) fn signals(has_file: bool) -> Result<Signals> {
-    let is_heard = has_file || !signal::is_ignored(SIGHUP);
-    // Once it is blocked it comes even where `nohup` had us ignore it.
-    let hang_up = Some(SIGHUP).filter(|_| is_heard);
-    let mask = [SIGTERM, SIGINT].into_iter().chain(hang_up);
-    let mask = mask.map(signal::bit).sum();
-    signal::set_mask(mask);
-    Signals::open(mask).context("signals")
-}
 
 /// From now on this thread has a CPU for moments only, and soon: where thousands end at once, what
 /// they tell has to be taken before all of them have.

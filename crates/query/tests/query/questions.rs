@@ -299,8 +299,8 @@ fn who_asks_may_stop() {
     assert!(matches!(answered, Err(Error::Interrupted)), "{answered:?}");
     // A machine that is busy may hold us up, but not as long as the join.
     let last = asked.last().unwrap();
-    assert!(last.elapsed() < Duration::from_secs(10));
+    assert!(last.elapsed() < Duration::from_secs(60));
     drop(engine);
-    assert!(last.elapsed() < Duration::from_secs(10));
+    assert!(last.elapsed() < Duration::from_secs(60));
     assert_eq!(spill.path().read_dir().unwrap().count(), 0);
 }
