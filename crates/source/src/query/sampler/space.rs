@@ -76,7 +76,7 @@ pub(super) fn tell_apart(
     for index in 0..samples.len() {
         let alone = |sample: &mut ProcessSample| meet_parent(watches, sample, &share, &has_memory);
         if samples.get_mut(index).is_some_and(alone) {
-            let (pid, siblings) = older_siblings(samples, index);
+            let (pid, siblings) = older_siblings(watches, samples, index);
             let left = meet_siblings(watches, pid, &siblings, &share, &has_memory);
             if let Some(sample) = samples.get_mut(index) {
                 sample.memory_of = left;
@@ -131,13 +131,20 @@ fn meet_parent(
 }
 
 /// The process at `index`, and those that were there before it and have its parent, the youngest
-/// first.
-fn older_siblings(samples: &[ProcessSample], index: usize) -> (u32, Vec<u32>) {
+/// first. Of whom nothing is told yet may have had another only because that one ended between the
+/// readings of the two.
+fn older_siblings(
+    watches: &Roll<u32, Watch>,
+    samples: &[ProcessSample],
+    index: usize,
+) -> (u32, Vec<u32>) {
     let Some(own) = samples.get(index) else {
         return (0, Vec::new());
     };
     let born = |one: &ProcessSample| (one.id.start_ns, one.id.pid);
-    let older = |one: &&ProcessSample| one.ppid == own.ppid && born(one) < born(own);
+    let untold = |pid: u32| watches.get(pid).map(|watch| watch.space) == Some(Space::Unknown);
+    let near = |one: &ProcessSample| one.ppid == own.ppid || untold(one.id.pid);
+    let older = |one: &&ProcessSample| born(one) < born(own) && near(one);
     let mut siblings: Vec<_> = samples.iter().filter(older).map(born).collect();
     siblings.sort_unstable_by_key(|born| Reverse(*born));
     let siblings = siblings.into_iter().map(|born| born.1).collect();
@@ -350,6 +357,27 @@ mod tests {
         let of_parent = Relation::Parted.shared(4);
         assert_eq!(samples[1].memory_of, of_parent);
         assert_eq!(samples[2].memory_of, of_parent);
+        watches.remove(4);
+        let mut samples = vec![process(5), process(6)];
+        tell_apart(&mut watches, &mut samples, share, |_| true);
+        assert_eq!(samples[0].memory_of, None);
+        assert_eq!(samples[1].memory_of, Relation::One.shared(5));
+    }
+
+    /// Its other child is another's by the time that it is read.
+    #[test]
+    fn a_parent_may_end_between_the_readings_of_its_children() {
+        let born = |pid, ppid| ProcessSample {
+            ppid,
+            ..process(pid)
+        };
+        let watch = |pid| (pid, Watch::of(memory(100)));
+        let mut watches = Roll::from_iter([watch(4), watch(5), watch(6)]);
+        let share = |one, other| Some(one != 4 && other != 4);
+        let mut samples = vec![process(4), born(5, 4), process(6)];
+        tell_apart(&mut watches, &mut samples, share, |pid| pid != 4);
+        assert_eq!(samples[1].memory_of, Relation::Parted.shared(4));
+        assert_eq!(samples[2].memory_of, Relation::One.shared(5));
         watches.remove(4);
         let mut samples = vec![process(5), process(6)];
         tell_apart(&mut watches, &mut samples, share, |_| true);
