@@ -15,15 +15,16 @@ use record::table::{self, TABLES};
 use record::unit::Nanos;
 use source::follow::select::{Selection, Wanted};
 use source::root::Root;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::segment::{self, MAGIC, Origin, Rows, Sheet, Unread, Writer};
 use sys::clock;
 use sys::descriptor::{self, Waiting};
 
-/// So long the first reading waits for the names of whom it met, and a later one.
-const FIRST_PATIENCE: Nanos = Nanos::from_millis(500);
+/// So long the first reading waits for the names of whom it met, and a later one: the others come
+/// before the next. Of 5000 processes they take half a second.
+const FIRST_PATIENCE: Nanos = Nanos::from_millis(1500);
 const PATIENCE: Nanos = Nanos::from_millis(20);
 
 /// Reads everyone when asked to.
@@ -105,6 +106,20 @@ impl Here {
             ..Mark::default()
         };
         Ok((mark, header))
+    }
+
+    /// Takes what has been answered since the reading, and gives the rows.
+    ///
+    /// # Errors
+    /// Rows of our own cannot be read.
+    pub(crate) fn hear(&mut self, take: &mut dyn See) -> Result<()> {
+        self.take_answers()?;
+        self.give(take)
+    }
+
+    /// Readable when there is something to hear.
+    pub(crate) fn heard(&self) -> BorrowedFd<'_> {
+        self.detail.as_fd()
     }
 
     fn pass(&mut self) -> Result<Header> {

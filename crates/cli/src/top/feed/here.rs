@@ -39,7 +39,7 @@ impl Feed for HereFeed {
     }
 
     fn wakes(&self) -> Option<BorrowedFd<'_>> {
-        None
+        Some(self.here.heard())
     }
 
     fn due(&self) -> Option<Nanos> {
@@ -49,6 +49,7 @@ impl Feed for HereFeed {
     fn next(&mut self, people: &mut People) -> Result<Got> {
         let now = Nanos(clock::boot());
         if now < self.due {
+            self.here.hear(people)?;
             return Ok(Got::Nothing);
         }
         // What could not be kept up with is left out.
