@@ -5,6 +5,8 @@ use record::quantity::{show_bytes, show_time};
 
 /// Below this part of what it had a job is told what would have done.
 const LITTLE: f64 = 0.5;
+/// Below this part of the CPU time that it had a job is told so.
+const HARDLY: f64 = 0.25;
 /// Above this part it is told that there was hardly any room.
 const NEARLY_ALL: f64 = 0.95;
 /// CPUs that what runs beside the work may keep busy.
@@ -27,10 +29,12 @@ pub fn notes(job: &Job) -> Vec<String> {
     let none = Facts::default();
     let facts = job.facts.as_ref().unwrap_or(&none);
     notes.extend(facts.state.as_deref().and_then(of_state));
-    notes.extend(of_cpus(facts, &job.hosts));
+    let of_cpus = of_cpus(facts, &job.hosts);
     if job.is_live {
+        notes.extend(of_cpus);
         notes.push(OF_NOW.to_owned());
     } else {
+        notes.extend(of_cpus.or_else(|| of_cpu_time(facts, &job.hosts)));
         notes.extend(of_memory(facts, &job.hosts));
     }
     notes.extend(of_time(facts, &job.hosts));
@@ -67,6 +71,21 @@ fn of_cpus(facts: &Facts, hosts: &[Host]) -> Option<String> {
             "{idle} of {cpus} CPUs idle throughout: at most {peak:.1} were busy between readings"
         )
     })
+}
+
+/// Where each CPU was busy now and then, or there is but one.
+fn of_cpu_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
+    let cpus = facts.cpus().filter(|cpus| *cpus > 0)?;
+    let elapsed = hosts.iter().map(|host| host.elapsed).max()?;
+    let times = hosts.iter().map(|host| host.cpu_time);
+    let used = times.sum::<Option<i64>>()?;
+    let part = used as f64 / (elapsed as f64 * cpus as f64);
+    let whose = match cpus {
+        1 => "its CPU was".to_owned(),
+        cpus => format!("its {cpus} CPUs were"),
+    };
+    let is_told = elapsed >= LONG_ENOUGH_NS && part < HARDLY;
+    is_told.then(|| format!("{whose} busy {:.0} % of the time", part * 100.0))
 }
 
 fn of_memory(facts: &Facts, hosts: &[Host]) -> Option<String> {
@@ -188,6 +207,30 @@ mod tests {
             "{notes_of:?}"
         );
         assert_eq!(notes_of.len(), 2);
+    }
+
+    #[test]
+    fn cpus_that_were_busy_now_and_then_are_told() {
+        for (cpus, seconds, live, note) in [
+            (
+                8,
+                1440,
+                false,
+                Some("its 8 CPUs were busy 10 % of the time"),
+            ),
+            (1, 90, false, Some("its CPU was busy 5 % of the time")),
+            (1, 450, false, None),
+            (1, 90, true, None),
+        ] {
+            let mut one = job();
+            one.is_live = live;
+            one.facts.as_mut().unwrap().cpus_allocated = Some(cpus);
+            one.hosts[0].cores_peak = Some(8.0);
+            one.hosts[0].cpu_time = Some(seconds * SECOND);
+            let told = notes(&one);
+            let told = told.iter().find(|note| note.contains("busy"));
+            assert_eq!(told.map(String::as_str), note, "{cpus} {seconds}");
+        }
     }
 
     #[test]
