@@ -2,6 +2,7 @@
 
 use crate::cmd::Status;
 use anyhow::{Context, Result};
+use std::os::fd::{AsFd, BorrowedFd};
 use sys::signal::{self, Signals};
 
 const SIGINT: i32 = 2;
@@ -18,6 +19,13 @@ impl Interrupt {
     /// The signal that came, if one did.
     pub(crate) fn next(&mut self) -> Option<i32> {
         self.0.next().map(|arrived| arrived.signal)
+    }
+}
+
+impl AsFd for Interrupt {
+    /// Readable when one came.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

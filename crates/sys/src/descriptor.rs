@@ -211,6 +211,28 @@ pub fn poll(fds: &[Waiting<'_>], timeout_ns: Option<u64>) -> Result<Vec<bool>, E
     }
 }
 
+/// Waits until `fd` takes more (or nobody reads it any more), or `other` has something to read.
+/// Whether it takes more; `false` too where a signal interrupts.
+///
+/// # Errors
+/// The kernel has no memory.
+pub fn takes_more(fd: BorrowedFd<'_>, other: BorrowedFd<'_>) -> Result<bool, Error> {
+    let entry = |fd: BorrowedFd<'_>, events| libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events,
+        revents: 0,
+    };
+    let mut polled = [entry(fd, libc::POLLOUT), entry(other, libc::POLLIN)];
+    let (list, count) = (polled.as_mut_ptr(), polled.len() as libc::nfds_t);
+    // SAFETY: the list has `count` entries.
+    let ready = unsafe { libc::poll(list, count, -1) };
+    match check("poll", i64::from(ready)) {
+        Err(error) if error.errno() == Some(libc::EINTR) => Ok(false),
+        Err(error) => Err(error),
+        Ok(_) => Ok(polled[1].revents == 0 && polled[0].revents != 0),
+    }
+}
+
 /// Whether the process whose `/proc/PID/fd` is `folder` has a descriptor above standard error. The
 /// three first are passed over by their place in the folder, so the kernel makes no entry for them:
 /// a third of the cost of a listing.

@@ -1,5 +1,6 @@
 //! One question, from the words to the answer's last row.
 
+use super::piped::{Piped, Stop};
 use super::progress::Line;
 use crate::cmd::{STATUS_FAILURE, Status};
 use crate::interrupt::{self, Interrupt};
@@ -39,16 +40,16 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
         Ok(engine) => engine,
         Err(error) => return Ok(refuse(error, "")),
     };
-    let line = Line::new(question.quiet);
+    let (line, stop) = (Line::new(question.quiet), Stop::new(interrupt));
     let (whole, out): (_, Out) = match question.output.map(WholeFile::create).transpose()? {
         Some((whole, file)) => (Some(whole), Box::new(BufWriter::new(file))),
         None if io::stdout().is_terminal() => {
             (None, Box::new(BufWriter::new(Screen(line.clone()))))
         }
-        None => (None, Box::new(BufWriter::new(io::stdout()))),
+        None => (None, Box::new(BufWriter::new(Piped(stop.clone())))),
     };
     let mut writing = question.format.begin(out, question.look);
-    let mut heeding = Heeding::new(interrupt, line);
+    let mut heeding = Heeding { stop, line };
     let heed = &mut |so_far| heeding.heed(so_far);
     // Nobody wrote the text of a report but us.
     let (answered, text, report) = match question.asks {
@@ -85,7 +86,10 @@ pub(crate) fn with<T>(
         Ok(engine) => engine,
         Err(error) => return Ok(Heard::Status(refuse(error, ""))),
     };
-    let mut heeding = Heeding::new(interrupt, Line::new(false));
+    let mut heeding = Heeding {
+        stop: Stop::new(interrupt),
+        line: Line::new(false),
+    };
     let answered = ask(&engine, &mut |so_far| heeding.heed(so_far));
     let heard = heeding.end(answered, "");
     if matches!(heard, Heard::Answer(_)) {
@@ -110,24 +114,14 @@ impl Write for Screen {
 
 /// What is done while a question is answered.
 struct Heeding {
-    interrupt: Interrupt,
+    stop: Stop,
     line: Line,
-    stopped: Option<i32>,
 }
 
 impl Heeding {
-    fn new(interrupt: Interrupt, line: Line) -> Self {
-        Self {
-            interrupt,
-            line,
-            stopped: None,
-        }
-    }
-
     fn heed(&mut self, so_far: Progress) -> Heed {
         self.line.show(so_far);
-        self.stopped = self.stopped.or(self.interrupt.next());
-        match self.stopped {
+        match self.stop.by() {
             Some(_) => Heed::Stop,
             None => Heed::Go,
         }
@@ -136,12 +130,15 @@ impl Heeding {
     /// What came of it; what is wrong is said. `text` is the question, if somebody wrote it.
     fn end<T>(self, answered: Result<T, Error>, text: &str) -> Heard<T> {
         self.line.end();
-        let stopped = self.stopped.map(interrupt::status);
+        let stopped = self.stop.by().map(interrupt::status);
         Heard::Status(match answered {
             Ok(answer) => return Heard::Answer(answer),
+            Err(Error::Interrupted) => stopped.unwrap_or(STATUS_INTERRUPTED),
             // Who was reading has enough.
             Err(Error::Write(error)) if error.kind() == ErrorKind::BrokenPipe => 0,
-            Err(Error::Interrupted) => stopped.unwrap_or(STATUS_INTERRUPTED),
+            Err(Error::Write(error)) if error.kind() == ErrorKind::Other => {
+                stopped.unwrap_or_else(|| refuse(Error::Write(error), text))
+            }
             Err(error) => refuse(error, text),
         })
     }

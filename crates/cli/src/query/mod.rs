@@ -2,4 +2,5 @@
 
 pub(crate) mod answer;
 pub(crate) mod live_job;
+mod piped;
 mod progress;

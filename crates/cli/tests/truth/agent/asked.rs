@@ -9,6 +9,8 @@ use crate::harness::run::{Done, Run, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{each_reader, words};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 each_reader!(asked_while_it_is_written);
 
@@ -26,6 +28,50 @@ fn cells(done: &Done, text: &str) -> Vec<String> {
     let row = rows.next().unwrap_or_else(|| panic!("{}", done.context()));
     assert_eq!(rows.next(), None, "{}", done.context());
     row.split(',').map(str::to_owned).collect()
+}
+
+/// A child that is not left behind.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The reader of the answer has a pipe that is full, and does not go.
+#[test]
+fn who_asks_may_stop_though_nobody_reads() {
+    let agent = agent(&texts(&quick(Mechanism::Procfs, &["all"])));
+    let dataset = agent.path("d");
+    let mut agent = agent.start();
+    wait_for_reading(&mut agent, &dataset);
+    let rows = "SELECT a.pid, b.pid, c.pid FROM sample a, sample b, sample c";
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = Command::new(plimsoll());
+        command.arg("query").arg(&dataset).arg(rows);
+        let command = command.args(["--format", "csv"]).stdout(Stdio::piped());
+        let mut asks = Killed(command.spawn().unwrap());
+        let pid = asks.0.id();
+        process::wait_until("the pipe has no page left, or nearly so", || {
+            let io = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+            let written = io.lines().find_map(|line| line.strip_prefix("wchar: "));
+            written.and_then(|written| written.parse().ok()) >= Some(32 << 10)
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(asks.0.try_wait().unwrap().is_none());
+        process::send(pid, signal);
+        let mut status = None;
+        process::wait_until("it has stopped", || {
+            status = asks.0.try_wait().unwrap();
+            status.is_some()
+        });
+        let expected = 128 + signal.as_raw();
+        assert_eq!(status.and_then(|status| status.code()), Some(expected));
+    }
+    agent.send(Signal::TERM);
+    agent.finish().expect_status(0);
 }
 
 /// A shell script that is known by its name waits for a child that burns 400 ms.
