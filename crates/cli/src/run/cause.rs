@@ -169,13 +169,15 @@ enum Whose {
 }
 
 /// What the task's own group counted tells of the task alone; without one there is only what was
-/// counted around it, which says nothing of a task that ended well.
+/// counted around it, which says nothing of a task that ended well, unless a process of it was
+/// killed and the group that it was started in counted one.
 fn starved(facts: &Facts, hold: &Hold, outcome: &Outcome) -> Option<Starved> {
     let ending = outcome.end.ending;
     let around = || facts.oom.found(&Root::default());
+    let is_likely =
+        |killed: &Killed| ending != Ending::Code(0) || hold.has_killed() && killed.among.is_some();
     match hold.killed_by_others() {
-        None if ending == Ending::Code(0) => None,
-        None => around().map(|killed| Starved {
+        None => around().filter(is_likely).map(|killed| Starved {
             killed,
             whose: Whose::Anyone,
         }),

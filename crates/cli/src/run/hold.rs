@@ -67,6 +67,8 @@ pub(crate) struct Hold {
     /// There may have been more, in groups below that are gone: then whether events told that
     /// SIGKILL ended a process.
     lacking: Option<bool>,
+    /// Events told that SIGKILL ended a process.
+    has_killed: bool,
 }
 
 impl Hold {
@@ -90,6 +92,7 @@ impl Hold {
             last_group: None,
             killed: None,
             lacking: None,
+            has_killed: false,
         };
         if options.cgroup {
             hold.make_group(options, facts, task);
@@ -360,6 +363,11 @@ impl Hold {
         self.lacking.is_some_and(|killed| killed || told)
     }
 
+    /// Whether SIGKILL ended a process of the task, as far as ends are told.
+    pub(crate) fn has_killed(&self) -> bool {
+        self.has_killed
+    }
+
     /// The limits that have to be looked at: all but the one that the kernel keeps.
     fn polled(&self) -> Vec<Limit> {
         let held = self.kernel_memory.is_some() && !self.strays.found();
@@ -397,7 +405,8 @@ impl Hold {
         self.killed = counts.map(|counts| if ours(&counts) { 0 } else { counts.kills });
         let may_lack = !counts.as_ref().is_some_and(ours)
             && self.group.as_ref().is_some_and(Group::oom_counts_may_lack);
-        self.lacking = may_lack.then(|| eyes.tree.has_killed());
+        self.has_killed = eyes.tree.has_killed();
+        self.lacking = may_lack.then_some(self.has_killed);
         self.folders.last_look(now, &mut eyes.tree);
     }
 

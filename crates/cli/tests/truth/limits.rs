@@ -486,13 +486,16 @@ fn a_memory_limit_above_ours() {
     // The command itself ends well, and a process of it was ended all the same.
     let script = "\"$0\" 150 exit; echo on";
     let task = words!["/bin/sh", "-c", script, program("fill.static")];
-    let done = Run::watched(Mechanism::Default, task)
-        .wrapped(above())
-        .finish();
-    done.expect_status(0);
-    let exit = &done.report().exit;
-    let cause = exit.cause.as_deref().unwrap_or_default();
-    let told = cause.contains("the kernel ended 1 process of the task");
-    assert_eq!(told, !exit.evidence.is_empty(), "{}", done.context());
-    assert!(told || !process::is_root(), "{}", done.context());
+    for options in [&[][..], &["--no-cgroup"]] {
+        let done = Run::watched(Mechanism::Default, task.clone())
+            .options(options)
+            .wrapped(above())
+            .finish();
+        done.expect_status(0);
+        let exit = &done.report().exit;
+        let cause = exit.cause.as_deref().unwrap_or_default();
+        let told = cause.contains("the kernel ended 1 process of the ");
+        assert_eq!(told, !exit.evidence.is_empty(), "{}", done.context());
+        assert!(told || !process::is_root(), "{}", done.context());
+    }
 }
