@@ -1,6 +1,6 @@
 //! What is to be said of a job, in plain words.
 
-use super::{Facts, Host, Job};
+use super::{Facts, Host, Job, Process};
 use record::quantity::{show_bytes, show_time};
 
 /// Below this part of what it had a job is told what would have done.
@@ -9,6 +9,8 @@ const LITTLE: f64 = 0.5;
 const HARDLY: f64 = 0.25;
 /// Above this part it is told that there was hardly any room.
 const NEARLY_ALL: f64 = 0.95;
+/// What the kernel ends a process with that finds no memory.
+const SIGKILL: i64 = 9;
 /// CPUs that what runs beside the work may keep busy.
 const BESIDE: f64 = 0.05;
 /// What is advised beyond what was used.
@@ -36,6 +38,7 @@ pub fn notes(job: &Job) -> Vec<String> {
     } else {
         notes.extend(of_cpus.or_else(|| of_cpu_time(facts, &job.hosts)));
         notes.extend(of_memory(facts, &job.hosts));
+        notes.extend(of_kill(facts, job));
     }
     notes.extend(of_time(facts, &job.hosts));
     notes.extend(of_gpus(facts, job));
@@ -88,16 +91,19 @@ fn of_cpu_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
     is_told.then(|| format!("{whose} busy {:.0} % of the time", part * 100.0))
 }
 
-fn of_memory(facts: &Facts, hosts: &[Host]) -> Option<String> {
+/// What its processes had at the most, and which part of its memory that was: of all machines, or
+/// where it has a limit on each, of the one that came nearest to it.
+fn memory(facts: &Facts, hosts: &[Host]) -> Option<(i64, f64)> {
     let had = facts.memory().filter(|had| *had > 0)?;
     // What it had is for all its machines, but for a limit.
     let is_limit = facts.memory_allocated.or(facts.memory_requested).is_none();
     let peaks = hosts.iter().map(|host| host.memory_peak.unwrap_or(0));
     let used = if is_limit { peaks.max()? } else { peaks.sum() };
-    if used <= 0 {
-        return None;
-    }
-    let part = used as f64 / had as f64;
+    (used > 0).then_some((used, used as f64 / had as f64))
+}
+
+fn of_memory(facts: &Facts, hosts: &[Host]) -> Option<String> {
+    let (had, (used, part)) = (facts.memory()?, memory(facts, hosts)?);
     let shown = |part: f64| format!("memory peak {:.0} % of the request", part * 100.0);
     let enough = round_up(((used as f64 * ROOM) as u64).max(MEMORY_MIN));
     if part >= NEARLY_ALL {
@@ -107,6 +113,18 @@ fn of_memory(facts: &Facts, hosts: &[Host]) -> Option<String> {
     } else {
         None
     }
+}
+
+/// Where accounting does not say so: it had hardly any room, and one was killed.
+fn of_kill(facts: &Facts, job: &Job) -> Option<String> {
+    let (_, part) = memory(facts, &job.hosts)?;
+    let is_told = facts.state.is_some() || part < NEARLY_ALL;
+    let killed = |one: &&Process| one.signal == Some(SIGKILL);
+    let killed = job.longest.iter().find(killed).filter(|_| !is_told)?;
+    let (program, pid) = (&killed.program, killed.pid);
+    Some(format!(
+        "{program} (pid {pid}) was ended by SIGKILL: probably for want of memory"
+    ))
 }
 
 /// To a whole GiB, or a quarter of one below 4.
@@ -230,6 +248,30 @@ mod tests {
             let told = notes(&one);
             let told = told.iter().find(|note| note.contains("busy"));
             assert_eq!(told.map(String::as_str), note, "{cpus} {seconds}");
+        }
+    }
+
+    #[test]
+    fn one_that_was_killed_where_hardly_any_memory_was_left_is_told() {
+        for (signal, memory, state, is_told) in [
+            (9, 159 * GIB / 10, None, true),
+            (15, 159 * GIB / 10, None, false),
+            (9, 8 * GIB, None, false),
+            (9, 159 * GIB / 10, Some("OUT_OF_MEMORY"), false),
+        ] {
+            let mut one = job();
+            one.facts.as_mut().unwrap().state = state.map(str::to_owned);
+            one.hosts[0].memory_peak = Some(memory);
+            let process = |pid, signal| Process {
+                pid,
+                program: "grow.py".to_owned(),
+                signal,
+                ..Process::default()
+            };
+            one.longest = vec![process(4, Some(15)), process(5, Some(signal))];
+            let words = "grow.py (pid 5) was ended by SIGKILL: probably for want of memory";
+            let told = notes(&one).iter().any(|note| note == words);
+            assert_eq!(told, is_told, "{signal} {memory} {state:?}");
         }
     }
 
