@@ -270,6 +270,13 @@ impl Hold {
             verdicts = self.limits.check(&live);
             self.next_weighing = now.plus(Nanos(cost.0.saturating_mul(WEIGHING_SHARE)));
         }
+        // The kernel counts before its events are taken, which tell who made so many.
+        let counted = |verdict: &Verdict| verdict.limit.resource == Resource::Processes;
+        if verdicts.iter().any(counted) {
+            eyes.listen(facts);
+            live = eyes.tree.live(now);
+            verdicts = self.limits.check(&live);
+        }
         verdicts.retain(|verdict| !alarm(verdict));
         self.next_look = pace::next_look(&self.polled(), &live, self.cpus, options.interval);
         self.note_broken(verdicts, options)
