@@ -43,7 +43,7 @@ impl Stop {
     }
 }
 
-/// stdout, where that is no file.
+/// stdout, where that is no terminal.
 pub(super) struct Piped(pub(super) Stop);
 
 impl Write for Piped {
