@@ -23,7 +23,7 @@ use sys::clock;
 use sys::descriptor::{self, Waiting};
 
 /// So long the first reading waits for the names of whom it met, and a later one: the others come
-/// before the next. Of 5000 processes they take half a second.
+/// before the next. Those of 5000 processes take some 0.7 s.
 const FIRST_PATIENCE: Nanos = Nanos::from_millis(1500);
 const PATIENCE: Nanos = Nanos::from_millis(20);
 

@@ -115,12 +115,14 @@ fn of_memory(facts: &Facts, hosts: &[Host]) -> Option<String> {
     }
 }
 
-/// Where accounting does not say so: it had hardly any room, and one was killed.
+/// Where accounting does not say why it ended: it had hardly any room, and one was killed.
 fn of_kill(facts: &Facts, job: &Job) -> Option<String> {
     let (_, part) = memory(facts, &job.hosts)?;
-    let is_told = facts.state.is_some() || part < NEARLY_ALL;
+    if part < NEARLY_ALL || facts.state.as_deref().and_then(of_state).is_some() {
+        return None;
+    }
     let killed = |one: &&Process| one.signal == Some(SIGKILL);
-    let killed = job.longest.iter().find(killed).filter(|_| !is_told)?;
+    let killed = job.longest.iter().find(killed)?;
     let (program, pid) = (&killed.program, killed.pid);
     Some(format!(
         "{program} (pid {pid}) was ended by SIGKILL: probably for want of memory"
@@ -255,6 +257,7 @@ mod tests {
     fn one_that_was_killed_where_hardly_any_memory_was_left_is_told() {
         for (signal, memory, state, is_told) in [
             (9, 159 * GIB / 10, None, true),
+            (9, 159 * GIB / 10, Some("FAILED"), true),
             (15, 159 * GIB / 10, None, false),
             (9, 8 * GIB, None, false),
             (9, 159 * GIB / 10, Some("OUT_OF_MEMORY"), false),

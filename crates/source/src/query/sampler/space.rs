@@ -342,9 +342,9 @@ mod tests {
         assert_eq!(told_of_the_younger(&[5]), one, "the younger has ended");
     }
 
-    /// A parent that ends between its reading and the comparison leaves two that share.
-    #[test]
-    fn what_a_parent_left_is_one_in_the_next_reading() {
+    /// A parent that ends between its reading and the comparison leaves two that share; `ppid` is
+    /// the parent that the younger told. What is told of the two then.
+    fn left_by_a_parent(ppid: u32) -> [Option<Shared>; 2] {
         let born = |pid, ppid| ProcessSample {
             ppid,
             ..process(pid)
@@ -352,37 +352,27 @@ mod tests {
         let watch = |pid| (pid, Watch::of(memory(100)));
         let mut watches = Roll::from_iter([watch(4), watch(5), watch(6)]);
         let share = |one, other| Some(one != 4 && other != 4);
-        let mut samples = vec![process(4), born(5, 4), born(6, 4)];
+        let mut samples = vec![process(4), born(5, 4), born(6, ppid)];
         tell_apart(&mut watches, &mut samples, share, |pid| pid != 4);
-        let of_parent = Relation::Parted.shared(4);
-        assert_eq!(samples[1].memory_of, of_parent);
-        assert_eq!(samples[2].memory_of, of_parent);
+        let told = [samples[1].memory_of, samples[2].memory_of];
         watches.remove(4);
         let mut samples = vec![process(5), process(6)];
         tell_apart(&mut watches, &mut samples, share, |_| true);
         assert_eq!(samples[0].memory_of, None);
         assert_eq!(samples[1].memory_of, Relation::One.shared(5));
+        told
+    }
+
+    #[test]
+    fn what_a_parent_left_is_one_in_the_next_reading() {
+        assert_eq!(left_by_a_parent(4), [Relation::Parted.shared(4); 2]);
     }
 
     /// Its other child is another's by the time that it is read.
     #[test]
     fn a_parent_may_end_between_the_readings_of_its_children() {
-        let born = |pid, ppid| ProcessSample {
-            ppid,
-            ..process(pid)
-        };
-        let watch = |pid| (pid, Watch::of(memory(100)));
-        let mut watches = Roll::from_iter([watch(4), watch(5), watch(6)]);
-        let share = |one, other| Some(one != 4 && other != 4);
-        let mut samples = vec![process(4), born(5, 4), process(6)];
-        tell_apart(&mut watches, &mut samples, share, |pid| pid != 4);
-        assert_eq!(samples[1].memory_of, Relation::Parted.shared(4));
-        assert_eq!(samples[2].memory_of, Relation::One.shared(5));
-        watches.remove(4);
-        let mut samples = vec![process(5), process(6)];
-        tell_apart(&mut watches, &mut samples, share, |_| true);
-        assert_eq!(samples[0].memory_of, None);
-        assert_eq!(samples[1].memory_of, Relation::One.shared(5));
+        let expected = [Relation::Parted.shared(4), Relation::One.shared(5)];
+        assert_eq!(left_by_a_parent(1), expected);
     }
 
     #[test]
