@@ -5,7 +5,7 @@ use crate::met::{Counting, Met};
 use crate::output::Writing;
 pub use crate::progress::Progress;
 use crate::report::{Params, Report};
-use crate::session::{Answer, Session};
+use crate::session::{Answer, Fold, Session};
 use crate::worker::Workers;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -130,22 +130,23 @@ impl Engine {
         })
     }
 
-    /// Looks at the dataset, and once more if its files went away before a row was written. Several
-    /// threads that sort keep each other from their parts of the memory: where it was too little
-    /// one does it alone.
+    /// Looks at the dataset, and once more if its files went away before a row was written. Where
+    /// the memory was too little for reductions the engine sorts in their place; and several
+    /// threads that sort keep each other from their parts of it, so that then one does it alone.
     pub(crate) fn look<T>(
         &self,
         heed: &mut dyn FnMut(Progress) -> Heed,
         ask: &mut dyn FnMut(&mut Session<'_>) -> Answer<T>,
     ) -> Result<T, Error> {
         let mut tries = 0;
-        let mut threads = self.options.threads;
+        let (mut threads, mut fold) = (self.options.threads, Fold::Yes);
         loop {
-            let mut session = Session::new(self, threads, heed)?;
+            let mut session = Session::new(self, (threads, fold), heed)?;
             tries += 1;
             match ask(&mut session) {
                 // Nothing was written: the files are where they are now.
                 Err((Error::Gone, 0)) if tries < TRIES_MAX => {}
+                Err((Error::Memory { .. }, 0)) if session.has_folded() => fold = Fold::No,
                 Err((Error::Memory { .. }, 0)) if threads > NonZeroUsize::MIN => {
                     threads = NonZeroUsize::MIN;
                 }
@@ -228,17 +229,42 @@ impl Writing for Once<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::Extremes;
 
-    #[test]
-    fn files_that_go_on_going_away_are_not_looked_for_for_ever() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("live")).unwrap();
+    fn engine(dataset: &Path) -> Engine {
+        std::fs::create_dir(dataset.join("live")).unwrap();
         let options = Options {
             memory: Bytes(1 << 26),
             spill: std::env::temp_dir(),
             threads: NonZeroUsize::MIN,
         };
-        let engine = Engine::open(folder.path(), options).unwrap();
+        Engine::open(dataset, options).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_asked_without_reductions() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tries = Vec::new();
+        let limit = Bytes(1 << 26);
+        let given = engine(folder.path()).look(&mut |_| Heed::Go, &mut |session| {
+            tries.push(session.may_fold());
+            if session.may_fold() {
+                let question = "SELECT host, boot_id FROM sample";
+                let made = session.fold("hosts", question, Extremes::of_hosts([]));
+                made.map_err(|error| (error, 0))?;
+                assert_eq!(session.rows("SELECT * FROM hosts").unwrap().len(), 0);
+                return Err((Error::Memory { limit }, 0));
+            }
+            Ok(())
+        });
+        given.unwrap();
+        assert_eq!(tries, [true, false]);
+    }
+
+    #[test]
+    fn files_that_go_on_going_away_are_not_looked_for_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = engine(folder.path());
         let tries = |written: u64| {
             let mut tries = 0;
             let gone: Result<(), _> = engine.look(&mut |_| Heed::Go, &mut |_| {

@@ -4,9 +4,11 @@
 //! yet. The engine is DataFusion; its build weight stops here. Each report is text that DuckDB and
 //! Spark understand as well, so what is asked here of one machine can be asked there of many.
 
+mod column;
 pub mod elsewhere;
 mod engine;
 mod error;
+mod fold;
 pub mod job;
 mod live;
 mod met;

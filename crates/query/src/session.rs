@@ -4,6 +4,7 @@
 use crate::elsewhere;
 use crate::engine::{Engine, Heed};
 use crate::error::{Asked, Error};
+use crate::fold::{FoldTable, Reduction};
 use crate::output::Writing;
 use crate::progress::{Progress, Watching};
 use crate::report::Dialect;
@@ -32,6 +33,13 @@ const REMOVALS_MAX: u32 = 10;
 /// An answer; with an error the count of the rows that were written.
 pub(crate) type Answer<T> = Result<T, (Error, u64)>;
 
+/// Whether questions may build upon reductions (`crate::fold`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fold {
+    Yes,
+    No,
+}
+
 /// The tables of a dataset, as they are now.
 pub(crate) struct Session<'a> {
     engine: &'a Engine,
@@ -41,13 +49,15 @@ pub(crate) struct Session<'a> {
     files: Snapshot,
     /// What kept rows take of the memory that may be used.
     taken: Arc<MemoryReservation>,
+    fold: Fold,
+    has_folded: bool,
 }
 
 impl<'a> Session<'a> {
     /// Looks which files there are. `heed` hears of the progress of each question.
     pub(crate) fn new(
         engine: &'a Engine,
-        threads: NonZeroUsize,
+        (threads, fold): (NonZeroUsize, Fold),
         heed: &'a mut dyn FnMut(Progress) -> Heed,
     ) -> Result<Self, Error> {
         let failed = |error: DataFusionError| Error::Failed(error.strip_backtrace());
@@ -69,6 +79,8 @@ impl<'a> Session<'a> {
             taken: Arc::new(taken),
             tables: tables.map(str::to_owned).collect(),
             files: snapshot,
+            fold,
+            has_folded: false,
             engine,
             context,
             heed,
@@ -154,6 +166,39 @@ impl<'a> Session<'a> {
         let table = MemTable::try_new(columns, vec![kept.batches]).map_err(failed)?;
         let registered = self.context.register_table(name, Arc::new(table));
         registered.map(|_| ()).map_err(failed)
+    }
+
+    /// Whether a question may build upon reductions, which have to fit into memory.
+    pub(crate) fn may_fold(&self) -> bool {
+        self.fold == Fold::Yes
+    }
+
+    /// Whether one does.
+    pub(crate) fn has_folded(&self) -> bool {
+        self.has_folded
+    }
+
+    /// Makes the reduction of the rows that a question gives a table of this name.
+    pub(crate) fn fold(
+        &mut self,
+        name: &str,
+        question: &str,
+        reduction: impl Reduction,
+    ) -> Result<(), Error> {
+        let failed = |error: DataFusionError| Error::Failed(error.strip_backtrace());
+        self.has_folded = true;
+        let rows = self.engine.workers().wait(self.context.sql(question));
+        let rows = rows.map_err(failed)?.into_unoptimized_plan();
+        let table = Arc::new(FoldTable::new(rows, reduction));
+        let registered = self.context.register_table(name, table);
+        registered.map(|_| ()).map_err(failed)
+    }
+
+    /// Memory that is needed as long as questions are asked.
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), Error> {
+        let limit = self.engine.memory();
+        let taken = self.taken.try_grow(bytes);
+        taken.map_err(|_| Error::Memory { limit })
     }
 
     fn kept(&mut self, question: &str) -> Result<Kept, Error> {

@@ -198,7 +198,7 @@ impl Job {
 
     fn told(session: &mut Session<'_>, params: &Params) -> Result<Option<Self>, Error> {
         session.of_reports();
-        let known = Known::of(session, params)?;
+        let known = Known::of(session, params, "")?;
         let mut ask = |template| {
             let question = Dialect::DataFusion.spell(&fill(template, params, &known));
             session.rows(&question)

@@ -1,11 +1,11 @@
 //! From the rows of the dataset to processes with their readings.
 
 use super::course::{ABSENT, COUNTERS, End, Member, Reading};
+use crate::column::{numbers, texts};
 use crate::error::Error;
 use crate::output::Writing;
-use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Int64Type, SchemaRef};
+use datafusion::arrow::array::{Array, Int64Array, RecordBatch, StringViewArray};
+use datafusion::arrow::datatypes::SchemaRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
@@ -154,7 +154,6 @@ impl Writing for Taking<'_> {
 
     fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         let [host, boot_id] = [text(batch, "host")?, text(batch, "boot_id")?];
-        let [host, boot_id] = [host.as_string_view(), boot_id.as_string_view()];
         let [pid, start, at] = ["pid", "start_ns", "at_ns"].map(|name| number(batch, name));
         let (pid, start, at) = (pid?, start?, at?);
         let (rss, held) = (number(batch, "rss")?, number(batch, "held")?);
@@ -210,15 +209,11 @@ fn value(column: &Int64Array, row: usize) -> i64 {
 }
 
 fn number<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a Int64Array, Error> {
-    let column = batch.column_by_name(name);
-    let column = column.and_then(|column| column.as_primitive_opt::<Int64Type>());
-    column.ok_or_else(|| Error::Failed(format!("no column {name} of whole numbers")))
+    numbers(batch, name).map_err(Error::Failed)
 }
 
-fn text(batch: &RecordBatch, name: &str) -> Result<datafusion::arrow::array::ArrayRef, Error> {
-    let failed = || Error::Failed(format!("no column {name} of texts"));
-    let column = batch.column_by_name(name).ok_or_else(failed)?;
-    cast(column, &DataType::Utf8View).map_err(|_| failed())
+fn text(batch: &RecordBatch, name: &str) -> Result<StringViewArray, Error> {
+    texts(batch, name).map_err(Error::Failed)
 }
 
 /// The readings that `instants.sql` tells.
@@ -234,7 +229,6 @@ impl Writing for Instants<'_> {
 
     fn rows(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         let [host, boot_id] = [text(batch, "host")?, text(batch, "boot_id")?];
-        let [host, boot_id] = [host.as_string_view(), boot_id.as_string_view()];
         let at = number(batch, "at_ns")?;
         for row in 0..batch.num_rows() {
             let is_it =

@@ -1,25 +1,4 @@
-WITH {{life}}, {{jobs}}, slots AS (
-  SELECT identifier, host, row_number() OVER (ORDER BY identifier, host) AS slot
-  FROM (SELECT DISTINCT identifier, host FROM who WHERE {{chosen}} AND identifier IN
-    (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))) AS d
-), members AS (
-  SELECT w.host, w.boot_id, w.pid, w.start_ns, s.slot
-  FROM (SELECT host, boot_id, pid, start_ns, identifier FROM who WHERE {{chosen}}) AS w
-    JOIN slots AS s ON s.identifier = w.identifier AND s.host = w.host
-), instants AS (
-  SELECT s.at_ns, m.slot, sum(s.rss) AS rss
-  FROM members AS m JOIN (
-    SELECT host, boot_id, pid, start_ns, at_ns, rss FROM sample
-    WHERE {{hosts}} AND {{window}} AND {{pids}}
-  ) AS s ON m.host = s.host AND m.boot_id = s.boot_id AND m.pid = s.pid AND m.start_ns = s.start_ns
-  GROUP BY s.at_ns, m.slot
-), parts AS (
-  SELECT slot, max(rss) AS rss_peak FROM instants GROUP BY slot
-), peaks AS (
-  SELECT s.identifier, max(p.rss_peak) AS rss_peak
-  FROM slots AS s JOIN parts AS p ON p.slot = s.slot
-  GROUP BY s.identifier
-), works AS (
+WITH {{life}}, {{jobs}}, {{peaks}}, works AS (
   SELECT c.identifier, max(c.person) AS person, CAST(count(*) AS BIGINT) AS processes,
     CAST(count(DISTINCT c.host) AS BIGINT) AS hosts, CAST(sum(c.cpu_time) AS BIGINT) AS cpu_time,
     max(c.from_ns + c.wall_time) - min(c.from_ns) AS elapsed, max(c.rss_peak) AS rss_largest

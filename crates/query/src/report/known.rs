@@ -1,11 +1,13 @@
-//! What is found out before a report of one job, so that it reads few samples: which pids may be
-//! of the job, since when each host was watched, and what the job's processes used.
+//! What is found out before a report. Of one job, so that it reads few samples: which pids may be
+//! of the job, since when each host was watched, and what the job's processes used. And what rows
+//! of samples come to by process and by reading, which is cheaper without SQL (`crate::fold`).
 //!
 //! The text for other engines, and the one that `--print-sql` shows, is one question and knows
 //! nothing of the kind; its rows are the same.
 
-use super::{Dialect, Params, fill};
+use super::{Dialect, Params, fill, life};
 use crate::error::Error;
+use crate::fold::{Extremes, Members, Peaks, What};
 use crate::session::Session;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
@@ -18,14 +20,15 @@ const RANGES_MAX: usize = 32;
 
 /// What the words of a template may build upon.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// Nothing.
-    #[default]
-    Nothing,
+pub(crate) struct Known {
     /// The condition on the pids; [`BEGINNINGS`] is there.
-    Pids(String),
+    pids: Option<String>,
     /// [`PROCESSES`] is there as well.
-    Processes(String),
+    has_processes: bool,
+    /// [`SEEN`] is there, or will be.
+    has_seen: bool,
+    /// [`PEAKS`] is there.
+    has_peaks: bool,
 }
 
 /// When each host was read first and last, a table that is kept: `begun` of `life.sql`, and how
@@ -35,48 +38,102 @@ const BEGINNINGS: &str = "known_beginnings";
 /// The rows of `chosen` of `life.sql`, a table that is kept.
 const PROCESSES: &str = "known_processes";
 
+/// The rows of `seen` of `life.sql`, a reduction.
+const SEEN: &str = "known_seen";
+
+/// The rows of `peaks.sql`, a reduction.
+const PEAKS: &str = "known_peaks";
+
+/// What [`BEGINNINGS`] is had of, a reduction.
+const HOSTS: &str = "known_hosts";
+
+/// The samples that are meant.
+const SAMPLES: &str = "SELECT * FROM sample WHERE {{hosts}} AND {{window}} AND {{pids}}";
+
+/// Of which job each process is.
+const MEMBERS: &str = "WITH {{who}}, {{jobs}} SELECT host, boot_id, pid, start_ns, identifier \
+    FROM who WHERE {{chosen}} AND identifier IN \
+    (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))";
+
 impl Known {
-    /// Finds out what can be known before what is asked of a job; of all jobs that is nothing.
-    pub(crate) fn of(session: &mut Session<'_>, params: &Params) -> Result<Self, Error> {
-        if params.job.is_none() {
-            return Ok(Self::Nothing);
+    /// Finds out what can be known before a template is asked: of all jobs that is little.
+    pub(crate) fn of(
+        session: &mut Session<'_>,
+        params: &Params,
+        template: &str,
+    ) -> Result<Self, Error> {
+        let mut known = Self::default();
+        if params.job.is_some() {
+            let pids = session.rows(&known.text(params, include_str!("pids.sql")))?;
+            known.pids = Some(condition(&numbers(&pids)));
+            known.beginnings(session, params)?;
         }
-        let text =
-            |template, known: &Self| Dialect::DataFusion.spell(&fill(template, params, known));
-        let pids = session.rows(&text(include_str!("pids.sql"), &Self::Nothing))?;
-        let known = Self::Pids(condition(&numbers(&pids)));
-        let beginnings = text(include_str!("beginnings.sql"), &known);
-        session.keep(BEGINNINGS, &beginnings)?;
-        session.keep(
-            PROCESSES,
-            &text("WITH {{life}} SELECT * FROM chosen", &known),
-        )?;
-        Ok(match known {
-            Self::Pids(pids) => Self::Processes(pids),
-            other => other,
-        })
+        if session.may_fold() {
+            session.fold(SEEN, &known.text(params, SAMPLES), life::seen())?;
+            known.has_seen = true;
+            if template.contains("{{peaks}}") {
+                let members = session.rows(&known.text(params, MEMBERS))?;
+                let members =
+                    Members::of(&members).map_err(|e| Error::Failed(e.strip_backtrace()))?;
+                session.take(members.bytes())?;
+                let peaks = Peaks::new(members, "rss");
+                session.fold(PEAKS, &known.text(params, SAMPLES), peaks)?;
+                known.has_peaks = true;
+            }
+        }
+        if params.job.is_some() {
+            let chosen = known.text(params, "WITH {{life}} SELECT * FROM chosen");
+            session.keep(PROCESSES, &chosen)?;
+            known.has_processes = true;
+        }
+        Ok(known)
+    }
+
+    fn beginnings(&self, session: &mut Session<'_>, params: &Params) -> Result<(), Error> {
+        if !session.may_fold() {
+            let question = self.text(params, include_str!("beginnings.sql"));
+            return session.keep(BEGINNINGS, &question);
+        }
+        let rows = "SELECT host, boot_id, at_ns, {{micros time}} * 1000 - at_ns AS offset_ns \
+             FROM sample WHERE {{hosts}} AND {{window}}";
+        let values = [
+            ("begin_ns", What::Least("at_ns")),
+            ("over_ns", What::Most("at_ns")),
+            ("offset_ns", What::Most("offset_ns")),
+        ];
+        let values = values.map(|(name, what)| (name.to_owned(), what));
+        session.fold(HOSTS, &self.text(params, rows), Extremes::of_hosts(values))?;
+        session.keep(BEGINNINGS, &format!("SELECT * FROM {HOSTS}"))
+    }
+
+    fn text(&self, params: &Params, template: &str) -> String {
+        Dialect::DataFusion.spell(&fill(template, params, self))
     }
 
     /// What a word of the templates stands for.
     pub(super) fn word(&self, name: &str) -> Option<String> {
-        Some(match (name, self) {
-            ("pids", Self::Nothing) => "1 = 1".to_owned(),
-            ("pids", Self::Pids(pids) | Self::Processes(pids)) => pids.clone(),
-            ("begun", Self::Nothing) => "SELECT host, boot_id, min(first_ns) AS begin_ns, \
+        let is_of_all = self.pids.is_none();
+        Some(match name {
+            "pids" => self.pids.clone().unwrap_or_else(|| "1 = 1".to_owned()),
+            "begun" if is_of_all => "SELECT host, boot_id, min(first_ns) AS begin_ns, \
                  max(last_ns) AS over_ns\n  FROM seen GROUP BY host, boot_id"
                 .to_owned(),
+            "begun" => format!("SELECT * FROM {BEGINNINGS}"),
             // The least of a host's first readings, without another look at the samples.
-            ("dated", Self::Nothing) => "SELECT m.*, min(m.first_ns) OVER (PARTITION BY m.host, \
+            "dated" if is_of_all => "SELECT m.*, min(m.first_ns) OVER (PARTITION BY m.host, \
                  m.boot_id) AS begin_ns\n  FROM met AS m"
                 .to_owned(),
-            ("dated", _) => "SELECT m.*, b.begin_ns FROM met AS m LEFT JOIN begun AS b \
+            "dated" => "SELECT m.*, b.begin_ns FROM met AS m LEFT JOIN begun AS b \
                  ON b.host = m.host AND b.boot_id = m.boot_id"
                 .to_owned(),
-            ("begun", _) => format!("SELECT * FROM {BEGINNINGS}"),
-            ("processes", Self::Processes(_)) => {
+            "processes" if self.has_processes => {
                 format!("begun AS ({{{{begun}}}}), chosen AS (SELECT * FROM {PROCESSES})")
             }
-            ("processes", _) => include_str!("life.sql").trim_end().to_owned(),
+            "processes" => include_str!("life.sql").trim_end().to_owned(),
+            "seen" if self.has_seen => format!("SELECT * FROM {SEEN}"),
+            "seen" => include_str!("seen.sql").trim_end().to_owned(),
+            "peaks" if self.has_peaks => format!("peaks AS (SELECT * FROM {PEAKS})"),
+            "peaks" => include_str!("peaks.sql").trim_end().to_owned(),
             _ => return None,
         })
     }

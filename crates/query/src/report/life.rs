@@ -6,6 +6,7 @@
 //! last.
 
 use super::program;
+use crate::fold::{Extremes, What};
 
 /// Counters of `sample` and `exit`.
 const COUNTERS: [&str; 10] = [
@@ -25,7 +26,8 @@ const COUNTERS: [&str; 10] = [
 pub(super) fn word(name: &str) -> Option<String> {
     let each = |line: fn(&str) -> String| COUNTERS.map(line).concat();
     Some(match name {
-        "life" => format!("{},\n{{{{processes}}}}", include_str!("who.sql").trim_end()),
+        "life" => "{{who}},\n{{processes}}".to_owned(),
+        "who" => include_str!("who.sql").trim_end().to_owned(),
         "jobs" => include_str!("jobs.sql").trim_end().to_owned(),
         "base" => program::base(),
         "program" => program::program(),
@@ -46,6 +48,26 @@ pub(super) fn word(name: &str) -> Option<String> {
         "names_of_counters" => COUNTERS.map(|name| format!("u.{name}")).join(", "),
         _ => return None,
     })
+}
+
+/// What `seen.sql` tells, without SQL.
+pub(super) fn seen() -> Extremes {
+    let counters = COUNTERS.into_iter().flat_map(|name| {
+        [
+            (format!("{name}_first"), What::Least(name)),
+            (format!("{name}_last"), What::Most(name)),
+        ]
+    });
+    let others = [
+        ("first_ns", What::Least("at_ns")),
+        ("last_ns", What::Most("at_ns")),
+        ("readings", What::Count),
+        ("readings_blocked", What::CountOf("state", "D")),
+        ("rss_seen", What::Most("rss")),
+        ("rss_peak_seen", What::Most("rss_peak")),
+    ];
+    let others = others.map(|(name, what)| (name.to_owned(), what));
+    Extremes::of_processes(counters.chain(others))
 }
 
 /// The name of a counter in `exit`.

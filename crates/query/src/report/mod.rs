@@ -41,15 +41,15 @@ pub struct Report {
 impl Report {
     /// Its text for an engine, as one question.
     pub fn sql(&self, params: &Params, dialect: Dialect) -> String {
-        dialect.spell(&fill(self.sql, params, &Known::Nothing))
+        dialect.spell(&fill(self.sql, params, &Known::default()))
     }
 
     /// Its text for our own engine, once what it builds upon is found out.
     pub(crate) fn text(&self, params: &Params, session: &mut Session<'_>) -> Result<String, Error> {
         session.of_reports();
         let known = match self.sql.contains("{{life}}") {
-            true => Known::of(session, params)?,
-            false => Known::Nothing,
+            true => Known::of(session, params, self.sql)?,
+            false => Known::default(),
         };
         Ok(Dialect::DataFusion.spell(&fill(self.sql, params, &known)))
     }

@@ -17,4 +17,5 @@ mod jobs;
 mod plot;
 mod programs;
 mod questions;
+mod reductions;
 mod reports;

@@ -1,0 +1,123 @@
+//! What is reduced without SQL is what SQL tells: many processes of two hosts, one of which booted
+//! twice, with values that are missing, in files and in a live segment.
+
+use crate::dataset::{Agent, MIB, SECOND, Value, rows_told, to_parquet};
+use query::{Params, REPORTS};
+
+/// Processes of each host and boot.
+const PROCESSES: i64 = 150;
+
+/// The boots, and their first readings.
+const BOOTS: [(&str, &str, i64); 3] = [
+    ("n1", "01234567-89ab", 0),
+    ("n1", "11111111-2222-3333", 40),
+    ("n2", "01234567-89ab", 5),
+];
+
+/// Readings of each.
+const READINGS: i64 = 20;
+
+const JOBS: [&str; 4] = ["7", "8", "9", "10"];
+
+fn start(pid: i64) -> i64 {
+    pid * 1000 + pid % 3
+}
+
+fn identities(agent: &mut Agent, second: i64) {
+    for pid in 1..=PROCESSES {
+        let mut values = vec![
+            ("pid", Value::Int(pid)),
+            ("start_ns", Value::Int(start(pid))),
+            ("comm", Value::Text(["cc1", "ld", "as"][pid as usize % 3])),
+            ("uid", Value::Int(1000 + pid % 2)),
+        ];
+        // Every fifth is of no job.
+        if pid % 5 > 0 {
+            let job = JOBS[pid as usize % JOBS.len()];
+            values.push(("identifier", Value::Text(job)));
+        }
+        agent.cells(second, "process", &values);
+    }
+    for (place, job) in JOBS.into_iter().enumerate() {
+        // One of them is no job of a batch system.
+        let scheduler = ["slurm", "systemd"][usize::from(place == 3)];
+        let values = [
+            ("scheduler", Value::Text(scheduler)),
+            ("identifier", Value::Text(job)),
+            ("cpus_allocated", Value::Int(4)),
+            ("memory_limit", Value::Int(400 * MIB)),
+        ];
+        agent.cells(second, "job", &values);
+    }
+}
+
+fn reading(agent: &mut Agent, second: i64, since: i64) {
+    let sample = |pid: i64| {
+        let mut values = vec![
+            ("ppid", 1),
+            ("state", i64::from(b"RSDZ"[((pid + since) % 4) as usize])),
+            ("cpu_time", since * SECOND as i64 * (pid % 7) / 10),
+        ];
+        // Some have no memory of their own, or not always; others files that none may see.
+        if pid % 11 > 0 && (pid + since) % 6 > 0 {
+            values.push(("rss", (pid + since * 3 % 17) * MIB));
+        }
+        if pid % 13 > 0 {
+            values.push(("bytes_read", pid * since));
+        }
+        ((pid, start(pid)), values)
+    };
+    // They come and go.
+    let here = (1..=PROCESSES).filter(|pid| (pid % 4..16 + pid % 9).contains(&since));
+    let samples: Vec<_> = here.map(sample).collect();
+    let nodes = [("node_cpu_user", "", since * SECOND as i64)];
+    agent.reading(second, &samples, &nodes);
+}
+
+fn made() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for is_live in [false, true] {
+        for (stream, (host, boot, first)) in BOOTS.into_iter().enumerate() {
+            let stream = stream as u32 + 1 + u32::from(is_live) * 10;
+            let mut agent = Agent::of_host(folder.path(), stream, (host, boot));
+            let half = READINGS / 2;
+            let all = if is_live { half..READINGS } else { 0..half };
+            identities(&mut agent, first + all.start);
+            for since in all {
+                reading(&mut agent, first + since, since);
+            }
+            agent.close();
+        }
+        if !is_live {
+            to_parquet(folder.path());
+        }
+    }
+    folder
+}
+
+#[test]
+fn reports_are_what_their_text_says() {
+    let folder = made();
+    let text = |text: &str| Some(text.to_owned());
+    let of = [
+        Params::default(),
+        Params {
+            job: text("8"),
+            ..Params::default()
+        },
+        Params {
+            host: text("n1"),
+            user: text("1001"),
+            ..Params::default()
+        },
+    ];
+    for params in &of {
+        for report in REPORTS {
+            if params.job.is_some() || !report.needs_job {
+                let rows = rows_told(folder.path(), report, params);
+                let is_told = !matches!(report.name, "filesystems" | "errors");
+                assert_eq!(!rows.is_empty(), is_told, "{}", report.name);
+            }
+        }
+    }
+}
