@@ -50,6 +50,9 @@ pub enum Error {
         /// What is allowed.
         limit: Bytes,
     },
+    /// The files of what does not fit into memory need more room than there is.
+    #[error("no space is left in the folder for temporary files")]
+    Full,
     /// What was asked for cannot be written.
     #[error("cannot write the answer")]
     Write(#[source] std::io::Error),
@@ -76,6 +79,7 @@ impl Error {
     pub(crate) fn of(error: &DataFusionError, asked: &Asked<'_>) -> Self {
         let question = asked.question;
         match error.find_root() {
+            root if is_full(root) => Self::Full,
             DataFusionError::SQL(parser, _) => of_parser(parser, question),
             DataFusionError::SchemaError(schema, _) => of_schema(schema, error, question),
             DataFusionError::ResourcesExhausted(_) => Self::Memory {
@@ -102,6 +106,15 @@ impl Error {
             other => Self::Failed(other.strip_backtrace()),
         }
     }
+}
+
+/// Whether a disk is full: reading fills none, so that it is where the files of a question are.
+fn is_full(error: &DataFusionError) -> bool {
+    let first: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    std::iter::successors(first, |error| error.source()).any(|error| {
+        let error = error.downcast_ref::<std::io::Error>();
+        error.is_some_and(|error| error.kind() == std::io::ErrorKind::StorageFull)
+    })
 }
 
 /// `... at Line: 1, Column: 8` is cut off and looked up.
@@ -271,4 +284,26 @@ pub(crate) fn nearest(name: &str, known: impl Iterator<Item = impl AsRef<str>>) 
         .take(OFFERED_MAX)
         .map(|(_, name)| name)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::error::ArrowError;
+    use std::io::{Error as IoError, ErrorKind};
+
+    #[test]
+    fn a_full_disk_is_told_as_such() {
+        let asked = Asked {
+            question: "",
+            tables: &[],
+            memory: Bytes(1),
+        };
+        let told = |kind: ErrorKind| {
+            let error = ArrowError::from(IoError::from(kind));
+            Error::of(&DataFusionError::ArrowError(Box::new(error), None), &asked)
+        };
+        assert!(matches!(told(ErrorKind::StorageFull), Error::Full));
+        assert!(matches!(told(ErrorKind::BrokenPipe), Error::Failed(_)));
+    }
 }

@@ -11,6 +11,9 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use store::whole_file::WholeFile;
 
+/// Where memory is short the engine may have as many files open.
+const FILES_MAX: u64 = 1 << 16;
+
 /// 128 + SIGINT.
 const STATUS_INTERRUPTED: Status = 130;
 
@@ -36,7 +39,7 @@ pub(crate) enum Asks<'a> {
 /// Asks, and writes the answer.
 pub(crate) fn give(question: Question<'_>) -> Result<Status> {
     let interrupt = Interrupt::open()?;
-    let engine = match Engine::open(question.dataset, question.options) {
+    let engine = match open(question.dataset, question.options) {
         Ok(engine) => engine,
         Err(error) => return Ok(refuse(error, "")),
     };
@@ -69,6 +72,11 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
     }
 }
 
+fn open(dataset: &Path, options: Options) -> Result<Engine, Error> {
+    sys::rlimit::raise_open_files(FILES_MAX);
+    Engine::open(dataset, options)
+}
+
 /// An answer, or the status to end with: what is wrong was said.
 pub(crate) enum Heard<T> {
     Answer(T),
@@ -82,7 +90,7 @@ pub(crate) fn with<T>(
     ask: impl FnOnce(&Engine, &mut dyn FnMut(Progress) -> Heed) -> Result<T, Error>,
 ) -> Result<Heard<T>> {
     let interrupt = Interrupt::open()?;
-    let engine = match Engine::open(dataset, options) {
+    let engine = match open(dataset, options) {
         Ok(engine) => engine,
         Err(error) => return Ok(Heard::Status(refuse(error, ""))),
     };
@@ -185,10 +193,16 @@ fn refuse(error: Error, text: &str) -> Status {
             hints.push(format!("  there is {}", similar.join(", ")));
         }
     }
-    if matches!(error, Error::Memory { .. }) {
-        let words = "  --memory SIZE allows more; a shorter time or fewer groups need less";
-        hints.push(words.to_owned());
-    }
+    let hint = match error {
+        Error::Memory { .. } => {
+            Some("  --memory SIZE allows more; a shorter time or fewer groups need less")
+        }
+        Error::Full => {
+            Some("  --temporary DIR is another folder, and --memory SIZE needs less of it")
+        }
+        _ => None,
+    };
+    hints.extend(hint.map(str::to_owned));
     crate::run::refuse(&error.into());
     hints.iter().for_each(|hint| stderr::line(hint));
     STATUS_FAILURE
