@@ -32,7 +32,7 @@ fn main() {
     writer.begin(when.at).unwrap();
     let mut row = |name: &str, values: &[(&str, Cell<'_>)]| {
         let table = by_name(name).unwrap();
-        let mut all = table.key.iter().chain(table.columns);
+        let all = table.key.iter().chain(table.columns);
         let place = |name| all.clone().position(|column| column.name == name).unwrap() as u8;
         let mut cells: Vec<_> = values
             .iter()
@@ -41,7 +41,6 @@ fn main() {
         cells.sort_by_key(|(place, _)| *place);
         let mut payload = Vec::new();
         put_row(&mut payload, cells.into_iter());
-        all.next();
         writer
             .frame((table.id, true), (0, 0), when, (&payload, 1))
             .unwrap();

@@ -72,7 +72,8 @@ pub(crate) fn give(question: Question<'_>) -> Result<Status> {
     }
 }
 
-fn open(dataset: &Path, options: Options) -> Result<Engine, Error> {
+/// Opens a dataset, with the means that its engine may need.
+pub(crate) fn open(dataset: &Path, options: Options) -> Result<Engine, Error> {
     sys::rlimit::raise_open_files(FILES_MAX);
     Engine::open(dataset, options)
 }

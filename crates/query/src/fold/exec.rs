@@ -120,28 +120,27 @@ async fn held<R: Reduction>(
     reduction: R,
     context: Arc<TaskContext>,
 ) -> Result<Held<R::Fold>> {
+    let begin = || Held {
+        fold: reduction.begin(),
+        taken: MemoryConsumer::new("FoldExec").register(context.memory_pool()),
+    };
     let mut parts = JoinSet::new();
     for part in 0..rows.output_partitioning().partition_count() {
-        let rows = rows.execute(part, Arc::clone(&context))?;
-        let taken = MemoryConsumer::new("FoldExec").register(context.memory_pool());
-        let fold = reduction.begin();
-        parts.spawn(async move { read(rows, Held { fold, taken }).await });
+        parts.spawn(read(rows.execute(part, Arc::clone(&context))?, begin()));
     }
-    let taken = MemoryConsumer::new("FoldExec").register(context.memory_pool());
-    let fold = reduction.begin();
-    let mut all = Held { fold, taken };
-    let mut is_first = true;
+    let mut all: Option<Held<R::Fold>> = None;
     while let Some(part) = parts.join_next().await {
         let part = part.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
-        match std::mem::take(&mut is_first) {
-            true => all = part,
-            false => {
+        all = Some(match all {
+            None => part,
+            Some(mut all) => {
                 all.fold.absorb(part.fold);
                 all.taken.try_resize(all.fold.bytes())?;
+                all
             }
-        }
+        });
     }
-    Ok(all)
+    Ok(all.unwrap_or_else(begin))
 }
 
 async fn read<F: Fold>(mut rows: SendableRecordBatchStream, mut held: Held<F>) -> Result<Held<F>> {

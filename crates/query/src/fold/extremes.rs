@@ -51,6 +51,12 @@ enum Column {
     Value(String, What),
 }
 
+/// The columns that tell keys apart.
+fn keys(is_of_processes: bool) -> impl Iterator<Item = &'static str> {
+    let process = PROCESS.into_iter().filter(move |_| is_of_processes);
+    HOST.into_iter().chain(process)
+}
+
 /// The least and the most of columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Extremes {
@@ -70,8 +76,7 @@ impl Extremes {
     }
 
     fn new(is_of_processes: bool, values: impl IntoIterator<Item = (String, What)>) -> Self {
-        let process: &[_] = if is_of_processes { &PROCESS } else { &[] };
-        let keys = HOST.iter().chain(process).map(|name| Column::Key(name));
+        let keys = keys(is_of_processes).map(Column::Key);
         let values = values
             .into_iter()
             .map(|(name, what)| Column::Value(name, what));
@@ -105,13 +110,11 @@ impl Reduction for Extremes {
     }
 
     fn needs(&self) -> Vec<&str> {
-        let process: &[_] = if self.is_of_processes { &PROCESS } else { &[] };
-        let keys = HOST.iter().chain(process).copied();
         let values = self.columns.iter().filter_map(|column| match column {
             Column::Key(_) => None,
             Column::Value(_, what) => what.column(),
         });
-        let mut names: Vec<_> = keys.chain(values).collect();
+        let mut names: Vec<_> = keys(self.is_of_processes).chain(values).collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -4,6 +4,7 @@ use super::{Feed, Got};
 use crate::live::people::{COUNTERS, GAUGES, OF_EXIT, OF_PROCESS, People};
 use crate::live::tasks::OF_JOB;
 use crate::live::wire::Mark;
+use crate::query::answer::open;
 use crate::top::head;
 use anyhow::{Result, anyhow, bail};
 use query::past::{self, Measured, Reading, Sampled, Told, Value, Window};
@@ -78,7 +79,7 @@ impl PastFeed {
             at,
             engine,
         } = past;
-        let engine = Engine::open(&dataset, engine)?;
+        let engine = open(&dataset, engine)?;
         let of = host
             .as_ref()
             .map_or(String::new(), |host| format!(" of `{host}`"));
