@@ -269,7 +269,7 @@ mod tests {
             tries.push(session.may_fold());
             if session.may_fold() {
                 let question = "SELECT host, boot_id FROM sample";
-                let made = session.fold("hosts", question, Extremes::of_hosts([]));
+                let made = session.fold("hosts", question, |_| Extremes::of_hosts([]));
                 made.map_err(|error| (error, 0))?;
                 assert_eq!(session.rows("SELECT * FROM hosts").unwrap().len(), 0);
                 return Err((Error::Memory { limit }, 0));

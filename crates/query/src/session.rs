@@ -178,17 +178,19 @@ impl<'a> Session<'a> {
         self.has_folded
     }
 
-    /// Makes the reduction of the rows that a question gives a table of this name.
-    pub(crate) fn fold(
+    /// Makes the reduction of the rows that a question gives a table of this name: `of` tells which
+    /// one, by their columns.
+    pub(crate) fn fold<R: Reduction>(
         &mut self,
         name: &str,
         question: &str,
-        reduction: impl Reduction,
+        of: impl FnOnce(SchemaRef) -> R,
     ) -> Result<(), Error> {
         let failed = |error: DataFusionError| Error::Failed(error.strip_backtrace());
         self.has_folded = true;
         let rows = self.engine.workers().wait(self.context.sql(question));
         let rows = rows.map_err(failed)?.into_unoptimized_plan();
+        let reduction = of(Arc::clone(rows.schema().inner()));
         let table = Arc::new(FoldTable::new(rows, reduction));
         let registered = self.context.register_table(name, table);
         registered.map(|_| ()).map_err(failed)

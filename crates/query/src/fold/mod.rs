@@ -7,6 +7,7 @@
 
 mod exec;
 mod extremes;
+mod latest;
 mod peaks;
 mod runs;
 
@@ -19,6 +20,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType,
 use datafusion::physical_plan::ExecutionPlan;
 use exec::FoldExec;
 pub(crate) use extremes::{Extremes, What};
+pub(crate) use latest::Latest;
 pub(crate) use peaks::{Members, Peaks};
 use std::fmt::Debug;
 use std::ops::Range;

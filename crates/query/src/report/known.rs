@@ -7,7 +7,7 @@
 
 use super::{Dialect, Params, fill, life};
 use crate::error::Error;
-use crate::fold::{Extremes, Members, Peaks, What};
+use crate::fold::{Extremes, Latest, Members, Peaks, What};
 use crate::session::Session;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
@@ -21,11 +21,13 @@ const RANGES_MAX: usize = 32;
 /// What the words of a template may build upon.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// The condition on the pids; [`BEGINNINGS`] is there.
+    /// The condition on the pids.
     pids: Option<String>,
+    /// [`BEGINNINGS`] is there.
+    has_beginnings: bool,
     /// [`PROCESSES`] is there as well.
     has_processes: bool,
-    /// [`SEEN`] is there, or will be.
+    /// [`SEEN`] and [`TOLD`] are there.
     has_seen: bool,
     /// [`PEAKS`] is there.
     has_peaks: bool,
@@ -40,6 +42,9 @@ const PROCESSES: &str = "known_processes";
 
 /// The rows of `seen` of `life.sql`, a reduction.
 const SEEN: &str = "known_seen";
+
+/// The rows of `told` of `who.sql`, a reduction.
+const TOLD: &str = "known_told";
 
 /// The rows of `peaks.sql`, a reduction.
 const PEAKS: &str = "known_peaks";
@@ -66,10 +71,14 @@ impl Known {
         if params.job.is_some() {
             let pids = session.rows(&known.text(params, include_str!("pids.sql")))?;
             known.pids = Some(condition(&numbers(&pids)));
+        }
+        if params.job.is_some() || template.contains(" begun ") {
             known.beginnings(session, params)?;
+            known.has_beginnings = true;
         }
         if session.may_fold() {
-            session.fold(SEEN, &known.text(params, SAMPLES), life::seen())?;
+            session.fold(SEEN, &known.text(params, SAMPLES), |_| life::seen())?;
+            session.fold(TOLD, &known.text(params, "{{tellings}}"), Latest::of)?;
             known.has_seen = true;
             if template.contains("{{peaks}}") {
                 let members = session.rows(&known.text(params, MEMBERS))?;
@@ -77,7 +86,7 @@ impl Known {
                     Members::of(&members).map_err(|e| Error::Failed(e.strip_backtrace()))?;
                 session.take(members.bytes())?;
                 let peaks = Peaks::new(members, "rss");
-                session.fold(PEAKS, &known.text(params, SAMPLES), peaks)?;
+                session.fold(PEAKS, &known.text(params, SAMPLES), |_| peaks)?;
                 known.has_peaks = true;
             }
         }
@@ -102,7 +111,8 @@ impl Known {
             ("offset_ns", What::Most("offset_ns")),
         ];
         let values = values.map(|(name, what)| (name.to_owned(), what));
-        session.fold(HOSTS, &self.text(params, rows), Extremes::of_hosts(values))?;
+        let rows = self.text(params, rows);
+        session.fold(HOSTS, &rows, |_| Extremes::of_hosts(values))?;
         session.keep(BEGINNINGS, &format!("SELECT * FROM {HOSTS}"))
     }
 
@@ -112,19 +122,18 @@ impl Known {
 
     /// What a word of the templates stands for.
     pub(super) fn word(&self, name: &str) -> Option<String> {
-        let is_of_all = self.pids.is_none();
         Some(match name {
             "pids" => self.pids.clone().unwrap_or_else(|| "1 = 1".to_owned()),
-            "begun" if is_of_all => "SELECT host, boot_id, min(first_ns) AS begin_ns, \
+            "begun" if self.has_beginnings => format!("SELECT * FROM {BEGINNINGS}"),
+            "begun" => "SELECT host, boot_id, min(first_ns) AS begin_ns, \
                  max(last_ns) AS over_ns\n  FROM seen GROUP BY host, boot_id"
                 .to_owned(),
-            "begun" => format!("SELECT * FROM {BEGINNINGS}"),
-            // The least of a host's first readings, without another look at the samples.
-            "dated" if is_of_all => "SELECT m.*, min(m.first_ns) OVER (PARTITION BY m.host, \
-                 m.boot_id) AS begin_ns\n  FROM met AS m"
+            "dated" if self.has_beginnings => "SELECT m.*, b.begin_ns FROM met AS m LEFT JOIN \
+                 begun AS b ON b.host = m.host AND b.boot_id = m.boot_id"
                 .to_owned(),
-            "dated" => "SELECT m.*, b.begin_ns FROM met AS m LEFT JOIN begun AS b \
-                 ON b.host = m.host AND b.boot_id = m.boot_id"
+            // The least of a host's first readings, without another look at the samples.
+            "dated" => "SELECT m.*, min(m.first_ns) OVER (PARTITION BY m.host, \
+                 m.boot_id) AS begin_ns\n  FROM met AS m"
                 .to_owned(),
             "processes" if self.has_processes => {
                 format!("begun AS ({{{{begun}}}}), chosen AS (SELECT * FROM {PROCESSES})")
@@ -132,6 +141,9 @@ impl Known {
             "processes" => include_str!("life.sql").trim_end().to_owned(),
             "seen" if self.has_seen => format!("SELECT * FROM {SEEN}"),
             "seen" => include_str!("seen.sql").trim_end().to_owned(),
+            "tellings" => include_str!("tellings.sql").trim_end().to_owned(),
+            "told" if self.has_seen => format!("  SELECT * FROM {TOLD}"),
+            "told" => include_str!("told.sql").trim_end().to_owned(),
             "peaks" if self.has_peaks => format!("peaks AS (SELECT * FROM {PEAKS})"),
             "peaks" => include_str!("peaks.sql").trim_end().to_owned(),
             _ => return None,

@@ -1,11 +1,7 @@
 told AS (
-  SELECT host, boot_id, pid, start_ns, ppid, comm, exe, uid, {{name user}}, identifier,
-    subidentifier, {{join}}(command, chr(31)) AS words,
-    row_number() OVER (PARTITION BY host, boot_id, pid, start_ns
-      ORDER BY coalesce(exec_ns, at_ns) DESC, at_ns DESC) AS place
-  FROM process WHERE {{hosts}} AND {{days}} AND {{pids}}
+{{told}}
 ), named AS (
-  SELECT *, {{base}} AS base FROM told WHERE place = 1
+  SELECT *, {{base}} AS base FROM told
 ), who AS (
   SELECT host, boot_id, pid, start_ns, ppid, comm, exe, uid, identifier, subidentifier, words,
     coalesce({{name user}}, CAST(uid AS {{string}})) AS person,

@@ -23,14 +23,33 @@ fn start(pid: i64) -> i64 {
     pid * 1000 + pid % 3
 }
 
-fn identities(agent: &mut Agent, second: i64) {
+/// Who each process is. Told again, some are another program: which of both is told of is a matter
+/// of when each was executed and, where that does not tell, of when it was told.
+fn identities(agent: &mut Agent, second: i64, is_again: bool) {
     for pid in 1..=PROCESSES {
+        let comm = pid as usize + usize::from(is_again && pid % 7 < 4);
         let mut values = vec![
             ("pid", Value::Int(pid)),
             ("start_ns", Value::Int(start(pid))),
-            ("comm", Value::Text(["cc1", "ld", "as"][pid as usize % 3])),
+            ("comm", Value::Text(["cc1", "ld", "as"][comm % 3])),
             ("uid", Value::Int(1000 + pid % 2)),
         ];
+        let executed = match (pid % 7, is_again) {
+            (0, _) => Some(1),
+            (1, false) | (2, true) => Some(2),
+            (1, true) | (2, false) => Some(1),
+            _ => None,
+        };
+        if let Some(executed) = executed {
+            // Behind every instant at which the others are told, which stands in its place.
+            let executed = executed + 1000 * SECOND as i64;
+            values.push(("exec_ns", Value::Int(executed)));
+        }
+        if pid % 2 > 0 {
+            let words = vec!["python3", ["a.py", "b.py"][usize::from(is_again)]];
+            values.push(("exe", Value::Text("/usr/bin/python3")));
+            values.push(("command", Value::List(words)));
+        }
         // Every fifth is of no job.
         if pid % 5 > 0 {
             let job = JOBS[pid as usize % JOBS.len()];
@@ -82,7 +101,7 @@ fn made() -> tempfile::TempDir {
             let mut agent = Agent::of_host(folder.path(), stream, (host, boot));
             let half = READINGS / 2;
             let all = if is_live { half..READINGS } else { 0..half };
-            identities(&mut agent, first + all.start);
+            identities(&mut agent, first + all.start, is_live);
             for since in all {
                 reading(&mut agent, first + since, since);
             }
@@ -120,4 +139,27 @@ fn reports_are_what_their_text_says() {
             }
         }
     }
+}
+
+#[test]
+fn of_what_is_told_of_a_process_the_latest_stays() {
+    let folder = made();
+    let tree = REPORTS.iter().find(|report| report.name == "tree").unwrap();
+    let params = Params {
+        job: Some("8".to_owned()),
+        host: Some("n2".to_owned()),
+        ..Params::default()
+    };
+    let rows = rows_told(folder.path(), tree, &params);
+    let program = |pid: i64| {
+        let row = rows
+            .iter()
+            .find(|row| row.split(',').nth(3) == Some(&pid.to_string()));
+        row.unwrap().split(',').nth(4).unwrap().to_owned()
+    };
+    // Executed earlier though told later, the other way round, at once, and not told when.
+    assert_eq!(program(29), "a.py");
+    assert_eq!(program(9), "b.py");
+    assert_eq!(program(49), "b.py");
+    assert_eq!(program(17), "b.py");
 }
