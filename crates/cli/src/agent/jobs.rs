@@ -25,7 +25,8 @@ use store::segment::Instant;
 const JOBS_MAX: usize = 1 << 14;
 /// Parts of a job whose names are kept.
 const STEPS_MAX: usize = 64;
-/// Processes of a job that are asked until one has its environment.
+/// Processes of a job that are asked until one has its environment; and so many new ones that are
+/// gone by then, after which those are asked that a reading meets.
 const ASKED_MAX: usize = 16;
 /// The limits of a job are read again after so many readings.
 const READINGS_BETWEEN: u64 = 64;
@@ -106,6 +107,8 @@ struct Known {
     /// Who may tell the environment, the latest last; and who was asked and did not.
     candidates: Vec<ProcessId>,
     asked_in_vain: Vec<ProcessId>,
+    /// Who was gone before, the last ones.
+    gone: Vec<ProcessId>,
     has_environment: bool,
     /// Its limits are read again then.
     due: u64,
@@ -130,6 +133,7 @@ impl Known {
             is_asked: false,
             candidates: Vec::new(),
             asked_in_vain: Vec::new(),
+            gone: Vec::new(),
             has_environment: false,
             due,
         }
@@ -153,7 +157,8 @@ impl Known {
 
     /// This process may tell the environment of the job.
     fn may_tell(&mut self, id: ProcessId) {
-        let is_known = self.candidates.contains(&id) || self.asked_in_vain.contains(&id);
+        let known = [&self.candidates, &self.asked_in_vain, &self.gone];
+        let is_known = known.iter().any(|ids| ids.contains(&id));
         if self.has_environment || is_known || self.asked_in_vain.len() >= ASKED_MAX {
             return;
         }
@@ -161,6 +166,22 @@ impl Known {
             self.candidates.remove(0);
         }
         self.candidates.push(id);
+    }
+
+    /// So may one that has just begun, if such ones are there for long enough.
+    fn new_may_tell(&mut self, id: ProcessId) {
+        if self.gone.len() < ASKED_MAX {
+            self.may_tell(id);
+        }
+    }
+
+    /// One that was asked was gone.
+    fn is_gone(&mut self, id: ProcessId) {
+        self.asked_in_vain.retain(|asked| *asked != id);
+        if self.gone.len() >= ASKED_MAX {
+            self.gone.remove(0);
+        }
+        self.gone.push(id);
     }
 
     /// Who is asked next: the latest, which is the likeliest to be there.
@@ -226,7 +247,7 @@ impl Jobs {
         if let Some(step) = &name.part {
             known.step(step);
         }
-        known.may_tell(id);
+        known.new_may_tell(id);
         self.ask_next(&key);
     }
 
@@ -247,7 +268,7 @@ impl Jobs {
         };
         if let Some(known) = self.all.get_mut(&key) {
             known.asked_in_vain.retain(|asked| *asked != id);
-            known.may_tell(id);
+            known.new_may_tell(id);
         }
         self.ask_next(&key);
     }
@@ -343,7 +364,16 @@ impl Jobs {
         }
         if told.is_ok() {
             known.has_environment = true;
-            (known.candidates, known.asked_in_vain) = (Vec::new(), Vec::new());
+            for ids in [
+                &mut known.candidates,
+                &mut known.asked_in_vain,
+                &mut known.gone,
+            ] {
+                *ids = Vec::new();
+            }
+        }
+        if told == Err(Absent::Gone) {
+            known.is_gone(id);
         }
         let absent = told.err().filter(|_| !known.has_environment);
         known.is_changed |= known.seen.environment_absent != absent;
@@ -499,6 +529,35 @@ mod tests {
         let job = known(&jobs, "8");
         assert_eq!(job.record.text("account"), None);
         assert_eq!(job.seen.environment_absent, Some(Absent::NotApplicable));
+    }
+
+    #[test]
+    fn where_new_ones_are_always_gone_those_are_asked_that_a_reading_meets() {
+        let mut jobs = Jobs::new();
+        let job = name("7", "0");
+        let enter = |jobs: &mut Jobs, pid: u32| jobs.enter(&job, id(pid), Nanos(pid.into()));
+        enter(&mut jobs, 1);
+        // More short ones than are asked.
+        let last = 2000;
+        for pid in 2..last {
+            enter(&mut jobs, pid);
+        }
+        let mut asked = 0;
+        for _ in 0..10 * ASKED_MAX {
+            for id in jobs.questions() {
+                asked += 1;
+                jobs.answered(id, Facts::absent(Absent::Gone));
+            }
+        }
+        assert_eq!(asked, 1 + ASKED_MAX);
+        enter(&mut jobs, last);
+        assert!(jobs.questions().is_empty());
+        jobs.lives(&job, id(1500), Nanos::from_secs(3000));
+        assert_eq!(jobs.questions(), [id(1500)]);
+        jobs.answered(id(1500), facts(5, "physics"));
+        let job = known(&jobs, "7");
+        assert_eq!(job.record.text("account"), Some("physics"));
+        assert_eq!(job.seen.environment_absent, None);
     }
 
     #[test]
