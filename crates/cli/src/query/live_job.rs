@@ -133,6 +133,7 @@ impl Seen {
                 .facts
                 .and_then(|facts| serde_json::from_value(facts.into()).ok()),
             hosts: vec![host],
+            killed: None,
             gpus: Vec::new(),
             is_live: true,
         }

@@ -12,6 +12,17 @@ pub use notes::notes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+const LONGEST: &str = concat!(
+    include_str!("processes.sql"),
+    "ORDER BY wall_time DESC, coalesce(cpu_time, 0) DESC, host, pid LIMIT {{rows 5}}"
+);
+
+/// By SIGKILL.
+const KILLED: &str = concat!(
+    include_str!("processes.sql"),
+    "WHERE signal = 9 ORDER BY coalesce(rss_peak, 0) DESC, host, pid LIMIT 1"
+);
+
 /// What was told of it, by its hosts while it ran and by the scheduler's accounting.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Facts {
@@ -174,6 +185,8 @@ pub struct Job {
     pub hosts: Vec<Host>,
     /// The processes that lived longest.
     pub longest: Vec<Process>,
+    /// Of those that were killed (SIGKILL) the largest.
+    pub killed: Option<Process>,
     /// The devices that it used.
     pub gpus: Vec<Gpu>,
     /// It is as one reading of now tells it: what is a peak elsewhere is what it has now, but for
@@ -210,7 +223,8 @@ impl Job {
         }
         Ok(Some(Self {
             facts: facts.into_iter().next(),
-            longest: read(&ask(include_str!("longest.sql"))?)?,
+            longest: read(&ask(LONGEST)?)?,
+            killed: read(&ask(KILLED)?)?.into_iter().next(),
             gpus: read(&ask(include_str!("gpus.sql"))?)?,
             is_live: false,
             hosts,

@@ -1,6 +1,6 @@
 //! What is to be said of a job, in plain words.
 
-use super::{Facts, Host, Job, Process};
+use super::{Facts, Host, Job};
 use record::quantity::{show_bytes, show_time};
 
 /// Below this part of what it had a job is told what would have done.
@@ -9,8 +9,6 @@ const LITTLE: f64 = 0.5;
 const HARDLY: f64 = 0.25;
 /// Above this part it is told that there was hardly any room.
 const NEARLY_ALL: f64 = 0.95;
-/// What the kernel ends a process with that finds no memory.
-const SIGKILL: i64 = 9;
 /// CPUs that what runs beside the work may keep busy.
 const BESIDE: f64 = 0.05;
 /// What is advised beyond what was used.
@@ -37,8 +35,9 @@ pub fn notes(job: &Job) -> Vec<String> {
         notes.push(OF_NOW.to_owned());
     } else {
         notes.extend(of_cpus.or_else(|| of_cpu_time(facts, &job.hosts)));
-        notes.extend(of_memory(facts, &job.hosts));
-        notes.extend(of_kill(facts, job));
+        let of_kill = of_kill(facts, job);
+        notes.extend(of_memory(facts, &job.hosts, of_kill.is_some()));
+        notes.extend(of_kill);
     }
     notes.extend(of_time(facts, &job.hosts));
     notes.extend(of_gpus(facts, job));
@@ -102,27 +101,29 @@ fn memory(facts: &Facts, hosts: &[Host]) -> Option<(i64, f64)> {
     (used > 0).then_some((used, used as f64 / had as f64))
 }
 
-fn of_memory(facts: &Facts, hosts: &[Host]) -> Option<String> {
+fn of_memory(facts: &Facts, hosts: &[Host], was_short: bool) -> Option<String> {
     let (had, (used, part)) = (facts.memory()?, memory(facts, hosts)?);
     let shown = |part: f64| format!("memory peak {:.0} % of the request", part * 100.0);
     let enough = round_up(((used as f64 * ROOM) as u64).max(MEMORY_MIN));
     if part >= NEARLY_ALL {
         Some(format!("{}: hardly any room", shown(part)))
-    } else if part < LITTLE && (enough as i64) < had {
+    } else if !was_short && part < LITTLE && (enough as i64) < had {
         Some(format!("{}: {} would do", shown(part), show_bytes(enough)))
     } else {
         None
     }
 }
 
-/// Where accounting does not say why it ended: it had hardly any room, and one was killed.
+/// Where accounting does not say why it ended: one was killed that had hardly any room, by the last
+/// reading or, where that is long before, by the most that it had itself.
 fn of_kill(facts: &Facts, job: &Job) -> Option<String> {
-    let (_, part) = memory(facts, &job.hosts)?;
-    if part < NEARLY_ALL || facts.state.as_deref().and_then(of_state).is_some() {
+    let killed = job.killed.as_ref()?;
+    let had = facts.memory_limit.or(facts.memory())?;
+    let own = killed.rss_peak.map_or(0.0, |own| own as f64 / had as f64);
+    let part = memory(facts, &job.hosts).map_or(0.0, |(_, part)| part);
+    if part.max(own) < NEARLY_ALL || facts.state.as_deref().and_then(of_state).is_some() {
         return None;
     }
-    let killed = |one: &&Process| one.signal == Some(SIGKILL);
-    let killed = job.longest.iter().find(killed)?;
     let (program, pid) = (&killed.program, killed.pid);
     Some(format!(
         "{program} (pid {pid}) was ended by SIGKILL: probably for want of memory"
@@ -171,6 +172,7 @@ fn of_waiting(hosts: &[Host]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Process;
     use super::*;
 
     const GIB: i64 = 1 << 30;
@@ -255,26 +257,32 @@ mod tests {
 
     #[test]
     fn one_that_was_killed_where_hardly_any_memory_was_left_is_told() {
-        for (signal, memory, state, is_told) in [
-            (9, 159 * GIB / 10, None, true),
-            (9, 159 * GIB / 10, Some("FAILED"), true),
-            (15, 159 * GIB / 10, None, false),
-            (9, 8 * GIB, None, false),
-            (9, 159 * GIB / 10, Some("OUT_OF_MEMORY"), false),
+        let full = 159 * GIB / 10;
+        for (own, memory, state, is_told) in [
+            (Some(GIB), full, None, true),
+            (Some(GIB), full, Some("FAILED"), true),
+            (None, full, None, false),
+            (Some(GIB), 8 * GIB, None, false),
+            (Some(GIB), full, Some("OUT_OF_MEMORY"), false),
+            // It grew after the last reading.
+            (Some(full), GIB, None, true),
+            (Some(full), 0, None, true),
         ] {
             let mut one = job();
             one.facts.as_mut().unwrap().state = state.map(str::to_owned);
             one.hosts[0].memory_peak = Some(memory);
-            let process = |pid, signal| Process {
-                pid,
+            one.killed = own.map(|own| Process {
+                pid: 5,
                 program: "grow.py".to_owned(),
-                signal,
+                rss_peak: Some(own),
                 ..Process::default()
-            };
-            one.longest = vec![process(4, Some(15)), process(5, Some(signal))];
+            });
             let words = "grow.py (pid 5) was ended by SIGKILL: probably for want of memory";
-            let told = notes(&one).iter().any(|note| note == words);
-            assert_eq!(told, is_told, "{signal} {memory} {state:?}");
+            let notes = notes(&one);
+            let told = notes.iter().any(|note| note == words);
+            assert_eq!(told, is_told, "{own:?} {memory} {state:?}");
+            let advises_less = notes.iter().any(|note| note.ends_with("would do"));
+            assert!(!told || !advises_less, "{notes:?}");
         }
     }
 

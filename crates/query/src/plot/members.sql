@@ -31,7 +31,8 @@ UNION ALL
 SELECT s.host, s.boot_id, s.pid, s.start_ns, coalesce(s.comm, '') AS program, s.offset_ns,
   s.end_ns, s.cpu_time, s.bytes_read, s.bytes_written, s.disk_read, s.disk_written
 FROM silent AS s LEFT JOIN (
-  SELECT host, boot_id, pid, start_ns FROM process WHERE {{hosts}} AND {{days}}
+  SELECT host, boot_id, pid, start_ns FROM process
+  WHERE {{hosts}} AND {{days}} AND identifier IS NOT NULL
   GROUP BY host, boot_id, pid, start_ns
 ) AS p ON p.host = s.host AND p.boot_id = s.boot_id AND p.pid = s.pid AND p.start_ns = s.start_ns
 WHERE p.pid IS NULL

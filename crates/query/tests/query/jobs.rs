@@ -1,6 +1,6 @@
 //! A job on one screen, of a dataset whose every number is known.
 
-use crate::dataset::{AT, Agent, SECOND, Value, engine};
+use crate::dataset::{AT, Agent, MIB, SECOND, Value, engine};
 use query::job::Job;
 use query::{Heed, Params};
 
@@ -65,4 +65,37 @@ fn short_processes_are_in_the_most_cpus_that_were_busy() {
     assert!((peak - 1.7).abs() < 1e-9, "{peak}");
     assert_eq!(host.cpu_time, Some(20 * SECOND as i64));
     assert_eq!(host.period_ns, Some(10 * SECOND as i64));
+}
+
+/// Of a job that was killed for want of memory, the one that wanted it and not those beside it.
+#[test]
+fn of_those_that_were_killed_the_largest_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    named(&mut agent, 100, "9");
+    agent.reading(1, &[((100, second(0)), vec![("rss", MIB)])], &[]);
+    // The last one is as large, and ended by itself.
+    for (pid, signal, mib) in [(200, 9, 2), (300, 9, 90), (400, 9, 3), (500, 0, 95)] {
+        let mut row = vec![
+            ("pid", Value::Int(pid)),
+            ("start_ns", Value::Int(second(1))),
+            ("end_ns", Value::Int(second(2))),
+            ("comm", Value::Text("grow")),
+            ("rss_peak", Value::Int(mib * MIB)),
+            ("identifier", Value::Text("9")),
+        ];
+        match signal {
+            0 => row.push(("exit_code", Value::Int(0))),
+            signal => row.push(("signal", Value::Int(signal))),
+        }
+        agent.cells(2, "exit", &row);
+    }
+    agent.close();
+    let params = Params {
+        job: Some("9".to_owned()),
+        ..Params::default()
+    };
+    let job = Job::of(&engine(folder.path()), &params, &mut |_| Heed::Go);
+    let killed = job.unwrap().unwrap().killed.unwrap();
+    assert_eq!((killed.pid, killed.rss_peak), (300, Some(90 * MIB)));
 }

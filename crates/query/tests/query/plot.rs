@@ -263,3 +263,43 @@ fn processes_of_several_hosts_are_on_one_axis() {
     };
     assert_eq!(self::plot(folder.path(), one).lines.len(), 3);
 }
+
+/// It was told of before it was of the job, and its end tells that it was.
+#[test]
+fn one_whose_job_only_its_end_tells_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    let start = 1_000_000_000_000;
+    let told = |agent: &mut Agent, pid: i64, job: Option<&'static str>| {
+        let mut cells = vec![
+            ("pid", Value::Int(pid)),
+            ("start_ns", Value::Int(start)),
+            ("comm", Value::Text("sh")),
+        ];
+        cells.extend(job.map(|job| ("identifier", Value::Text(job))));
+        agent.cells(0, "process", &cells);
+    };
+    told(&mut agent, 1, Some("9"));
+    told(&mut agent, 2, None);
+    told(&mut agent, 3, None);
+    for at in 0..=4 {
+        let cpu = vec![("cpu_time", at * SECOND as i64)];
+        agent.reading(at, &[((1, start), cpu)], &[]);
+    }
+    for (pid, job) in [(2, "9"), (3, "8")] {
+        let cells = [
+            ("pid", Value::Int(pid)),
+            ("start_ns", Value::Int(start)),
+            ("end_ns", Value::Int(start + 3 * SECOND as i64)),
+            ("comm", Value::Text("true")),
+            ("cpu_time", Value::Int(2 * SECOND as i64)),
+            ("identifier", Value::Text(job)),
+        ];
+        agent.cells(3, "exit", &cells);
+    }
+    agent.close();
+    let plot = plot(folder.path(), of("9"));
+    assert_eq!((plot.processes, plot.lines.len()), (2, 1));
+    let cpu = whole(&plot.totals.cores, 1e9);
+    assert!((cpu - 6.0).abs() < 1e-6, "{cpu}");
+}
