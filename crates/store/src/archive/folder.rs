@@ -11,6 +11,7 @@
 //! file. Copying one archive into another merges them.
 
 use super::Texts;
+use super::shared::make_folder;
 use crate::Error;
 use crate::whole_file::{aside, fill};
 use record::attempt::{Attempt, SCHEMA};
@@ -364,7 +365,7 @@ pub(super) fn publish(folder: &Path, name: &str, text: &[u8]) -> Result<(), Erro
 pub(super) fn beside(folder: &Path) -> io::Result<NamedTempFile> {
     match aside(folder, NEW) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            fs::create_dir_all(folder)?;
+            make_folder(folder)?;
             aside(folder, NEW)
         }
         made => made,

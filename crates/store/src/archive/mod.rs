@@ -22,6 +22,7 @@ mod newest;
 #[cfg(feature = "archive")]
 mod pack;
 mod sets;
+mod shared;
 #[cfg(feature = "archive")]
 mod tasks;
 mod texts;
