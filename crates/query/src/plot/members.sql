@@ -1,6 +1,9 @@
 WITH candidates AS (
-  SELECT DISTINCT host AS c_host, boot_id AS c_boot, pid AS c_pid, start_ns AS c_start
+  SELECT host AS c_host, boot_id AS c_boot, pid AS c_pid, start_ns AS c_start
   FROM process WHERE {{hosts}} AND {{days}} AND {{job_is identifier}}
+  UNION
+  SELECT host, boot_id, pid, start_ns
+  FROM {{name exit}} WHERE {{hosts}} AND {{days}} AND {{job_is identifier}}
 ), told AS (
   SELECT host, boot_id, pid, start_ns, comm, exe, identifier, {{join}}(command, chr(31)) AS words,
     {{micros time}} * 1000 - at_ns AS offset_ns,
@@ -10,9 +13,9 @@ WITH candidates AS (
     AND start_ns = c_start
   WHERE {{days}}
 ), named AS (
-  SELECT *, {{base}} AS base FROM told WHERE place = 1 AND {{job_is identifier}}
+  SELECT *, {{base}} AS base FROM told WHERE place = 1
 ), who AS (
-  SELECT host, boot_id, pid, start_ns, offset_ns,
+  SELECT host, boot_id, pid, start_ns, offset_ns, identifier,
     {{program}} AS program
   FROM named
 ), ended AS (
@@ -20,20 +23,17 @@ WITH candidates AS (
     identifier, coalesce(cpu_time, cpu_time_min) AS cpu_time, bytes_read, bytes_written, disk_read,
     disk_written
   FROM {{name exit}} WHERE {{hosts}} AND {{days}}
-), silent AS (
-  SELECT * FROM ended WHERE {{job_is identifier}}
+), members AS (
+  SELECT c_host AS host, c_boot AS boot_id, c_pid AS pid, c_start AS start_ns,
+    coalesce(w.program, e.comm, '') AS program, coalesce(w.identifier, e.identifier) AS identifier,
+    greatest(coalesce(w.offset_ns, e.offset_ns), coalesce(e.offset_ns, w.offset_ns)) AS offset_ns,
+    e.end_ns, e.cpu_time, e.bytes_read, e.bytes_written, e.disk_read, e.disk_written
+  FROM candidates LEFT JOIN who AS w ON w.host = c_host AND w.boot_id = c_boot AND w.pid = c_pid
+    AND w.start_ns = c_start
+  LEFT JOIN ended AS e ON e.host = c_host AND e.boot_id = c_boot AND e.pid = c_pid
+    AND e.start_ns = c_start
 )
-SELECT w.host, w.boot_id, w.pid, w.start_ns, w.program, greatest(w.offset_ns, coalesce(e.offset_ns, w.offset_ns)) AS offset_ns,
-  e.end_ns, e.cpu_time, e.bytes_read, e.bytes_written, e.disk_read, e.disk_written
-FROM who AS w LEFT JOIN ended AS e ON e.host = w.host AND e.boot_id = w.boot_id AND e.pid = w.pid
-  AND e.start_ns = w.start_ns
-UNION ALL
-SELECT s.host, s.boot_id, s.pid, s.start_ns, coalesce(s.comm, '') AS program, s.offset_ns,
-  s.end_ns, s.cpu_time, s.bytes_read, s.bytes_written, s.disk_read, s.disk_written
-FROM silent AS s LEFT JOIN (
-  SELECT host, boot_id, pid, start_ns FROM process
-  WHERE {{hosts}} AND {{days}} AND identifier IS NOT NULL
-  GROUP BY host, boot_id, pid, start_ns
-) AS p ON p.host = s.host AND p.boot_id = s.boot_id AND p.pid = s.pid AND p.start_ns = s.start_ns
-WHERE p.pid IS NULL
+SELECT host, boot_id, pid, start_ns, program, offset_ns, end_ns, cpu_time, bytes_read,
+  bytes_written, disk_read, disk_written
+FROM members WHERE {{job_is identifier}}
 ORDER BY host, boot_id, start_ns, pid

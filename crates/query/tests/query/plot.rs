@@ -270,23 +270,26 @@ fn one_whose_job_only_its_end_tells_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let mut agent = Agent::new(folder.path(), 1);
     let start = 1_000_000_000_000;
-    let told = |agent: &mut Agent, pid: i64, job: Option<&'static str>| {
+    let told = |agent: &mut Agent, pid: i64, job: Option<&'static str>, second: i64| {
         let mut cells = vec![
             ("pid", Value::Int(pid)),
             ("start_ns", Value::Int(start)),
             ("comm", Value::Text("sh")),
         ];
         cells.extend(job.map(|job| ("identifier", Value::Text(job))));
-        agent.cells(0, "process", &cells);
+        agent.cells(second, "process", &cells);
     };
-    told(&mut agent, 1, Some("9"));
-    told(&mut agent, 2, None);
-    told(&mut agent, 3, None);
+    told(&mut agent, 1, Some("9"), 0);
+    // It was told with its job, and after that without: the latest is what it is known by.
+    told(&mut agent, 2, Some("9"), 0);
+    told(&mut agent, 2, None, 1);
+    told(&mut agent, 3, None, 0);
+    told(&mut agent, 4, None, 0);
     for at in 0..=4 {
         let cpu = vec![("cpu_time", at * SECOND as i64)];
         agent.reading(at, &[((1, start), cpu)], &[]);
     }
-    for (pid, job) in [(2, "9"), (3, "8")] {
+    for (pid, job) in [(2, "9"), (3, "9"), (4, "8")] {
         let cells = [
             ("pid", Value::Int(pid)),
             ("start_ns", Value::Int(start)),
@@ -299,7 +302,7 @@ fn one_whose_job_only_its_end_tells_is_counted() {
     }
     agent.close();
     let plot = plot(folder.path(), of("9"));
-    assert_eq!((plot.processes, plot.lines.len()), (2, 1));
+    assert_eq!((plot.processes, plot.lines.len()), (3, 1));
     let cpu = whole(&plot.totals.cores, 1e9);
-    assert!((cpu - 6.0).abs() < 1e-6, "{cpu}");
+    assert!((cpu - 8.0).abs() < 1e-6, "{cpu}");
 }
