@@ -135,6 +135,8 @@ impl Known {
             "dated" => "SELECT m.*, min(m.first_ns) OVER (PARTITION BY m.host, \
                  m.boot_id) AS begin_ns\n  FROM met AS m"
                 .to_owned(),
+            // Who they are is told with them, and takes a while to plan.
+            "life" if self.has_processes && self.has_seen => "{{processes}}".to_owned(),
             "processes" if self.has_processes => {
                 format!("begun AS ({{{{begun}}}}), chosen AS (SELECT * FROM {PROCESSES})")
             }
