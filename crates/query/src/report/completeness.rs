@@ -23,7 +23,8 @@ pub(super) const REPORT: Report = Report {
          reading to the last; so the share may be a little over 100 %. cpu_told leaves out what \
          ends told of the time after that; cpu_identified is the part of it whose process has a \
          name.",
-        "gaps counts the intervals between two readings that were twice the usual one or longer.",
+        "gaps counts the intervals between two readings that were half as long again as usual, \
+         or longer.",
     ],
     sql: include_str!("completeness.sql"),
 };

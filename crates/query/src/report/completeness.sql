@@ -24,7 +24,7 @@ WITH {{life}}, kernel_parts AS (
 ), gaps AS (
   SELECT s.host, s.boot_id, CAST(count(*) AS BIGINT) AS gaps
   FROM steps AS s JOIN usual AS u ON u.host = s.host AND u.boot_id = s.boot_id
-  WHERE s.step >= 2 * u.mean GROUP BY s.host, s.boot_id
+  WHERE 2 * s.step >= 3 * u.mean GROUP BY s.host, s.boot_id
 ), until_then AS (
   SELECT l.*, l.cpu_time - CASE WHEN l.end_ns > b.over_ns THEN l.cpu_behind ELSE 0 END AS cpu_then
   FROM chosen AS l LEFT JOIN begun AS b ON b.host = l.host AND b.boot_id = l.boot_id

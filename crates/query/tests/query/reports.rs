@@ -251,3 +251,18 @@ fn a_report_of_one_job_reads_less_and_says_the_same() {
     assert_eq!(of("tree", "3_1", Some(Nanos(HOUR))).len(), 1);
     assert!(of("tree", "no such", None).is_empty());
 }
+
+/// With it the mean is more than the usual interval.
+#[test]
+fn one_reading_that_was_left_out_is_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    for at in (0..=20).filter(|at| *at != 7) {
+        let there = ((100, AT as i64), vec![("cpu_time", 0)]);
+        agent.reading(at, &[there], &[("node_cpu_user", "", at)]);
+    }
+    agent.close();
+    let rows = report(folder.path(), "completeness", &Params::default());
+    let cells: Vec<_> = rows[0].split(',').collect();
+    assert_eq!(cells[3..7], ["20", "1052631578", "1", "2000000000"]);
+}
