@@ -118,7 +118,8 @@ fn of_memory(facts: &Facts, hosts: &[Host], was_short: bool) -> Option<String> {
 /// reading or, where that is long before, by the most that it had itself.
 fn of_kill(facts: &Facts, job: &Job) -> Option<String> {
     let killed = job.killed.as_ref()?;
-    let had = facts.memory_limit.or(facts.memory())?;
+    let had = facts.memory_limit.or(facts.memory());
+    let had = had.filter(|had| *had > 0)?;
     let own = killed.rss_peak.map_or(0.0, |own| own as f64 / had as f64);
     let part = memory(facts, &job.hosts).map_or(0.0, |(_, part)| part);
     if part.max(own) < NEARLY_ALL || facts.state.as_deref().and_then(of_state).is_some() {

@@ -17,14 +17,14 @@ const MAY_WRITE: u32 = 0o022;
 /// shared archive shuts it to all others.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     let above = folder.parent().unwrap_or(Path::new("/"));
-    match fs::create_dir(folder) {
+    let made = match fs::create_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             make_folder(above)?;
-            match fs::create_dir(folder) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-                made => made?,
-            }
+            fs::create_dir(folder)
         }
+        made => made,
+    };
+    match made {
         // Another may have made it right then.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
         made => made?,
