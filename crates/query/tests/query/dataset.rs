@@ -4,6 +4,7 @@ use query::{Dialect, Engine, Error, FORMATS, Heed, Look, Options, Out, Params, R
 use record::codec::cells::{Cell, put_row};
 use record::codec::key;
 use record::codec::series::Row;
+use record::identity::ProcessId;
 use record::table::{self, Table, by_name};
 use record::unit::{Bytes, Nanos};
 use std::io::Write;
@@ -39,6 +40,7 @@ pub(crate) struct Agent {
     writer: Writer<RealDisk>,
     samples: Sheet,
     nodes: Sheet,
+    gpus: Sheet,
 }
 
 impl Agent {
@@ -58,6 +60,7 @@ impl Agent {
             writer: Writer::new(RealDisk, dataset, origin, options).unwrap(),
             samples: Sheet::new(&table::sample::TABLE),
             nodes: Sheet::new(&table::node::TABLE),
+            gpus: Sheet::new(&table::gpu::TABLE),
         }
     }
 
@@ -112,6 +115,25 @@ impl Agent {
             self.nodes.row(&mut self.writer, row);
         }
         self.nodes.end(&mut self.writer, Nanos(0)).unwrap();
+    }
+
+    /// What processes (pid, start) have of devices in one reading: memory, and how busy they keep it.
+    pub(crate) fn devices(&mut self, second: i64, rows: &[((i64, i64), &str, [i64; 2])]) {
+        let when = Self::when(second);
+        let is_new = self.writer.begin(when.at).unwrap();
+        self.gpus.begin(when, is_new);
+        for ((pid, start), device, values) in rows {
+            let id = ProcessId::new(*pid as u32, Nanos(*start as u64));
+            let mut key = Vec::new();
+            table::gpu::key(id, device, &mut key);
+            let row = Row {
+                key: &key,
+                present: 0b11,
+                values,
+            };
+            self.gpus.row(&mut self.writer, row);
+        }
+        self.gpus.end(&mut self.writer, Nanos(0)).unwrap();
     }
 
     /// A row of a table of cells.

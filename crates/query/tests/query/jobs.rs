@@ -99,3 +99,37 @@ fn of_those_that_were_killed_the_largest_is_told() {
     let killed = job.unwrap().unwrap().killed.unwrap();
     assert_eq!((killed.pid, killed.rss_peak), (300, Some(90 * MIB)));
 }
+
+/// Two processes of the job on one device, and one of another job on another.
+#[test]
+fn what_a_job_has_of_a_device_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    for (pid, job) in [(100, "9"), (200, "9"), (300, "8")] {
+        named(&mut agent, pid, job);
+    }
+    for at in 1..=2 {
+        let there = [100, 200, 300].map(|pid| ((pid, second(0)), vec![("rss", MIB)]));
+        agent.reading(at, &there, &[]);
+        let rows = [
+            ((100, second(0)), "GPU-1", [10 * at * MIB, 200_000]),
+            ((200, second(0)), "GPU-1", [30 * MIB, 400_000]),
+            ((300, second(0)), "GPU-2", [500 * MIB, 900_000]),
+        ];
+        agent.devices(at, &rows);
+    }
+    agent.close();
+    let params = Params {
+        job: Some("9".to_owned()),
+        ..Params::default()
+    };
+    let job = Job::of(&engine(folder.path()), &params, &mut |_| Heed::Go);
+    let job = job.unwrap().unwrap();
+    let [gpu] = job.gpus.as_slice() else {
+        panic!("{job:?}");
+    };
+    let told = (gpu.device.as_str(), gpu.memory_peak);
+    assert_eq!(told, ("GPU-1", Some(30 * MIB)));
+    let (mean, peak) = (gpu.busy_mean.unwrap(), gpu.busy_peak.unwrap());
+    assert!((mean - 0.3).abs() < 1e-9 && (peak - 0.4).abs() < 1e-9);
+}
