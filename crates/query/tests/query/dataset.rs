@@ -117,7 +117,7 @@ impl Agent {
         self.nodes.end(&mut self.writer, Nanos(0)).unwrap();
     }
 
-    /// What processes (pid, start) have of devices in one reading: memory, and how busy they keep it.
+    /// What processes (pid, start) have of devices in one reading: memory, millionths busy.
     pub(crate) fn devices(&mut self, second: i64, rows: &[((i64, i64), &str, [i64; 2])]) {
         let when = Self::when(second);
         let is_new = self.writer.begin(when.at).unwrap();
