@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::builder::TypedValueParser;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity;
+use record::table::{Table, gpu};
 use record::unit::{Nanos, Unit};
 use source::notify::agent;
 use std::io::IsTerminal;
@@ -147,8 +148,9 @@ fn feed(args: &TopArgs) -> Result<Box<dyn Feed>> {
     if args.no_agent {
         return here();
     }
+    let is_shown = |table: &&Table| table.id != gpu::TABLE.id;
     let wish = Wish {
-        tables: SERVED.to_vec(),
+        tables: SERVED.into_iter().filter(is_shown).collect(),
         who: who(args)?,
         period: args.interval.unwrap_or(Nanos(0)),
     };

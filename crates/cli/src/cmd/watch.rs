@@ -56,7 +56,7 @@ struct WatchArgs {
     /// By what the table is sorted
     #[arg(long, value_enum, value_name = "KEY", default_value = "cpu")]
     sort: Sort,
-    /// With --format json: records of these tables, process, sample, node, exit and job
+    /// With --format json: records of these tables, process, sample, node, exit, job and gpu
     /// [default: all of them]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = table)]
     tables: Vec<&'static Table>,

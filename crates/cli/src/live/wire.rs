@@ -54,12 +54,13 @@ const PRIVATE: &[&str] = &[
 const WHO_MAX: usize = 256;
 
 /// The tables that are served, in the order in which their rows come.
-pub(crate) const SERVED: [&Table; 5] = [
+pub(crate) const SERVED: [&Table; 6] = [
     &table::process::TABLE,
     &table::sample::TABLE,
     &table::node::TABLE,
     &table::exit::TABLE,
     &table::job::TABLE,
+    &table::gpu::TABLE,
 ];
 
 /// Some processes.

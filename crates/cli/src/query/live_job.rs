@@ -1,5 +1,6 @@
 //! One job as the agent of this machine tells it now.
 
+use super::live_devices::Devices;
 use crate::live::client::{Client, Next, See};
 use crate::live::wire::{Mark, SERVED, Who, Wish};
 use anyhow::{Context, Result, bail};
@@ -9,7 +10,7 @@ use record::codec::frame::Header;
 use record::codec::key::{Part, parts};
 use record::codec::series::Row;
 use record::sample::GroupSample;
-use record::table::{Table, job, process, sample};
+use record::table::{Table, gpu, job, node, process, sample};
 use record::unit::{Bytes, Nanos};
 use serde_json::{Map, Value};
 use source::context::job_group;
@@ -41,6 +42,7 @@ struct Seen {
     /// By pid and start: values by column.
     processes: BTreeMap<(i64, i64), BTreeMap<&'static str, i64>>,
     commands: BTreeMap<(i64, i64), String>,
+    devices: Devices,
 }
 
 /// What the agent at `socket` tells of a job; nothing if it has no process here.
@@ -129,12 +131,13 @@ impl Seen {
         };
         Job {
             longest: self.longest(&host.host, at_ns),
+            gpus: self.devices.used(&host.host),
+            gpus_told: Some(self.devices.told()),
             facts: self
                 .facts
                 .and_then(|facts| serde_json::from_value(facts.into()).ok()),
             hosts: vec![host],
             killed: None,
-            gpus: Vec::new(),
             is_live: true,
         }
     }
@@ -188,8 +191,11 @@ impl See for Seen {
 
 impl Take for Seen {
     fn series(&mut self, table: &'static Table, _: &Header, row: Row<'_>, _: bool) {
-        if table.id != sample::TABLE.id {
-            return;
+        match table.id {
+            id if id == sample::TABLE.id => {}
+            id if id == gpu::TABLE.id => return self.devices.of_process(row),
+            id if id == node::TABLE.id => return self.devices.of_machine(row.key),
+            _ => return,
         }
         let key = parts(table.key, row.key).unwrap_or_default();
         let [Part::Int(pid), Part::Int(start)] = key.as_slice() else {

@@ -1,11 +1,13 @@
 //! The devices of an agent: a stand-in for the driver's library says what it holds and who is on
 //! it, the dataset must say the same; what the stand-in runs into is no trouble of the agent's.
 
+use crate::agent_jobs::new_id;
 use crate::harness::dataset::{Row, agent, compact, live, rows, wait_for_reading};
 use crate::harness::process::{self, Signal, wait_until};
-use crate::harness::run::{Done, Run, Running};
+use crate::harness::run::{Done, Run, Running, plimsoll};
 use crate::harness::workload::program;
 use crate::harness::{executable, words};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -176,6 +178,72 @@ fn only_the_processes_that_are_wanted_are_told() {
     assert!(!gpu.is_empty());
     let pid = i64::from(other.pid());
     assert!(gpu.iter().all(|row| row.number("pid") == pid), "{gpu:?}");
+}
+
+/// What `watch` tells at once of a job and its devices.
+#[track_caller]
+fn watched(socket: &str, job: &str) -> Vec<Value> {
+    let mut command = words![plimsoll(), "agent", "watch", "--once", "--socket", socket];
+    let select = format!("job:{job}");
+    command.extend(words![
+        "--format",
+        "json",
+        "--tables",
+        "gpu,sample",
+        "--select",
+        select
+    ]);
+    let done = Run::bare(command).finish();
+    done.expect_status(0);
+    let lines = done.stdout.lines().map(|line| line.parse().unwrap());
+    lines.filter(|it: &Value| it["record"] == "gpu").collect()
+}
+
+/// Two jobs have one device each; one of them leaves it.
+#[test]
+fn what_a_job_has_of_devices_now_is_told() {
+    let driver = Driver::new();
+    let (id, other_id) = (new_id(), new_id());
+    let of_job = |id: &str| {
+        let job = format!("SLURM_JOB_ID={id}");
+        let command = words!["/usr/bin/env", job, "/bin/sleep", "600"];
+        Run::bare(command).start()
+    };
+    let (one, other) = (of_job(&id), of_job(&other_id));
+    driver.says("pid", &one.pid().to_string());
+    driver.says("part", &other.pid().to_string());
+    let socket = driver.path("agent.sock").display().to_string();
+    let mut agent = driver.agent(&["--socket", &socket]);
+    readings(&mut agent, 3);
+    for (who, job, device, memory) in [
+        (&one, &id, "GPU-0", 700 << 20),
+        (&other, &other_id, "GPU-1 MIG-1-0", 300 << 20),
+    ] {
+        let told = watched(&socket, job);
+        let [row] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        let key = (&row["pid"], &row["device"], &row["memory"]);
+        assert_eq!(key, (&who.pid().into(), &device.into(), &memory.into()));
+        #[cfg(feature = "query")]
+        {
+            let mut command = words![plimsoll(), "job", job, "--socket", socket];
+            command.extend(words!["--format", "json"]);
+            let done = Run::bare(command).finish();
+            done.expect_status(0);
+            let whole: Value = done.stdout.parse().unwrap();
+            let told = whole["gpus"].as_array().unwrap();
+            assert_eq!(told.len(), 1, "{}", done.context());
+            let key = (&told[0]["device"], &told[0]["memory_peak"]);
+            assert_eq!(key, (&device.into(), &memory.into()));
+            assert_eq!(whole["gpus_told"], 3);
+        }
+    }
+    driver.says("pid", "0");
+    readings(&mut agent, 3);
+    assert_eq!(watched(&socket, &id), [Value::Null; 0]);
+    assert_eq!(watched(&socket, &other_id).len(), 1);
+    stop(agent);
 }
 
 /// A driver runs into trouble: the agent goes on, says it once, and tells of devices again after.

@@ -168,12 +168,18 @@ pub struct Gpu {
     pub host: String,
     /// Which.
     pub device: String,
-    /// The most memory of one process in one reading (sampled).
+    /// The most memory that its processes had together in one reading (sampled).
     pub memory_peak: Option<i64>,
-    /// Parts of one.
+    /// The part of the time in which kernels of its processes ran, while one of them was on it:
+    /// the sum of theirs, in which what ran side by side counts twice (sampled).
     pub busy_mean: Option<f64>,
-    /// Parts of one.
+    /// The same between two readings, at most.
     pub busy_peak: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Devices {
+    devices: i64,
 }
 
 /// All of it.
@@ -189,6 +195,8 @@ pub struct Job {
     pub killed: Option<Process>,
     /// The devices that it used.
     pub gpus: Vec<Gpu>,
+    /// Devices of which its hosts told while it ran, where it was given some.
+    pub gpus_told: Option<i64>,
     /// It is as one reading of now tells it: what is a peak elsewhere is what it has now, but for
     /// that of a process and of its control group.
     pub is_live: bool,
@@ -221,11 +229,18 @@ impl Job {
         if facts.is_empty() && hosts.is_empty() {
             return Ok(None);
         }
+        let facts = facts.into_iter().next();
+        let has_gpus = facts.as_ref().and_then(|facts| facts.gpus_allocated) > Some(0);
+        let told: Vec<Devices> = match has_gpus {
+            true => read(&ask(include_str!("devices.sql"))?)?,
+            false => Vec::new(),
+        };
         Ok(Some(Self {
-            facts: facts.into_iter().next(),
+            facts,
             longest: read(&ask(LONGEST)?)?,
             killed: read(&ask(KILLED)?)?.into_iter().next(),
             gpus: read(&ask(include_str!("gpus.sql"))?)?,
+            gpus_told: told.first().map(|told| told.devices),
             is_live: false,
             hosts,
         }))

@@ -155,11 +155,30 @@ fn of_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
     }
 }
 
+/// Of the devices that it was given: those that it does not use, and how busy the others are.
 fn of_gpus(facts: &Facts, job: &Job) -> Option<String> {
     let gpus = facts.gpus_allocated.filter(|gpus| *gpus > 0)?;
-    let used = job.gpus.len() as i64;
-    let idle = gpus - used;
-    (idle > 0).then(|| format!("{idle} of {gpus} GPUs met no process of it in any reading"))
+    if job.gpus.is_empty() && job.gpus_told == Some(0) {
+        let those = if gpus == 1 { "GPU is" } else { "GPUs are" };
+        return Some(format!("its {gpus} {those} not told of by any reading"));
+    }
+    let idle = gpus - job.gpus.len() as i64;
+    if idle > 0 {
+        let when = match job.is_live {
+            true => "meet no process of it now",
+            false => "met no process of it in any reading",
+        };
+        return Some(format!("{idle} of {gpus} GPUs {when}"));
+    }
+    let elapsed = job.hosts.iter().map(|host| host.elapsed).max()?;
+    let busy = job.gpus.iter().map(|gpu| gpu.busy_mean);
+    let mean = busy.sum::<Option<f64>>()? / job.gpus.len() as f64;
+    let whose = match job.gpus.len() {
+        1 => "its GPU was".to_owned(),
+        gpus => format!("its {gpus} GPUs were"),
+    };
+    let is_told = !job.is_live && elapsed >= LONG_ENOUGH_NS && mean < HARDLY;
+    is_told.then(|| format!("{whose} busy {:.0} % of the time", mean * 100.0))
 }
 
 fn of_waiting(hosts: &[Host]) -> Option<String> {
@@ -305,5 +324,44 @@ mod tests {
             told[2].starts_with("waited for devices or servers for 2h30m"),
             "{told:?}"
         );
+    }
+
+    #[test]
+    fn devices_are_told_by_what_is_known_of_them() {
+        let mut job = job();
+        job.hosts[0].cores_peak = None;
+        job.hosts[0].memory_peak = None;
+        job.hosts[0].cpu_time = None;
+        job.facts = Some(Facts {
+            gpus_allocated: Some(2),
+            ..Facts::default()
+        });
+        let gpu = |busy| super::super::Gpu {
+            busy_mean: busy,
+            ..Default::default()
+        };
+        for (gpus, told, words) in [
+            (vec![], 0, "its 2 GPUs are not told of by any reading"),
+            (vec![], 2, "2 of 2 GPUs met no process of it in any reading"),
+            (
+                vec![gpu(Some(0.9))],
+                2,
+                "1 of 2 GPUs met no process of it in any reading",
+            ),
+            (
+                vec![gpu(Some(0.1)), gpu(Some(0.3))],
+                2,
+                "its 2 GPUs were busy 20 % of the time",
+            ),
+            (vec![gpu(Some(0.9)), gpu(Some(0.3))], 2, ""),
+            (vec![gpu(Some(0.1)), gpu(None)], 2, ""),
+        ] {
+            (job.gpus, job.gpus_told) = (gpus, Some(told));
+            let expected: Vec<&str> = (!words.is_empty()).then_some(words).into_iter().collect();
+            assert_eq!(notes(&job), expected);
+        }
+        (job.gpus, job.is_live) = (vec![gpu(Some(0.1))], true);
+        let now = "1 of 2 GPUs meet no process of it now";
+        assert!(notes(&job).contains(&now.to_owned()));
     }
 }

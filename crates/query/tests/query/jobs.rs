@@ -1,8 +1,9 @@
 //! A job on one screen, of a dataset whose every number is known.
 
 use crate::dataset::{AT, Agent, MIB, SECOND, Value, engine};
-use query::job::Job;
+use query::job::{Job, notes};
 use query::{Heed, Params};
+use std::path::Path;
 
 fn second(second: i64) -> i64 {
     AT as i64 + second * SECOND as i64
@@ -29,6 +30,15 @@ fn ended(agent: &mut Agent, pid: i64, (start, end): (i64, i64), cpu: i64) {
     agent.cells(end, "exit", &row);
 }
 
+fn of(dataset: &Path, job: &str) -> Job {
+    let params = Params {
+        job: Some(job.to_owned()),
+        ..Params::default()
+    };
+    let job = Job::of(&engine(dataset), &params, &mut |_| Heed::Go);
+    job.unwrap().unwrap()
+}
+
 /// A shell waits for programs that no reading meets; another job is young and read each second.
 #[test]
 fn short_processes_are_in_the_most_cpus_that_were_busy() {
@@ -51,12 +61,7 @@ fn short_processes_are_in_the_most_cpus_that_were_busy() {
         }
     }
     agent.close();
-    let params = Params {
-        job: Some("9".to_owned()),
-        ..Params::default()
-    };
-    let job = Job::of(&engine(folder.path()), &params, &mut |_| Heed::Go);
-    let job = job.unwrap().unwrap();
+    let job = of(folder.path(), "9");
     let [host] = job.hosts.as_slice() else {
         panic!("{job:?}");
     };
@@ -91,12 +96,7 @@ fn of_those_that_were_killed_the_largest_is_told() {
         agent.cells(2, "exit", &row);
     }
     agent.close();
-    let params = Params {
-        job: Some("9".to_owned()),
-        ..Params::default()
-    };
-    let job = Job::of(&engine(folder.path()), &params, &mut |_| Heed::Go);
-    let killed = job.unwrap().unwrap().killed.unwrap();
+    let killed = of(folder.path(), "9").killed.unwrap();
     assert_eq!((killed.pid, killed.rss_peak), (300, Some(90 * MIB)));
 }
 
@@ -119,17 +119,50 @@ fn what_a_job_has_of_a_device_is_told() {
         agent.devices(at, &rows);
     }
     agent.close();
-    let params = Params {
-        job: Some("9".to_owned()),
-        ..Params::default()
-    };
-    let job = Job::of(&engine(folder.path()), &params, &mut |_| Heed::Go);
-    let job = job.unwrap().unwrap();
+    let job = of(folder.path(), "9");
+    assert_eq!(job.gpus_told, None, "it was given none");
     let [gpu] = job.gpus.as_slice() else {
         panic!("{job:?}");
     };
     let told = (gpu.device.as_str(), gpu.memory_peak);
-    assert_eq!(told, ("GPU-1", Some(30 * MIB)));
+    assert_eq!(told, ("GPU-1", Some(50 * MIB)));
     let (mean, peak) = (gpu.busy_mean.unwrap(), gpu.busy_peak.unwrap());
-    assert!((mean - 0.3).abs() < 1e-9 && (peak - 0.4).abs() < 1e-9);
+    assert!((mean - 0.6).abs() < 1e-9 && (peak - 0.6).abs() < 1e-9);
+}
+
+/// Both were given two: the one's host tells of devices, but not while it runs.
+#[test]
+fn devices_that_nobody_told_of_are_not_idle() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    for (pid, job) in [(100, "9"), (200, "8")] {
+        named(&mut agent, pid, job);
+        let row = [
+            ("scheduler", Value::Text("slurm")),
+            ("identifier", Value::Text(job)),
+            ("gpus_allocated", Value::Int(2)),
+        ];
+        agent.cells(0, "job", &row);
+    }
+    for at in 1..=4 {
+        let pid = if at <= 2 { 100 } else { 200 };
+        let mut of_machine = vec![("gpu_device_busy", "card0", 0)];
+        if at > 2 {
+            of_machine.push(("gpu_device_busy", "GPU-1", 0));
+            of_machine.push(("gpu_device_power", "GPU-1", 5));
+            of_machine.push(("gpu_device_busy", "GPU-2", 0));
+        }
+        let there = [((pid, second(0)), vec![("rss", MIB)])];
+        agent.reading(at, &there, &of_machine);
+    }
+    agent.close();
+    for (job, told, words) in [
+        ("9", 0, "its 2 GPUs are not told of by any reading"),
+        ("8", 2, "2 of 2 GPUs met no process of it in any reading"),
+    ] {
+        let job = of(folder.path(), job);
+        assert_eq!(job.gpus_told, Some(told));
+        let notes = notes(&job);
+        assert!(notes.iter().any(|note| note == words), "{notes:?}");
+    }
 }

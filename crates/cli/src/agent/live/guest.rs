@@ -10,7 +10,7 @@ use super::sight::{self, Sight, View};
 use crate::live::wire::{MESSAGE_BYTES_MAX, Mark, REQUEST_BYTES_MAX, Who, Wish};
 use record::codec::cells::{put_row, take_row};
 use record::codec::series::Row;
-use record::table::{Table, exit, job, node, process, sample};
+use record::table::{Table, exit, gpu, job, node, process, sample};
 use record::unit::Nanos;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
@@ -65,11 +65,13 @@ pub(super) struct Guest {
     last_at: Option<u64>,
     /// How many there were by then.
     readings: u64,
-    /// What of the log he has had, and of the machine.
+    /// What of the log he has had, of the machine and of devices.
     cursor: u64,
     machine_at: u64,
+    devices_at: u64,
     samples: Series,
     machine: Series,
+    devices: Series,
     cells: Cells,
     frames: Frames,
     sent: usize,
@@ -90,8 +92,10 @@ impl Guest {
             readings: 0,
             cursor: 0,
             machine_at: 0,
+            devices_at: 0,
             samples: Series::new(&sample::TABLE),
             machine: Series::new(&node::TABLE),
+            devices: Series::new(&gpu::TABLE),
             cells: Cells::new(),
             frames: Frames::default(),
             sent: 0,
@@ -112,13 +116,14 @@ impl Guest {
 
     /// What is remembered of what he had, bytes.
     pub(super) fn remembered(&self) -> usize {
-        self.samples.bytes() + self.machine.bytes()
+        self.samples.bytes() + self.machine.bytes() + self.devices.bytes()
     }
 
     /// Forgets that: his next reading tells all values.
     pub(super) fn forget(&mut self) {
         self.samples.forget();
         self.machine.forget();
+        self.devices.forget();
     }
 
     /// When he is to be given a full picture, if he asked for one and has taken what came before.
@@ -211,7 +216,8 @@ impl Guest {
         let mut rows_lost = 0;
         if is_full {
             self.forget();
-            (self.machine_at, self.full_at) = (0, Some(Nanos(clock::boot())));
+            (self.machine_at, self.devices_at) = (0, 0);
+            self.full_at = Some(Nanos(clock::boot()));
         } else {
             rows_lost = picture.log.since(self.cursor).0;
         }
@@ -229,7 +235,10 @@ impl Guest {
         self.samples.end(&mut self.frames);
         self.cursor = picture.log.end();
         if has(&wish, &node::TABLE) {
-            self.give_machine(picture, (last.at_ns, last.real_offset_ns));
+            self.give_machine(picture, last.at_ns);
+        }
+        if has(&wish, &gpu::TABLE) {
+            self.give_devices((picture, &wish), is_full, last.at_ns);
         }
         self.frames.mark(Mark {
             request: self.requests,
@@ -345,7 +354,7 @@ impl Guest {
     }
 
     /// Each value with the time at which it was read: some are read less often.
-    fn give_machine(&mut self, picture: &Picture, (at_ns, _): (u64, i64)) {
+    fn give_machine(&mut self, picture: &Picture, at_ns: u64) {
         let is_all = self.sight == Sight::All;
         let since = self.machine_at;
         let fresh = || picture.machine.since(since);
@@ -369,6 +378,22 @@ impl Guest {
         }
         self.frames.at_ns = at_ns;
         self.machine_at = at_ns;
+    }
+
+    /// Who is on a device, of those that he sees in full, with the time at which that was read.
+    fn give_devices(&mut self, (picture, wish): (&Picture, &Wish), is_full: bool, at_ns: u64) {
+        for reading in picture.devices.since(self.devices_at, is_full) {
+            (self.frames.at_ns, self.devices_at) = (reading.at_ns, reading.at_ns);
+            self.devices.begin();
+            for one in &reading.rows {
+                let person = one.process().and_then(|key| picture.known(&key));
+                if person.is_some_and(|it| self.view(wish, &it.of) == View::Whole) {
+                    self.devices.row(&mut self.frames, None, one.row());
+                }
+            }
+            self.devices.end(&mut self.frames);
+        }
+        self.frames.at_ns = at_ns;
     }
 
     /// Sends what he takes now; whether he is there.

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// Values that are kept, at most.
 const VALUES_MAX: usize = 1 << 16;
 /// What is not told any more stays so long, nanoseconds: some sources are due every 30 s.
-const STAYS_NS: u64 = 90_000_000_000;
+pub(super) const STAYS_NS: u64 = 90_000_000_000;
 
 /// One value.
 #[derive(Debug)]

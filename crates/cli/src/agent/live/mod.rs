@@ -6,6 +6,7 @@
 //! remembered. It holds no privilege, sees nothing but the dataset, and gets its readers from who
 //! listens (`lender`), with their connections.
 
+mod devices;
 mod frames;
 mod guest;
 mod log;

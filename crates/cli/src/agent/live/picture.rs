@@ -4,13 +4,14 @@
 //! It takes the rows of the segments. Readings of young jobs in between are taken in, too, but a
 //! reading is one of everyone.
 
+use super::devices::Devices;
 use super::log::{Entry, Log, Of};
 use super::machine::Machine;
 use record::codec::cells::{Cell, put_row};
 use record::codec::frame::Header;
 use record::codec::key::put_int;
 use record::codec::series::{Revision, Row};
-use record::table::{Table, exit, job, node, process, sample};
+use record::table::{Table, exit, gpu, job, node, process, sample};
 use rustc_hash::FxHashMap;
 use std::os::linux::fs::MetadataExt;
 use store::segment::Take;
@@ -70,6 +71,7 @@ pub(super) struct Picture {
     /// Who was met by the last one, in its order.
     order: Vec<usize>,
     pub(super) machine: Machine,
+    pub(super) devices: Devices,
     jobs: FxHashMap<Box<[u8]>, Job>,
     pub(super) log: Log,
     revisions: u64,
@@ -106,6 +108,7 @@ impl Picture {
             arriving_at: 0,
             order: Vec::new(),
             machine: Machine::default(),
+            devices: Devices::default(),
             jobs: FxHashMap::default(),
             log: Log::default(),
             revisions: 0,
@@ -120,6 +123,11 @@ impl Picture {
     pub(super) fn living(&self) -> impl Iterator<Item = &Person> {
         let all = self.order.iter();
         all.filter_map(|place| self.persons.get(*place))
+    }
+
+    /// Who is known by this key.
+    pub(super) fn known(&self, key: &Key) -> Option<&Person> {
+        self.persons.get(*self.known.get(key)?)
     }
 
     /// The jobs that have processes here.
@@ -159,6 +167,7 @@ impl Picture {
         }
         if let Some(last) = &self.last {
             self.machine.settle(last.at_ns);
+            self.devices.settle(last.at_ns);
         }
         self.settled += 1;
         let settled = self.settled;
@@ -250,6 +259,7 @@ impl Picture {
         }
         if let Some(value) = row.values.first() {
             self.machine.row(row.key, *value, header.at_ns);
+            self.devices.value(row.key, header.at_ns);
         }
     }
 
@@ -333,6 +343,8 @@ impl Take for Picture {
             self.sample(header, row, changed);
         } else if table.id == node::TABLE.id {
             self.value(header, row);
+        } else if table.id == gpu::TABLE.id {
+            self.devices.row(row, header.at_ns);
         }
     }
 

@@ -7,9 +7,9 @@ use crate::live::client::{Client, Next, See};
 use crate::live::wire::{Mark, SERVED, Who, Wish};
 use record::codec::cells::Cell;
 use record::codec::frame::Header;
-use record::codec::key::{Part, parts, put_int};
+use record::codec::key::{Part, parts, put_int, put_text};
 use record::codec::series::Row;
-use record::table::{Table, exit, node, process, sample};
+use record::table::{Table, exit, gpu, node, process, sample};
 use record::unit::Nanos;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use store::segment::{Origin, Take};
@@ -26,6 +26,8 @@ struct Told {
     /// Table, pid and columns.
     rows: Vec<(&'static str, i64, Vec<u8>)>,
     machine: Vec<i64>,
+    /// When it was read, and the pid.
+    devices: Vec<(u64, i64)>,
 }
 
 impl See for Told {
@@ -35,7 +37,7 @@ impl See for Told {
 }
 
 impl Take for Told {
-    fn series(&mut self, table: &'static Table, _: &Header, row: Row<'_>, _: bool) {
+    fn series(&mut self, table: &'static Table, header: &Header, row: Row<'_>, _: bool) {
         if table.id == node::TABLE.id {
             return self.machine.push(row.values[0]);
         }
@@ -43,6 +45,9 @@ impl Take for Told {
         let Part::Int(pid) = parts[0] else {
             panic!("{parts:?}");
         };
+        if table.id == gpu::TABLE.id {
+            return self.devices.push((header.at_ns, pid));
+        }
         let count = row.present.count_ones();
         self.samples.push((pid, self.is_part, count));
     }
@@ -134,6 +139,32 @@ impl Machine {
         };
         let header = self.header(&node::TABLE);
         self.picture.series(&node::TABLE, &header, row, true);
+    }
+
+    /// The devices answer to the last reading: these are on one.
+    fn are_on_device(&mut self, pids: &[i64]) {
+        let mut key = Vec::new();
+        node::key("gpu_device_busy", b"GPU-0", &mut key);
+        let row = Row {
+            key: &key,
+            present: 1,
+            values: &[0],
+        };
+        let header = self.header(&node::TABLE);
+        self.picture.series(&node::TABLE, &header, row, true);
+        for pid in pids {
+            key.clear();
+            put_int(&mut key, *pid);
+            put_int(&mut key, pid * 10);
+            put_text(&mut key, b"GPU-0");
+            let row = Row {
+                key: &key,
+                present: 1,
+                values: &[1, 0],
+            };
+            let header = self.header(&gpu::TABLE);
+            self.picture.series(&gpu::TABLE, &header, row, true);
+        }
     }
 
     fn is_read(&mut self, pids: &[i64]) {
@@ -262,6 +293,37 @@ fn what_comes_is_told_once_and_ends_too() {
     user.is_offered(&machine);
     let (_, told) = user.told();
     assert_eq!((told.rows.len(), told.samples.len()), (0, 1));
+}
+
+#[test]
+fn who_is_on_a_device_is_told_once_and_to_who_may_know() {
+    let mut machine = machine();
+    machine.are_on_device(&[11, 12, 13, 99]);
+    let second = 1_000_000_000;
+    let mut root = Pair::new(Sight::All);
+    root.asks(Vec::new());
+    root.is_offered(&machine);
+    // Nobody knows the last one.
+    let told = root.told().1.devices;
+    assert_eq!(told, [11, 12, 13].map(|pid| (second, pid)));
+    let mut user = Pair::new(Sight::Own(OWN));
+    user.asks(Vec::new());
+    user.is_offered(&machine);
+    assert_eq!(user.told().1.devices, [(second, 11)]);
+    // The answer to the second reading came by the third one.
+    machine.is_read(&[11, 12, 13]);
+    root.is_offered(&machine);
+    assert_eq!(root.told().1.devices, []);
+    machine.are_on_device(&[12]);
+    machine.is_read(&[11, 12, 13]);
+    machine.are_on_device(&[11, 12]);
+    root.is_offered(&machine);
+    let both = [(2 * second, 12), (3 * second, 11), (3 * second, 12)];
+    assert_eq!(root.told().1.devices, both);
+    let mut late = Pair::new(Sight::All);
+    late.asks(vec![Who::Pid(12)]);
+    late.is_offered(&machine);
+    assert_eq!(late.told().1.devices, [(3 * second, 12)]);
 }
 
 #[test]
