@@ -14,7 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Widget};
+use ratatui::widgets::{Block, Clear, Paragraph, Widget, Wrap};
 
 /// A smaller screen shows nothing that is of use.
 pub(super) const WIDTH_MIN: u16 = 30;
@@ -44,7 +44,9 @@ pub(super) fn draw(scene: &Scene<'_>, state: &mut State, buffer: &mut Buffer) {
             "{} x {} is too small: {WIDTH_MIN} x {HEIGHT_MIN} at least",
             area.width, area.height
         );
-        put(buffer, area, 0, &Line::raw(words));
+        Paragraph::new(words)
+            .wrap(Wrap { trim: true })
+            .render(area, buffer);
         return;
     }
     let width = usize::from(area.width);
@@ -392,6 +394,7 @@ h help  q end  c m r w sort  t tree  / filter  Tab jobs  Enter details  p hold
             }
         }
         let small = screen(29, 7, &mut State::new(Look::default()));
-        assert!(small.starts_with("29 x 7 is too small"), "{small}");
+        let words = "29 x 7 is too small: 30 x 7\nat least\n";
+        assert!(small.starts_with(words), "{small}");
     }
 }
