@@ -1,6 +1,7 @@
 //! The rows of one table in a live segment, as batches of columns.
 
 mod column;
+mod wanted;
 
 use crate::met::Counting;
 use crate::schema;
@@ -13,12 +14,14 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::streaming::PartitionStream;
 use record::codec::cells::Cell;
 use record::codec::frame::Header;
+use record::codec::key;
 use record::codec::series::Row;
 use record::table::Table;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::segment::{Found, Reader, Rows, Take};
 use store::text::utf8;
+pub(crate) use wanted::Wanted;
 
 /// Batches that wait for whoever takes them.
 const WAITING: usize = 2;
@@ -31,15 +34,18 @@ pub(crate) struct LiveSegment {
     /// The places of the columns in the table's schema.
     columns: Vec<usize>,
     schema: SchemaRef,
+    /// The numbers of which the first part of the key may be; nothing for any.
+    first: Option<Arc<Wanted>>,
     met: Arc<Counting>,
 }
 
 impl LiveSegment {
-    /// All columns, or those at these places.
+    /// All columns, or those at these places; of rows whose key begins with a number that may not
+    /// be `first`, none is given.
     pub(crate) fn new(
         path: &Path,
         table: &'static Table,
-        columns: Option<&Vec<usize>>,
+        (columns, first): (Option<&Vec<usize>>, Option<&Arc<Wanted>>),
         met: &Arc<Counting>,
     ) -> Result<Self, DataFusionError> {
         let all = schema::of_table(table);
@@ -52,6 +58,7 @@ impl LiveSegment {
             table,
             schema: Arc::new(all.project(&columns)?),
             columns,
+            first: first.cloned(),
             met: Arc::clone(met),
         })
     }
@@ -63,10 +70,10 @@ impl LiveSegment {
             return Ok(());
         };
         let origin = reader.origin().clone();
+        let who = [&origin.host, &origin.boot_id].map(|name| utf8(name.as_bytes()).into_owned());
         let mut filling = Filling {
-            who: [&origin.host, &origin.boot_id].map(|name| utf8(name.as_bytes()).into_owned()),
             segment: self,
-            builders: self.builders(),
+            builders: self.builders(&who),
             rows: 0,
             rows_max: rows,
             full: Vec::new(),
@@ -101,12 +108,14 @@ impl LiveSegment {
         Ok(())
     }
 
-    fn builders(&self) -> Vec<Builder> {
+    fn builders(&self, who: &[String]) -> Vec<Builder> {
         let all = schema::of_table(self.table);
         let places = self.columns.iter();
         let known = places.filter_map(|place| Some((*place, all.fields().get(*place)?)));
         known
-            .map(|(place, field)| Builder::new(From::place(self.table, place), field.data_type()))
+            .map(|(place, field)| {
+                Builder::new(From::place(self.table, place), field.data_type(), who)
+            })
             .collect()
     }
 }
@@ -135,6 +144,7 @@ impl LiveSegment {
             table: self.table,
             columns: self.columns.clone(),
             schema: Arc::clone(&self.schema),
+            first: self.first.clone(),
             met: Arc::clone(&self.met),
         }
     }
@@ -170,7 +180,6 @@ impl std::convert::From<Fault> for DataFusionError {
 
 /// Rows on their way into batches.
 struct Filling<'a> {
-    who: [String; 2],
     segment: &'a LiveSegment,
     builders: Vec<Builder>,
     rows: usize,
@@ -180,9 +189,16 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
+    fn is_wanted(&self, first: Option<i64>) -> bool {
+        match (&self.segment.first, first) {
+            (Some(wanted), Some(first)) => wanted.has(first),
+            _ => true,
+        }
+    }
+
     fn add(&mut self, row: &Whole<'_>) {
         for builder in &mut self.builders {
-            builder.add(row, &self.who);
+            builder.add(row);
         }
         self.rows += 1;
         if self.rows >= self.rows_max && self.fault.is_none() {
@@ -195,7 +211,10 @@ impl Filling<'_> {
 
     /// What is there so far; the next ones begin anew.
     fn batch(&mut self) -> Result<RecordBatch, Fault> {
-        let columns = self.builders.iter_mut().map(Builder::finish).collect();
+        let columns = self.builders.iter_mut().map(Builder::finish);
+        let columns = columns
+            .collect::<Result<_, _>>()
+            .map_err(DataFusionError::from)?;
         let options = datafusion::arrow::array::RecordBatchOptions::new();
         let options = options.with_row_count(Some(self.rows));
         self.rows = 0;
@@ -207,10 +226,19 @@ impl Filling<'_> {
 
 impl Take for Filling<'_> {
     fn series(&mut self, table: &'static Table, header: &Header, row: Row<'_>, _: bool) {
-        self.add(&Whole::of_series(table, header, row));
+        if self.is_wanted(key::first_int(row.key)) {
+            self.add(&Whole::of_series(table, header, row));
+        }
     }
 
     fn cells(&mut self, table: &'static Table, header: &Header, row: &[(u8, Cell<'_>)]) {
-        self.add(&Whole::of_cells(table, header, row));
+        let first = row.iter().find(|(place, _)| *place == 0);
+        let first = match first {
+            Some((_, Cell::Int(first))) => Some(*first),
+            _ => None,
+        };
+        if self.is_wanted(first) {
+            self.add(&Whole::of_cells(table, header, row));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A table of the dataset for the engine: the Parquet files and the live segments, as one.
 
-use crate::live::LiveSegment;
+use crate::live::{LiveSegment, Wanted};
 use crate::met::Counting;
 use crate::{prune, schema};
 use async_trait::async_trait;
@@ -21,7 +21,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::union::UnionExec;
-use record::table::Table;
+use record::table::{Shape, Table};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::compact::{PartFile, Snapshot};
@@ -89,11 +89,18 @@ impl DatasetTable {
     fn live(
         &self,
         projection: Option<&Vec<usize>>,
+        filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        // Rows of a process that is not asked for are told apart before they are columns.
+        let first = self.table.key.first();
+        let first = first.filter(|column| column.shape == Shape::Int);
+        let first = first.and_then(|column| Wanted::of(filters, column.name));
+        let first = first.map(Arc::new);
         let mut streams = Vec::new();
         for path in &self.segments {
-            let segment = LiveSegment::new(path, self.table, projection, &self.met)?;
+            let segment =
+                LiveSegment::new(path, self.table, (projection, first.as_ref()), &self.met)?;
             streams.push(Arc::new(segment) as Arc<dyn PartitionStream>);
         }
         let Some(first) = streams.first() else {
@@ -145,7 +152,7 @@ impl TableProvider for DatasetTable {
             .map(|condition| state.create_physical_expr(condition, &of))
             .transpose()?;
         let cold = self.cold(state, projection, condition.as_ref(), limit)?;
-        let live = self.live(projection, limit)?;
+        let live = self.live(projection, filters, limit)?;
         match (cold, live) {
             (Some(cold), Some(live)) => UnionExec::try_new(vec![cold, live]),
             (Some(one), None) | (None, Some(one)) => Ok(one),

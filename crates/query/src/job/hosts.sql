@@ -27,8 +27,8 @@ WITH {{life}}, members AS (
     SELECT host, boot_id, min(from_ns) AS from_ns FROM chosen GROUP BY host, boot_id
   ) AS f ON f.host = m.host AND f.boot_id = m.boot_id
 ), behind AS (
-  SELECT host, boot_id, cpu, min(mark) OVER (PARTITION BY host, boot_id ORDER BY at_ns
-    ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS at_ns
+  SELECT host, boot_id, cpu, min(mark) OVER (PARTITION BY host, boot_id
+    ORDER BY at_ns, mark NULLS FIRST ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS at_ns
   FROM (
     SELECT host, boot_id, at_ns, at_ns AS mark, CAST(NULL AS BIGINT) AS cpu FROM marks
     UNION ALL

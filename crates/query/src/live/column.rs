@@ -2,13 +2,15 @@
 
 use crate::schema;
 use datafusion::arrow::array::{
-    ArrayRef, Date32Builder, Int64Builder, ListBuilder, StringBuilder, StringViewBuilder,
-    TimestampMicrosecondBuilder,
+    ArrayRef, Date32Builder, Int64Builder, ListBuilder, StringBuilder, StringViewArray,
+    StringViewBuilder, TimestampMicrosecondBuilder, UInt32Array,
 };
+use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::error::ArrowError;
 use record::codec::cells::Cell;
 use record::codec::frame::Header;
-use record::codec::key::{Part, parts};
+use record::codec::key::{Part, parts, two_ints};
 use record::codec::series::Row;
 use record::table::{Shape, Table, WHO};
 use std::sync::Arc;
@@ -60,9 +62,46 @@ pub(super) struct Whole<'a> {
     at_ns: i64,
     /// The hour that it lies in, since 1970.
     hour: i64,
-    key: Vec<Part>,
+    key: Key,
     values: Values<'a>,
     keys: usize,
+}
+
+/// The parts of a key.
+enum Key {
+    /// Two numbers, as most rows have them.
+    Ints([i64; 2]),
+    Parts(Vec<Part>),
+}
+
+impl Key {
+    fn of_series(table: &Table, key: &[u8]) -> Self {
+        let is_ints = table.key.iter().all(|column| column.shape == Shape::Int);
+        match two_ints(key).filter(|_| is_ints) {
+            Some((one, other)) => Self::Ints([one, other]),
+            None => Self::Parts(parts(table.key, key).unwrap_or_default()),
+        }
+    }
+
+    fn int(&self, place: usize) -> Option<i64> {
+        match self {
+            Self::Ints(ints) => ints.get(place).copied(),
+            Self::Parts(parts) => match parts.get(place)? {
+                Part::Int(value) => Some(*value),
+                Part::Text(_) => None,
+            },
+        }
+    }
+
+    fn text(&self, place: usize) -> Option<&[u8]> {
+        match self {
+            Self::Ints(_) => None,
+            Self::Parts(parts) => match parts.get(place)? {
+                Part::Int(_) => None,
+                Part::Text(text) => Some(text),
+            },
+        }
+    }
 }
 
 enum Values<'a> {
@@ -72,7 +111,7 @@ enum Values<'a> {
 
 impl<'a> Whole<'a> {
     pub(super) fn of_series(table: &Table, header: &Header, row: Row<'a>) -> Self {
-        let key = parts(table.key, row.key).unwrap_or_default();
+        let key = Key::of_series(table, row.key);
         Self::new(table, header, key, Values::Series(row))
     }
 
@@ -89,10 +128,10 @@ impl<'a> Whole<'a> {
                 (Shape::Text | Shape::List, _) => Part::Text(Vec::new()),
             }
         });
-        Self::new(table, header, key.collect(), Values::Cells(row))
+        Self::new(table, header, Key::Parts(key.collect()), Values::Cells(row))
     }
 
-    fn new(table: &Table, header: &Header, key: Vec<Part>, values: Values<'a>) -> Self {
+    fn new(table: &Table, header: &Header, key: Key, values: Values<'a>) -> Self {
         let at_ns = header.at_ns as i64;
         let mut whole = Self {
             real_ns: at_ns.saturating_add(header.real_offset_ns),
@@ -147,6 +186,8 @@ pub(super) struct Builder {
 
 #[derive(Debug)]
 enum Building {
+    /// One text for all rows, which are counted.
+    Same(String, usize),
     Ints(Int64Builder),
     Texts(StringViewBuilder),
     Lists(ListBuilder<StringBuilder>),
@@ -155,8 +196,12 @@ enum Building {
 }
 
 impl Builder {
-    pub(super) fn new(from: From, of: &DataType) -> Self {
+    /// Of a column of this type; `who` are host and boot.
+    pub(super) fn new(from: From, of: &DataType, who: &[String]) -> Self {
         let values = match of {
+            DataType::Utf8View if let From::Who(place) = from => {
+                Building::Same(who.get(place).cloned().unwrap_or_default(), 0)
+            }
             DataType::Utf8View => {
                 Building::Texts(StringViewBuilder::new().with_deduplicate_strings())
             }
@@ -174,24 +219,18 @@ impl Builder {
         Self { from, values }
     }
 
-    pub(super) fn add(&mut self, row: &Whole<'_>, who: &[String]) {
+    pub(super) fn add(&mut self, row: &Whole<'_>) {
         match &mut self.values {
+            Building::Same(_, rows) => *rows += 1,
             Building::Ints(ints) => ints.append_option(match self.from {
-                From::Key(place) => match row.key.get(place) {
-                    Some(Part::Int(value)) => Some(*value),
-                    _ => None,
-                },
+                From::Key(place) => row.key.int(place),
                 From::At => Some(row.at_ns),
                 From::Hour => Some(row.hour.rem_euclid(DAY_HOURS)),
                 From::Value(column, _) => row.int(column),
                 From::Who(_) | From::Time | From::Date => None,
             }),
             Building::Texts(texts) => match self.from {
-                From::Who(place) => texts.append_option(who.get(place)),
-                From::Key(place) => match row.key.get(place) {
-                    Some(Part::Text(text)) => texts.append_value(utf8(text)),
-                    _ => texts.append_null(),
-                },
+                From::Key(place) => texts.append_option(row.key.text(place).map(utf8)),
                 From::Value(column, Shape::Letter) => {
                     let code = row.int(column).and_then(|code| u32::try_from(code).ok());
                     let letter = code.and_then(char::from_u32);
@@ -201,7 +240,9 @@ impl Builder {
                     Some(Cell::Text(text)) => texts.append_value(utf8(text)),
                     _ => texts.append_null(),
                 },
-                From::Time | From::At | From::Date | From::Hour => texts.append_null(),
+                From::Who(_) | From::Time | From::At | From::Date | From::Hour => {
+                    texts.append_null();
+                }
             },
             Building::Lists(lists) => match self.from {
                 From::Value(column, _) => match row.cell(column) {
@@ -223,13 +264,19 @@ impl Builder {
         }
     }
 
-    pub(super) fn finish(&mut self) -> ArrayRef {
-        match &mut self.values {
+    /// The values; the next ones begin anew.
+    pub(super) fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(match &mut self.values {
+            Building::Same(text, rows) => {
+                let one = StringViewArray::from_iter_values([&text]);
+                let places = UInt32Array::from(vec![0; std::mem::take(rows)]);
+                take(&one, &places, None)?
+            }
             Building::Ints(ints) => Arc::new(ints.finish()),
             Building::Texts(texts) => Arc::new(texts.finish()),
             Building::Lists(lists) => Arc::new(lists.finish()),
             Building::Times(times) => Arc::new(times.finish()),
             Building::Dates(dates) => Arc::new(dates.finish()),
-        }
+        })
     }
 }

@@ -72,6 +72,29 @@ fn short_processes_are_in_the_most_cpus_that_were_busy() {
     assert_eq!(host.period_ns, Some(10 * SECOND as i64));
 }
 
+/// The last one ends between two readings, as those of most jobs do: what it used since the reading
+/// before is told of the time up to then.
+#[test]
+fn the_last_end_of_a_job_is_in_the_most_cpus_that_were_busy() {
+    for round in 0..8_i64 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut agent = Agent::new(folder.path(), 1);
+        named(&mut agent, 100, "9");
+        for at in 0..=round + 2 {
+            let cpu = ("cpu_time", at * SECOND as i64 / 10);
+            agent.reading(2 * at, &[((100, second(0)), vec![cpu])], &[]);
+        }
+        let last = 2 * (round + 2);
+        for (pid, end) in [(200, 1), (300, last + 1)] {
+            ended(&mut agent, pid, (end - 1, end), 1);
+        }
+        agent.close();
+        let job = of(folder.path(), "9");
+        let peak = job.hosts[0].cores_peak.unwrap();
+        assert!((peak - 1.0).abs() < 1e-9, "{peak}");
+    }
+}
+
 /// Of a job that was killed for want of memory, the one that wanted it and not those beside it.
 #[test]
 fn of_those_that_were_killed_the_largest_is_told() {

@@ -57,6 +57,12 @@ pub fn two_ints(key: &[u8]) -> Option<(i64, i64)> {
     from.is_empty().then_some(two)
 }
 
+/// The number that a key begins with.
+pub fn first_int(key: &[u8]) -> Option<i64> {
+    let mut from = key;
+    take_int(&mut from).ok()
+}
+
 fn take_int(from: &mut &[u8]) -> Result<i64, BadBytes> {
     let (bytes, rest) = from.split_first_chunk::<8>().ok_or(CUT)?;
     *from = rest;
@@ -106,6 +112,7 @@ mod tests {
             };
             prop_assert_eq!(ints(a).cmp(&ints(b)), a.cmp(&b));
             prop_assert_eq!(two_ints(&ints(a)), Some(a));
+            prop_assert_eq!(first_int(&ints(a)), Some(a.0));
             prop_assert_eq!(two_ints(ints(a).get(1..).unwrap_or_default()), None);
             prop_assert_eq!(
                 parts(process::TABLE.key, &ints(a)),
