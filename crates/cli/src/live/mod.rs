@@ -2,6 +2,7 @@
 //! (docs/live.md), the reader's side, and what it prints.
 
 pub(crate) mod client;
+pub(crate) mod device;
 mod json;
 pub(crate) mod load;
 pub(crate) mod machine;

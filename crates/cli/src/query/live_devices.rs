@@ -1,14 +1,11 @@
 //! The devices of one job as the agent of this machine tells them: one reading of theirs.
 
+use crate::live::device;
 use query::job::Gpu;
 use record::codec::key::{Part, parts};
 use record::codec::series::Row;
-use record::table::{gpu, node};
+use record::table::gpu;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What the machine tells of a device is called so, and a device of NVIDIA so.
-const METRICS: &[u8] = b"gpu_device_";
-const NAMES: &[u8] = b"GPU-";
 
 /// What its processes have of one together.
 #[derive(Debug, Default)]
@@ -27,15 +24,7 @@ pub(super) struct Devices {
 impl Devices {
     /// Takes a row of `node`.
     pub(super) fn of_machine(&mut self, key: &[u8]) {
-        if !key.starts_with(METRICS) {
-            return;
-        }
-        let parts = parts(node::TABLE.key, key).unwrap_or_default();
-        if let [_, Part::Text(name)] = parts.as_slice()
-            && name.starts_with(NAMES)
-        {
-            self.told.insert(name.clone());
-        }
+        self.told.extend(device::name(key));
     }
 
     /// Takes a row of `gpu`.
@@ -81,6 +70,7 @@ impl Devices {
 mod tests {
     use super::*;
     use record::identity::ProcessId;
+    use record::table::node;
     use record::unit::Nanos;
 
     #[test]

@@ -6,19 +6,15 @@
 
 use super::machine::STAYS_NS;
 use super::picture::Key;
-use record::codec::key::{Part, parts};
+use crate::live::device;
 use record::codec::series::Row;
-use record::table::{gpu, node};
+use record::table::gpu;
 use std::collections::VecDeque;
 
 /// Readings that are kept: of two of everyone, and what a driver was late with.
 const READINGS_MAX: usize = 4;
 /// Rows of one that are kept.
 const ROWS_MAX: usize = 1 << 14;
-/// Metrics of devices begin so, and the names that the driver gives them; those of other makers'
-/// devices are told with each reading of everyone.
-const METRICS: &[u8] = b"gpu_device_";
-const NAMES: &[u8] = b"GPU-";
 
 /// A process on a device.
 #[derive(Debug)]
@@ -56,9 +52,10 @@ impl OnDevice {
 }
 
 impl Devices {
-    /// A value of the machine was read then.
+    /// A value of the machine was read then: those of other makers' devices are told with each
+    /// reading of everyone.
     pub(super) fn value(&mut self, key: &[u8], at_ns: u64) {
-        if key.starts_with(METRICS) && self.is_later(at_ns) && is_name_of_ours(key) {
+        if self.is_later(at_ns) && device::name(key).is_some() {
             self.begin(at_ns);
         }
     }
@@ -109,18 +106,12 @@ impl Devices {
     }
 }
 
-fn is_name_of_ours(key: &[u8]) -> bool {
-    let parts = parts(node::TABLE.key, key);
-    parts.is_ok_and(
-        |parts| matches!(parts.as_slice(), [_, Part::Text(name)] if name.starts_with(NAMES)),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::picture::pid;
     use super::*;
     use record::identity::ProcessId;
+    use record::table::node;
     use record::unit::Nanos;
 
     fn is_on(devices: &mut Devices, pid: u32, at_ns: u64) {
