@@ -55,11 +55,6 @@ const HOSTS: &str = "known_hosts";
 /// The samples that are meant.
 const SAMPLES: &str = "SELECT * FROM sample WHERE {{hosts}} AND {{window}} AND {{pids}}";
 
-/// Of which job each process is.
-const MEMBERS: &str = "WITH {{who}}, {{jobs}} SELECT host, boot_id, pid, start_ns, identifier \
-    FROM who WHERE {{chosen}} AND identifier IN \
-    (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))";
-
 impl Known {
     /// Finds out what can be known before a template is asked: of all jobs that is little.
     pub(crate) fn of(
@@ -81,7 +76,7 @@ impl Known {
             session.fold(TOLD, &known.text(params, "{{tellings}}"), Latest::of)?;
             known.has_seen = true;
             if template.contains("{{peaks}}") {
-                let members = session.rows(&known.text(params, MEMBERS))?;
+                let members = session.rows(&known.text(params, include_str!("members.sql")))?;
                 let members =
                     Members::of(&members).map_err(|e| Error::Failed(e.strip_backtrace()))?;
                 session.take(members.bytes())?;

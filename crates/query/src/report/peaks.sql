@@ -1,10 +1,10 @@
 slots AS (
   SELECT identifier, host, row_number() OVER (ORDER BY identifier, host) AS slot
-  FROM (SELECT DISTINCT identifier, host FROM who WHERE {{chosen}} AND identifier IN
+  FROM (SELECT DISTINCT identifier, host FROM chosen WHERE identifier IN
     (SELECT identifier FROM jobs WHERE scheduler NOT IN ('systemd', 'login'))) AS d
 ), members AS (
   SELECT w.host, w.boot_id, w.pid, w.start_ns, s.slot
-  FROM (SELECT host, boot_id, pid, start_ns, identifier FROM who WHERE {{chosen}}) AS w
+  FROM chosen AS w
     JOIN slots AS s ON s.identifier = w.identifier AND s.host = w.host
 ), instants AS (
   SELECT s.at_ns, m.slot, sum(s.rss) AS rss

@@ -26,7 +26,8 @@ fn start(pid: i64) -> i64 {
 /// Who each process is. Told again, some are another program: which of both is told of is a matter
 /// of when each was executed and, where that does not tell, of when it was told.
 fn identities(agent: &mut Agent, second: i64, is_again: bool) {
-    for pid in 1..=PROCESSES {
+    // Of some nobody tells who they are.
+    for pid in (1..=PROCESSES).filter(|pid| pid % 15 > 0) {
         let comm = pid as usize + usize::from(is_again && pid % 7 < 4);
         let mut values = vec![
             ("pid", Value::Int(pid)),
@@ -70,6 +71,24 @@ fn identities(agent: &mut Agent, second: i64, is_again: bool) {
     }
 }
 
+/// Of every third the end says which job it was of: of some nothing else says so, and of a few it
+/// is not what was told of them before.
+fn ends(agent: &mut Agent, second: i64) {
+    for pid in (3..=PROCESSES).step_by(3) {
+        let mut values = vec![
+            ("pid", Value::Int(pid)),
+            ("start_ns", Value::Int(start(pid))),
+            ("end_ns", Value::Int(start(pid) + 1)),
+            ("uid", Value::Int(1000 + pid % 2)),
+        ];
+        if pid % 4 > 0 {
+            let job = JOBS[(pid / 5) as usize % JOBS.len()];
+            values.push(("identifier", Value::Text(job)));
+        }
+        agent.cells(second, "exit", &values);
+    }
+}
+
 fn reading(agent: &mut Agent, second: i64, since: i64) {
     let sample = |pid: i64| {
         let mut values = vec![
@@ -104,6 +123,9 @@ fn made() -> tempfile::TempDir {
             identities(&mut agent, first + all.start, is_live);
             for since in all {
                 reading(&mut agent, first + since, since);
+            }
+            if is_live {
+                ends(&mut agent, first + READINGS);
             }
             agent.close();
         }

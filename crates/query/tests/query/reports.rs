@@ -158,6 +158,41 @@ fn a_job_is_told_against_what_it_had() {
     );
 }
 
+/// Of one the end alone tells that it was of the job, of another the end tells another one.
+#[test]
+fn the_memory_of_a_job_is_that_of_all_who_were_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(folder.path(), 1);
+    let start = AT as i64;
+    let text = |name: &'static str, value| (name, Value::Text(value));
+    agent.cells(
+        0,
+        "job",
+        &[text("scheduler", "slurm"), text("identifier", "9")],
+    );
+    let key = |pid| [("pid", Value::Int(pid)), ("start_ns", Value::Int(start))];
+    for pid in [100, 300] {
+        agent.cells(
+            0,
+            "process",
+            &[&key(pid)[..], &[text("identifier", "9")]].concat(),
+        );
+    }
+    for at in 1..=3 {
+        let there = [(100, 10), (200, 20), (300, 40), (400, 80)];
+        let there = there.map(|(pid, rss)| ((pid, start), vec![("rss", rss * at)]));
+        agent.reading(at, &there, &[]);
+    }
+    for (pid, job) in [(200, "9"), (300, "8")] {
+        let end = [text("identifier", job), ("end_ns", Value::Int(start + 1))];
+        agent.cells(4, "exit", &[&key(pid)[..], &end].concat());
+    }
+    agent.close();
+    let rows = report(folder.path(), "efficiency", &Params::default());
+    let cells: Vec<_> = rows[0].split(',').collect();
+    assert_eq!((cells[8], cells[14]), ("3", "210"), "{rows:?}");
+}
+
 #[test]
 fn a_child_stands_below_its_parent() {
     let params = Params {
