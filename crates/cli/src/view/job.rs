@@ -1,6 +1,6 @@
 //! One job on one screen.
 
-use query::job::{Facts, Host, Job, Process, notes};
+use query::job::{Facts, Gpu, Host, Job, Process, notes};
 use record::quantity::{show_bytes, show_time};
 use record::timestamp::rfc3339;
 
@@ -19,19 +19,7 @@ pub(crate) fn screen(name: &str, job: &Job) -> String {
     lines.extend(hosts(job));
     if !job.gpus.is_empty() {
         lines.push(String::new());
-        for gpu in &job.gpus {
-            let percent = |part: Option<f64>| {
-                part.map_or("-".to_owned(), |part| format!("{:.0} %", part * 100.0))
-            };
-            lines.push(format!(
-                "gpu {} {}: memory peak {}, busy {} of the time, at most {}",
-                gpu.host,
-                gpu.device,
-                bytes(gpu.memory_peak),
-                percent(gpu.busy_mean),
-                percent(gpu.busy_peak)
-            ));
-        }
+        lines.extend(job.gpus.iter().map(|gpu| device(gpu, job.is_live)));
     }
     if !job.longest.is_empty() {
         lines.push(String::new());
@@ -46,6 +34,21 @@ pub(crate) fn screen(name: &str, job: &Job) -> String {
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+/// What its processes have of a device.
+fn device(gpu: &Gpu, is_live: bool) -> String {
+    let percent =
+        |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.0} %", part * 100.0));
+    let which = format!("gpu {} {}", shown(&gpu.host), shown(&gpu.device));
+    let (memory, mean) = (bytes(gpu.memory_peak), percent(gpu.busy_mean));
+    if is_live {
+        return format!(
+            "{which}: memory {memory}, busy {mean} of the time since the reading before"
+        );
+    }
+    let peak = percent(gpu.busy_peak);
+    format!("{which}: memory peak {memory}, busy {mean} of the time, at most {peak}")
 }
 
 /// `job 7 (slurm): COMPLETED, watched for 2m00s`.
@@ -248,4 +251,36 @@ fn shown(text: &str) -> String {
     letters
         .map(|letter| if letter.is_control() { '?' } else { letter })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_told_of_now_or_of_all_the_time() {
+        let gpu = Gpu {
+            host: "n1".to_owned(),
+            device: "GPU-0\u{1b}".to_owned(),
+            memory_peak: Some(700 << 20),
+            busy_mean: Some(0.25),
+            busy_peak: Some(0.999),
+        };
+        let mut job = Job {
+            gpus: vec![gpu],
+            ..Job::default()
+        };
+        let line = |job: &Job| {
+            let text = screen("7", job);
+            let line = text.lines().find(|line| line.starts_with("gpu "));
+            line.unwrap().to_owned()
+        };
+        let past = "gpu n1 GPU-0?: memory peak 700 MiB, busy 25 % of the time, at most 100 %";
+        assert_eq!(line(&job), past);
+        job.is_live = true;
+        let now = "gpu n1 GPU-0?: memory 700 MiB, busy 25 % of the time since the reading before";
+        assert_eq!(line(&job), now);
+        job.gpus[0].busy_mean = None;
+        assert!(line(&job).contains("busy - of the time"));
+    }
 }
