@@ -313,7 +313,24 @@ fn who_sent_a_signal_to_the_command_is_told_where_the_kernel_was_watched() {
         Certainty::Known,
     );
     let abort = by(6, "SIGABRT from itself (a.out)");
-    expect(&abort, "crash", Certainty::Likely);
+    let main = expect(&abort, "crash", Certainty::Likely);
+    let is_told = main
+        .sentence
+        .ends_with("; it sent it to itself, as abort(3) does.");
+    assert!(is_told, "{}", main.sentence);
+    let handled = by(11, "SIGSEGV from itself (a.out)");
+    let main = expect(&handled, "crash", Certainty::Likely);
+    assert!(
+        main.sentence.contains("itself, as a handler"),
+        "{}",
+        main.sentence
+    );
+    let main = expect(&killed(11), "crash", Certainty::Likely);
+    assert!(
+        main.sentence.contains("does not say who"),
+        "{}",
+        main.sentence
+    );
     // A scheduler's limit on time is not what somebody else did at about that time.
     for (sender, cause) in [("slurmstepd", "time_limit"), ("kill", "signal")] {
         let mut report = by(9, &format!("SIGKILL from pid 7 of uid 0 ({sender})"));

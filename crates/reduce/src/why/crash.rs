@@ -1,6 +1,7 @@
 //! A signal that a program brings upon itself.
 
-use super::signals::{self, Crash};
+use super::signal::{KILLER, killer};
+use super::signals::{self, Crash, SIGABRT};
 use super::verdict::{Certainty, Verdict};
 use super::{Case, Cause};
 
@@ -15,13 +16,19 @@ pub(super) const CAUSE: Cause = Cause {
 fn end(case: &Case<'_>) -> Option<Verdict> {
     let signal = case.exit().signal?;
     let Crash { usual, advice, .. } = signals::crash(signal)?;
+    let is_itself = killer(case).is_some_and(|sent| sent.is_itself);
+    let sender = match (is_itself, signal) {
+        (true, SIGABRT) => "it sent it to itself, as abort(3) does",
+        (true, _) => "it sent it to itself, as a handler of crashes does in the end",
+        (false, _) => "the report does not say who sent it",
+    };
     let sentence = format!(
-        "The command was killed by {}{}, likely for the usual reason, {usual}; the report does \
-         not say who sent it.",
+        "The command was killed by {}{}, likely for the usual reason, {usual}; {sender}.",
         signals::name(signal),
         case.after()
     );
-    let verdict =
-        Verdict::new(CAUSE.name, Certainty::Likely, sentence).told_all([case.told_exit()]);
+    let verdict = Verdict::new(CAUSE.name, Certainty::Likely, sentence)
+        .told_all(case.told(KILLER))
+        .told_all([case.told_exit()]);
     Some(verdict.advise(*advice))
 }

@@ -16,7 +16,7 @@ pub(super) const CAUSE: Cause = Cause {
 
 /// Of a signal to `plimsoll run`, and of the one that the command ended by.
 const KIND: &str = "signal_sender";
-const KILLER: &str = "killed_by";
+pub(super) const KILLER: &str = "killed_by";
 
 /// What `exit.cause` says where Plimsoll's own first process was killed.
 const FRONT_KILLED: &str = "plimsoll's first process was killed";
@@ -55,7 +55,7 @@ pub(super) struct Sent {
     /// The daemon of a scheduler sent it, or a guard.
     pub(super) is_daemon: bool,
     /// The process that ended by it did.
-    is_itself: bool,
+    pub(super) is_itself: bool,
 }
 
 /// The first signal that asked for the end, and who sent it.

@@ -4,6 +4,7 @@
 pub(super) const SIGHUP: i32 = 1;
 pub(super) const SIGINT: i32 = 2;
 pub(super) const SIGQUIT: i32 = 3;
+pub(super) const SIGABRT: i32 = 6;
 pub(super) const SIGKILL: i32 = 9;
 pub(super) const SIGTERM: i32 = 15;
 pub(super) const SIGXCPU: i32 = 24;
@@ -89,7 +90,7 @@ pub(super) const CRASHES: &[Crash] = &[
         advice: DEBUG,
     },
     Crash {
-        signal: 6,
+        signal: SIGABRT,
         usual: "abort(3), as after a failed assertion, where the C library finds memory spoilt, or \
                 where nobody catches a C++ exception",
         advice: "Read what it wrote to standard error, which is not in the report: abort(3) is \
