@@ -21,6 +21,7 @@ export interface Line {
   core_hours: number | null;
   gib_hours: number | null;
   gib_hours_requested: number | null;
+  gib_hours_of_requested: number | null;
   memory: Spread | null;
   wall: Spread | null;
   cores: Spread | null;

@@ -214,6 +214,7 @@ function line(name: string, rows: Row[], description: string | null): Line {
     core_hours: rows.reduce((sum, row) => sum + (row.cpu ?? 0) / 3600e9, 0),
     gib_hours: hours((row) => row.memory),
     gib_hours_requested: hours((row) => (row.memory === null ? null : row.memory_requested)),
+    gib_hours_of_requested: hours((row) => (row.memory_requested === null ? null : row.memory)),
     memory: spread(known(rows, "memory")),
     wall: spread(known(rows, "wall")),
     cores: spread(known(rows, "cores")),

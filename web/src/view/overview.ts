@@ -75,13 +75,7 @@ export function overview(place: Place): View {
         "div",
         { class: "columns" },
         bars("Core hours by category", all.categories, (line) => line.core_hours, null, "h"),
-        bars(
-          "GiB hours by category",
-          all.categories,
-          (line) => line.gib_hours,
-          (line) => line.gib_hours_requested,
-          "GiB.h",
-        ),
+        bars("GiB hours by category", all.categories, (line) => line.gib_hours, asked, "GiB.h"),
       ),
       part("Sets", cutNote(all.sets.length, all.sets_of), lines("Sets", all.sets, toSet)),
       part(
@@ -99,12 +93,27 @@ function cutNote(shown: number, of: number | undefined): Child {
     : h("p", { class: "soft" }, `${count(shown)} of ${count(of)} are shown.`);
 }
 
+/** What was asked for, and what those used who did. */
+interface Asked {
+  requested: number;
+  used: number;
+  /** All did. */
+  isAll: boolean;
+}
+
+function asked(line: Line): Asked | null {
+  const [requested, used] = [line.gib_hours_requested, line.gib_hours_of_requested];
+  if (requested === null || used === null) return null;
+  // Sums of the same numbers may differ in their last digit.
+  return { requested, used, isAll: used >= (line.gib_hours ?? 0) * (1 - 1e-9) };
+}
+
 /** Bars in a table: they are its own text. */
 function bars(
   caption: string,
   lines: Line[],
   of: (line: Line) => number | null,
-  asked: ((line: Line) => number | null) | null,
+  asked: ((line: Line) => Asked | null) | null,
   unit: string,
 ): HTMLElement {
   const known = lines
@@ -114,21 +123,26 @@ function bars(
   const rest = sum(known.slice(BARS), of);
   const most = Math.max(
     rest ?? 0,
-    ...shown.map((line) => Math.max(of(line) ?? 0, asked?.(line) ?? 0)),
+    ...shown.map((line) => {
+      const ofAll = asked?.(line);
+      return Math.max(of(line) ?? 0, ofAll?.isAll ? ofAll.requested : 0);
+    }),
   );
-  const row = (name: Child, used: number, requested: number | null) => {
+  const row = (name: Child, used: number, asked: Asked | null) => {
     const bar = h("div", { class: "meter", "aria-hidden": "true" });
     const add = (kind: string, amount: number) => {
       const part = h("span", { class: kind });
       part.style.width = `${(100 * amount) / most}%`;
       bar.append(part);
     };
-    if (requested !== null) add("wanted", requested);
+    if (asked?.isAll) add("wanted", asked.requested);
     add("used", used);
     const told =
-      requested === null
+      asked === null
         ? `${used} ${unit}`
-        : `${used} ${unit} used, ${requested} ${unit} asked for`;
+        : asked.isAll
+          ? `${used} ${unit} used, ${asked.requested} ${unit} asked for`
+          : `${used} ${unit} used; ${asked.requested} ${unit} asked for by attempts that used ${asked.used}`;
     return h(
       "tr",
       {},
@@ -138,7 +152,7 @@ function bars(
         "td",
         { class: "number", title: told },
         number(used),
-        requested === null ? null : h("span", { class: "soft" }, ` of ${number(requested)}`),
+        asked === null ? null : h("span", { class: "soft" }, askedWords(asked)),
       ),
     );
   };
@@ -159,7 +173,20 @@ function bars(
     known.length === 0
       ? h("p", { class: "empty" }, "Not known of any.")
       : h("table", { "aria-label": caption }, body),
+    shown.some((line) => asked?.(line)?.isAll === false)
+      ? h(
+          "p",
+          { class: "soft" },
+          "In brackets: the share used of what was asked for, by the attempts that asked.",
+        )
+      : null,
   );
+}
+
+function askedWords({ requested, used, isAll }: Asked): string {
+  return isAll || requested === 0
+    ? ` of ${number(requested)}`
+    : ` (${number((100 * used) / requested)} %)`;
 }
 
 function lines(caption: string, all: Line[], to: (name: string) => string): HTMLElement {

@@ -84,7 +84,7 @@ fn answers_have_the_shapes_of_the_documentation() {
     has_all(
         even,
         "name attempts done failed limit cancelled unknown first last core_hours gib_hours \
-         gib_hours_requested memory wall cores memory_requested",
+         gib_hours_requested gib_hours_of_requested memory wall cores memory_requested",
     );
     // 2, 4 and 6 GiB for an hour each; nobody told of CPU time and requests.
     assert_eq!(
@@ -193,6 +193,34 @@ fn no_text_breaks_out_of_the_page() {
         set.unwrap().starts_with("api/set?name=%3C%2Fscript%3E"),
         "{set:?}"
     );
+}
+
+/// What was used is held against what was asked for of those alone that asked.
+#[test]
+fn requests_are_of_those_that_asked() {
+    let home = Home::new();
+    for number in [2, 4, 8] {
+        let mut one = attempt(number);
+        if number == 4 {
+            one.requested.set("memory", Amount::claimed(10 << 30));
+        }
+        home.add(one);
+    }
+    let mut without_peak = attempt(6);
+    without_peak.used = attempt(6).requested;
+    without_peak
+        .used
+        .set("wall", Amount::claimed(3_600_000_000_000));
+    without_peak
+        .requested
+        .set("memory", Amount::claimed(99 << 30));
+    home.add(without_peak);
+    let Some(data) = home.data(&[]) else {
+        return;
+    };
+    let even = &data["answers"]["api/overview"]["categories"][0];
+    let told = ["gib_hours", "gib_hours_requested", "gib_hours_of_requested"];
+    assert_eq!(told.map(|name| &even[name]), [&14.0, &10.0, &4.0]);
 }
 
 #[test]

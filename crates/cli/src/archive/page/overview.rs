@@ -31,7 +31,8 @@ struct Summary {
     cancelled: u64,
     knows_cpu: bool,
     knows_gib_hours: bool,
-    gib_hours_requested: Option<f64>,
+    /// Of attempts of which both are known: what they asked for, and what they used of it.
+    gib_hours_asked: Option<(f64, f64)>,
     memory: Spread,
     wall: Spread,
     cores: Spread,
@@ -202,9 +203,12 @@ impl Summary {
         self.cancelled += u64::from(read.is_cancelled);
         self.knows_cpu |= read.knows_cpu;
         self.knows_gib_hours |= read.memory.is_some() && read.wall.is_some();
-        if let Some((requested, wall)) = read.requested.zip(read.wall) {
-            let hours = requested / GIB * (wall / HOUR);
-            *self.gib_hours_requested.get_or_insert(0.0) += hours;
+        if let (Some(requested), Some(used), Some(wall)) = (read.requested, read.memory, read.wall)
+        {
+            let hours = |memory: f64| memory / GIB * (wall / HOUR);
+            let asked = self.gib_hours_asked.get_or_insert_default();
+            asked.0 += hours(requested);
+            asked.1 += hours(used);
         }
         for (spread, number) in [
             (&mut self.memory, read.memory),
@@ -243,7 +247,14 @@ impl Summary {
                 "gib_hours",
                 json!(self.knows_gib_hours.then_some(line.gib_hours)),
             ),
-            ("gib_hours_requested", json!(self.gib_hours_requested)),
+            (
+                "gib_hours_requested",
+                json!(self.gib_hours_asked.map(|asked| asked.0)),
+            ),
+            (
+                "gib_hours_of_requested",
+                json!(self.gib_hours_asked.map(|asked| asked.1)),
+            ),
             ("memory", json_of(&self.memory)),
             ("wall", json_of(&self.wall)),
             ("cores", json_of(&self.cores)),
