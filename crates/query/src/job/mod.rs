@@ -195,7 +195,7 @@ pub struct Job {
     pub killed: Option<Process>,
     /// The devices that it used.
     pub gpus: Vec<Gpu>,
-    /// Devices of which its hosts told while it ran, where it was given some.
+    /// Devices of which its hosts told while it ran; of a dataset only where it was given some.
     pub gpus_told: Option<i64>,
     /// It is as one reading of now tells it: what is a peak elsewhere is what it has now, but for
     /// that of a process and of its control group.

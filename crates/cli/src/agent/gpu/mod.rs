@@ -279,12 +279,13 @@ impl Gpus {
                 Some((field.metric.name, device.instance.as_bytes(), value))
             })
         });
-        let devices = node.write_more(when, of_devices, writer, span);
         self.sheet.begin(when, std::mem::take(&mut self.is_new));
         if !self.is_foreign {
             self.write_processes(machine, &ids, writer);
         }
-        devices.and(self.sheet.end(writer, span))
+        let processes = self.sheet.end(writer, span);
+        // Behind them: to who follows, values without processes mean that nobody is on a device.
+        processes.and(node.write_more(when, of_devices, writer, span))
     }
 
     fn write_processes(&mut self, machine: &GpuMachine, ids: &[ProcessId], writer: &mut Segments) {

@@ -1,8 +1,8 @@
 //! What the devices of NVIDIA tell: who is on them by the last readings of theirs.
 //!
 //! A reading of devices is written a while after that of everyone to whose instant it belongs, its
-//! values of the machine first: with these begins what it tells of processes, so that who has left
-//! a device is no longer told to be on it.
+//! values of the machine behind its processes: where these come alone nobody is on a device any
+//! more, so that who has left one is no longer told to be on it.
 
 use super::machine::STAYS_NS;
 use super::picture::Key;
