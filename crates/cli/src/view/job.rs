@@ -36,6 +36,15 @@ pub(crate) fn screen(name: &str, job: &Job) -> String {
     text
 }
 
+/// How many of its devices it uses; nothing is told of them where none was read.
+fn devices(had: i64, job: &Job) -> String {
+    let gpus = if had == 1 { "GPU" } else { "GPUs" };
+    match (job.gpus.len(), job.gpus_told) {
+        (0, Some(0) | None) => format!("GPU     not known of {had} {gpus}"),
+        (used, _) => format!("GPU     {used} of {had} {gpus} used"),
+    }
+}
+
 /// What its processes have of a device.
 fn device(gpu: &Gpu, is_live: bool) -> String {
     let percent =
@@ -140,6 +149,7 @@ fn against(facts: &Facts, job: &Job) -> Vec<String> {
             bytes(Some(peak))
         ));
     }
+    lines.extend(facts.gpus().map(|had| devices(had, job)));
     if let Some(limit) = facts.time_limit {
         lines.push(format!(
             "time    {} of {}",
@@ -282,5 +292,20 @@ mod tests {
         assert_eq!(line(&job), now);
         job.gpus[0].busy_mean = None;
         assert!(line(&job).contains("busy - of the time"));
+        let of = |job: &Job| {
+            let text = screen("7", job);
+            let line = text.lines().find(|line| line.starts_with("GPU "));
+            line.map(str::to_owned)
+        };
+        assert_eq!(of(&job), None, "it asked for none");
+        job.facts = Some(Facts {
+            gpus_requested: Some(2),
+            ..Facts::default()
+        });
+        assert_eq!(of(&job).unwrap(), "GPU     1 of 2 GPUs used");
+        (job.gpus, job.gpus_told) = (Vec::new(), Some(4));
+        assert_eq!(of(&job).unwrap(), "GPU     0 of 2 GPUs used");
+        job.gpus_told = Some(0);
+        assert_eq!(of(&job).unwrap(), "GPU     not known of 2 GPUs");
     }
 }

@@ -54,6 +54,8 @@ pub struct Facts {
     pub memory_allocated: Option<i64>,
     /// Memory that it may use on a machine, bytes.
     pub memory_limit: Option<i64>,
+    /// GPUs that it asked for.
+    pub gpus_requested: Option<i64>,
     /// GPUs that it was given.
     pub gpus_allocated: Option<i64>,
     /// How long it may run, nanoseconds.
@@ -72,6 +74,12 @@ impl Facts {
     /// CPUs that it had, all machines together.
     pub fn cpus(&self) -> Option<i64> {
         self.cpus_allocated.or(self.cpus_requested)
+    }
+
+    /// GPUs that it had, if it had any.
+    pub fn gpus(&self) -> Option<i64> {
+        let given = self.gpus_allocated.or(self.gpus_requested);
+        given.filter(|gpus| *gpus > 0)
     }
 
     /// Memory that it had, bytes.
@@ -195,7 +203,7 @@ pub struct Job {
     pub killed: Option<Process>,
     /// The devices that it used.
     pub gpus: Vec<Gpu>,
-    /// Devices of which its hosts told while it ran; of a dataset only where it was given some.
+    /// Devices of which its hosts told while it ran; of a dataset only where it had some.
     pub gpus_told: Option<i64>,
     /// It is as one reading of now tells it: what is a peak elsewhere is what it has now, but for
     /// that of a process and of its control group.
@@ -230,7 +238,7 @@ impl Job {
             return Ok(None);
         }
         let facts = facts.into_iter().next();
-        let has_gpus = facts.as_ref().and_then(|facts| facts.gpus_allocated) > Some(0);
+        let has_gpus = facts.as_ref().is_some_and(|facts| facts.gpus().is_some());
         let told: Vec<Devices> = match has_gpus {
             true => read(&ask(include_str!("devices.sql"))?)?,
             false => Vec::new(),

@@ -155,9 +155,9 @@ fn of_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
     }
 }
 
-/// Of the devices that it was given: those that it does not use, and how busy the others are.
+/// Of the devices that it had: those that it does not use, and how busy the others are.
 fn of_gpus(facts: &Facts, job: &Job) -> Option<String> {
-    let gpus = facts.gpus_allocated.filter(|gpus| *gpus > 0)?;
+    let gpus = facts.gpus()?;
     if job.gpus.is_empty() && job.gpus_told == Some(0) {
         let those = if gpus == 1 { "GPU is" } else { "GPUs are" };
         return Some(format!("its {gpus} {those} not told of by any reading"));
