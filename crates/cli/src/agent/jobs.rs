@@ -7,6 +7,7 @@
 use super::Segments;
 use super::cells::Cells;
 use super::names::{JobKey, JobName, Name};
+use super::reader::FILES_MAX;
 use super::who::{Users, id_of};
 use record::context::Trust;
 use record::identity::ProcessId;
@@ -16,13 +17,19 @@ use record::unit::Nanos;
 use record::value::Absent;
 use source::context::read::{ReadMemory, all_by};
 use source::context::{chain, job as facts, job_group};
+use source::group::GroupReader;
 use source::root::Root;
 use std::collections::HashMap;
 use store::Error;
 use store::segment::Instant;
+use sys::rlimit;
 
 /// Jobs at once; rows of more are lost.
 const JOBS_MAX: usize = 1 << 14;
+/// Jobs whose control group is read, each by two open files, and which part of all files these may
+/// be.
+const GROUPS_MAX: u64 = 1 << 10;
+const GROUPS_PART: u64 = 16;
 /// Parts of a job whose names are kept.
 const STEPS_MAX: usize = 64;
 /// Processes of a job that are asked until one has its environment; and so many new ones that are
@@ -38,6 +45,8 @@ const READINGS_EMPTY: u64 = 2;
 pub(super) struct Facts {
     record: Option<JobRecord>,
     uid: Option<u32>,
+    /// Its control group.
+    group: Option<GroupReader>,
     /// Why its environment says nothing of the job.
     environment: Result<(), Absent>,
 }
@@ -48,6 +57,7 @@ impl Facts {
         Self {
             record: None,
             uid: None,
+            group: None,
             environment: Err(why),
         }
     }
@@ -69,6 +79,7 @@ impl Facts {
         Self {
             record,
             uid: status.ok().and_then(|status| status.uid),
+            group: job_group::life(&input.groups),
             environment: match unread {
                 Some(unread) => Err(unread.absent),
                 None if is_told => Ok(()),
@@ -87,6 +98,8 @@ pub(super) struct Jobs {
     questions: Vec<ProcessId>,
     users: Users,
     cells: Cells,
+    /// Jobs whose control group may be open yet.
+    groups_left: usize,
     /// Rows of jobs that were one too many.
     left_out: u32,
     pass: u64,
@@ -110,6 +123,7 @@ struct Known {
     /// Who was gone before, the last ones.
     gone: Vec<ProcessId>,
     has_environment: bool,
+    group: Option<GroupReader>,
     /// Its limits are read again then.
     due: u64,
 }
@@ -135,8 +149,20 @@ impl Known {
             asked_in_vain: Vec::new(),
             gone: Vec::new(),
             has_environment: false,
+            group: None,
             due,
         }
+    }
+
+    /// Reads its control group, which may be gone by now.
+    fn weigh(&mut self) {
+        let Some(group) = &mut self.group else {
+            return;
+        };
+        let now = group.read();
+        let seen = &mut self.seen;
+        seen.cgroup_memory_peak = seen.cgroup_memory_peak.max(now.peak);
+        seen.cgroup_cpu_time = seen.cgroup_cpu_time.max(now.cpu);
     }
 
     fn at(&mut self, at: Nanos) {
@@ -215,6 +241,7 @@ impl Jobs {
             questions: Vec::new(),
             users: Users::default(),
             cells: Cells::new(&job::TABLE),
+            groups_left: groups_max(),
             left_out: 0,
             pass: 0,
         }
@@ -331,6 +358,7 @@ impl Jobs {
                 0 => known.empty + 1,
                 _ => 0,
             };
+            known.weigh();
         }
     }
 
@@ -361,6 +389,11 @@ impl Jobs {
         }
         if let Some(record) = record {
             known.is_changed |= known.record.renew(record);
+            if known.group.is_none() && self.groups_left > 0 {
+                known.group = facts.group;
+                self.groups_left -= usize::from(known.group.is_some());
+                known.weigh();
+            }
         }
         if told.is_ok() {
             known.has_environment = true;
@@ -403,7 +436,8 @@ impl Jobs {
         is_end: bool,
         writer: &mut Segments,
     ) -> Result<(), Error> {
-        let (cells, mut result) = (&mut self.cells, Ok(()));
+        let (cells, groups_left) = (&mut self.cells, &mut self.groups_left);
+        let mut result = Ok(());
         self.all.retain(|_, known| {
             let is_over = known.empty >= READINGS_EMPTY || is_end && known.living == 0;
             // One without processes waits for its end, a new one for what it is.
@@ -413,6 +447,9 @@ impl Jobs {
                 false => is_over || is_living && (!known.is_asked || is_end),
             };
             known.seen.is_present = !is_over;
+            if is_over && known.group.take().is_some() {
+                *groups_left += 1;
+            }
             if is_due {
                 (known.has_row, known.is_changed) = (true, false);
                 cells.push(|out| job::put(out, &known.record, &known.seen), |_| true);
@@ -427,6 +464,11 @@ impl Jobs {
     }
 }
 
+fn groups_max() -> usize {
+    let files = rlimit::raise_open_files(FILES_MAX).unwrap_or(0);
+    (files / GROUPS_PART).min(GROUPS_MAX) as usize
+}
+
 impl Known {
     fn is_young(&self, now: Nanos, age: Nanos) -> bool {
         let begun = self.seen.first_start;
@@ -437,6 +479,8 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::unit::Bytes;
+    use sys::cgroup::ControlDir;
 
     fn name(identifier: &str, part: &str) -> Name {
         Name {
@@ -468,6 +512,7 @@ mod tests {
         Facts {
             record: Some(record),
             uid: Some(4711),
+            group: None,
             environment: Ok(()),
         }
     }
@@ -558,6 +603,46 @@ mod tests {
         let job = known(&jobs, "7");
         assert_eq!(job.record.text("account"), Some("physics"));
         assert_eq!(job.seen.environment_absent, None);
+    }
+
+    #[test]
+    fn what_its_group_was_charged_stays_when_that_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let charge = |peak: &str, cpu: &str| {
+            std::fs::write(folder.path().join("memory.peak"), peak).unwrap();
+            std::fs::write(
+                folder.path().join("cpu.stat"),
+                format!("usage_usec {cpu}\n"),
+            )
+            .unwrap();
+        };
+        charge("4096\n", "5");
+        let mut jobs = Jobs::new();
+        let left = jobs.groups_left;
+        jobs.enter(&name("7", "0"), id(1), Nanos(1));
+        let dir = ControlDir::new(folder.path());
+        let group = GroupReader::open([(None, &dir)].into_iter());
+        jobs.answered(
+            id(1),
+            Facts {
+                group: Some(group),
+                ..facts(5, "physics")
+            },
+        );
+        let told = |jobs: &Jobs| {
+            let seen = &known(jobs, "7").seen;
+            (seen.cgroup_memory_peak, seen.cgroup_cpu_time)
+        };
+        assert_eq!(told(&jobs), (Some(Bytes(4096)), Some(Nanos(5000))));
+        charge("8192\n", "9");
+        jobs.read();
+        let most = (Some(Bytes(8192)), Some(Nanos(9000)));
+        assert_eq!(told(&jobs), most);
+        // Nothing to read any more.
+        charge("", "");
+        jobs.read();
+        assert_eq!(told(&jobs), most);
+        assert_eq!(jobs.groups_left, left - 1);
     }
 
     #[test]

@@ -25,7 +25,7 @@ const DETAIL_TIME: Nanos = Nanos::from_millis(100);
 const STILL_TIME: Nanos = Nanos::from_secs(10);
 
 /// Files that may be open at once.
-const FILES_MAX: u64 = 65_536;
+pub(super) const FILES_MAX: u64 = 65_536;
 
 /// Of those a quarter, and no fewer than that, is left for others than the files of `/proc`.
 const FILES_OTHERS: u64 = 512;

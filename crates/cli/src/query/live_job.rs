@@ -4,7 +4,7 @@ use super::live_devices::Devices;
 use crate::live::client::{Client, Next, See};
 use crate::live::wire::{Mark, SERVED, Who, Wish};
 use anyhow::{Context, Result, bail};
-use query::job::{Host, Job, Process};
+use query::job::{Facts, Host, Job, Process};
 use record::codec::cells::Cell;
 use record::codec::frame::Header;
 use record::codec::key::{Part, parts};
@@ -106,7 +106,17 @@ impl Seen {
         let count = i64::try_from(self.processes.len()).unwrap_or(i64::MAX);
         let bytes = |value: Option<Bytes>| value.and_then(|it| i64::try_from(it.0).ok());
         let whole = group.cpu.and_then(|cpu| i64::try_from(cpu.0).ok());
+        let facts: Option<Facts> = self
+            .facts
+            .as_ref()
+            .and_then(|facts| serde_json::from_value(facts.clone().into()).ok());
+        // What the agent of this machine tells is of this machine.
+        let had = |of: fn(&Facts) -> Option<i64>| facts.as_ref().and_then(of);
         let host = Host {
+            cpus_had: had(Facts::cpus),
+            memory_had: had(|facts| facts.memory().or(facts.memory_limit)),
+            gpus_had: had(Facts::gpus),
+            cgroup_cpu_time: whole,
             host: host.to_owned(),
             boot_id: boot.to_owned(),
             processes: count,
@@ -133,9 +143,7 @@ impl Seen {
             longest: self.longest(&host.host, at_ns),
             gpus: self.devices.used(&host.host),
             gpus_told: Some(self.devices.told()),
-            facts: self
-                .facts
-                .and_then(|facts| serde_json::from_value(facts.into()).ok()),
+            facts,
             hosts: vec![host],
             killed: None,
             is_live: true,

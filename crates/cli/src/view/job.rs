@@ -123,7 +123,7 @@ fn against(facts: &Facts, job: &Job) -> Vec<String> {
     let cores = cpu
         .filter(|_| elapsed > 0)
         .map(|cpu| cpu as f64 / elapsed as f64);
-    lines.push(match (cores, facts.cpus()) {
+    lines.push(match (cores, job.cpus()) {
         (Some(cores), Some(cpus)) => format!(
             "CPU     {} used, {cores:.2} of {cpus} CPUs ({:.0} %)",
             time(cpu),
@@ -133,7 +133,7 @@ fn against(facts: &Facts, job: &Job) -> Vec<String> {
         (None, _) => "CPU     not known".to_owned(),
     });
     let memory = sum(|host| host.memory_peak).filter(|memory| *memory > 0);
-    lines.push(match (memory, facts.memory().filter(|had| *had > 0)) {
+    lines.push(match (memory, job.memory()) {
         (Some(used), Some(had)) => format!(
             "memory  {} of {} ({:.0} %; {how})",
             bytes(Some(used)),
@@ -145,11 +145,12 @@ fn against(facts: &Facts, job: &Job) -> Vec<String> {
     });
     if let Some(peak) = sum(|host| host.cgroup_peak) {
         lines.push(format!(
-            "        {} at most so far in its control group, page cache included",
-            bytes(Some(peak))
+            "        {} at most{} in its control group, page cache included",
+            bytes(Some(peak)),
+            if job.is_live { " so far" } else { "" }
         ));
     }
-    lines.extend(facts.gpus().map(|had| devices(had, job)));
+    lines.extend(job.gpus_had().map(|had| devices(had, job)));
     if let Some(limit) = facts.time_limit {
         lines.push(format!(
             "time    {} of {}",
@@ -173,16 +174,24 @@ fn hosts(job: &Job) -> Vec<String> {
     let hosts = &job.hosts;
     let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0);
     let name = name.max("host".len());
+    let of = |had: Option<String>| had.map_or(String::new(), |had| format!(" of {had}"));
+    let of_cores = |host: &Host| of(host.cpus_had.map(|cpus| cpus.to_string()));
+    let of_memory = |host: &Host| of(host.memory_had.map(|had| bytes(Some(had))));
+    let widest = |of: &dyn Fn(&Host) -> String| hosts.iter().map(|host| of(host).len()).max();
+    let [cpus, memory] = [widest(&of_cores), widest(&of_memory)].map(Option::unwrap_or_default);
     let mut lines = vec![format!(
-        "{:<name$}  {:<20}  {:>8}  {:>5}  {:>9}  {:>5}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "{:<name$}  {:<20}  {:>8}  {:>5}  {:>9}  {:>5}{:cpus$}  {:>9}  {:>9}{:memory$}  {:>9}  \
+         {:>9}",
         "host",
         "began (UTC)",
         "watched",
         "procs",
         "CPU",
         "cores",
+        "",
         "rss",
         "memory",
+        "",
         "largest",
         "swap"
     )];
@@ -193,38 +202,40 @@ fn hosts(job: &Job) -> Vec<String> {
             .cores_peak
             .map_or("-".to_owned(), |cores| format!("{cores:.1}"));
         lines.push(format!(
-            "{:<name$}  {:<20}  {:>8}  {:>5}  {:>9}  {cores:>5}  {:>9}  {:>9}  {:>9}  {:>9}",
+            "{:<name$}  {:<20}  {:>8}  {:>5}  {:>9}  {cores:>5}{:cpus$}  {:>9}  {:>9}{:memory$}  \
+             {:>9}  {:>9}",
             shown(&host.host),
             began.replace('T', " "),
             time(Some(host.elapsed)),
             host.processes,
             time(host.cpu_time),
+            of_cores(host),
             bytes(host.rss_peak),
             bytes(host.memory_peak),
+            of_memory(host),
             bytes(host.rss_peak_process),
             bytes(host.swap_peak),
         ));
     }
-    if job.is_live {
-        let words = "rss, memory and swap are those of one reading, now: rss counts shared pages \
-                     in each process, memory leaves";
-        lines.push(words.to_owned());
-        let words = "out those of files; largest is the highest resident set so far of one that \
-                     is there";
-        lines.push(words.to_owned());
-        return lines;
-    }
-    lines.push(
-        "rss, memory and swap are the largest of one reading, of all processes together, cores of \
-         the time from one to the next;"
-            .to_owned(),
-    );
-    lines.push(
-        "rss counts shared pages in each, memory leaves out those of files; largest is the \
-         resident set of one process"
-            .to_owned(),
-    );
+    lines.extend(meaning(job.is_live).map(str::to_owned));
     lines
+}
+
+/// What the columns of memory are.
+const fn meaning(is_live: bool) -> [&'static str; 2] {
+    match is_live {
+        true => [
+            "rss, memory and swap are those of one reading, now: rss counts shared pages in each \
+             process, memory leaves",
+            "out those of files; largest is the highest resident set so far of one that is there",
+        ],
+        false => [
+            "rss, memory and swap are the largest of one reading, of all processes together, cores \
+             of the time from one to the next;",
+            "rss counts shared pages in each, memory leaves out those of files; largest is the \
+             resident set of one process",
+        ],
+    }
 }
 
 fn process(one: &Process) -> String {
@@ -266,6 +277,51 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_host_stands_with_what_the_job_had_there() {
+        let host = |name: &str, cpus_had, memory_had| Host {
+            host: name.to_owned(),
+            processes: 2,
+            cores_peak: Some(1.5),
+            memory_peak: Some(64 << 20),
+            cpus_had,
+            memory_had,
+            cgroup_peak: Some(70 << 20),
+            ..Host::default()
+        };
+        let mut job = Job {
+            hosts: vec![host("n1", Some(16), Some(1 << 30)), host("n2", None, None)],
+            ..Job::default()
+        };
+        let line = |job: &Job, first: &str| {
+            let text = screen("7", job);
+            let line = text.lines().find(|line| line.starts_with(first));
+            line.unwrap()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let n1 = "n1 - 0 us 2 - 1.5 of 16 - 64 MiB of 1 GiB - -";
+        assert_eq!(line(&job, "n1"), n1);
+        assert_eq!(line(&job, "n2"), "n2 - 0 us 2 - 1.5 - 64 MiB - -");
+        let group = "140 MiB at most in its control group, page cache included";
+        assert_eq!(line(&job, "        "), group);
+        let wide = |job: &Job| {
+            let text = screen("7", job);
+            let lines = text.lines().filter(|line| {
+                let first = line.split(' ').next().unwrap_or_default();
+                ["host", "n1", "n2"].contains(&first)
+            });
+            lines
+                .map(str::len)
+                .collect::<std::collections::BTreeSet<_>>()
+                .len()
+        };
+        assert_eq!(wide(&job), 1, "the columns stand below one another");
+        job.hosts.remove(0);
+        assert_eq!(line(&job, "host").matches("of").count(), 0);
+    }
 
     #[test]
     fn a_device_is_told_of_now_or_of_all_the_time() {

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 each_reader!(
     a_job_from_its_first_process_to_its_last,
     an_escapee_without_environment,
+    a_job_by_its_control_group,
     an_agent_that_starts_anew,
     the_first_minute,
     nothing_more_in_the_first_minute,
@@ -104,56 +105,94 @@ fn pair(identifier: &str, part: &str) -> (String, String) {
 
 /// A control group of a job's step, called as Slurm calls it; taken away at the end.
 pub(crate) struct Step {
-    top: PathBuf,
-    folder: PathBuf,
+    /// Of each hierarchy the folder above all and that of the step.
+    groups: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Step {
     /// Where version 1 has a freezer, there, else in version 2; `None` where none can be made.
     pub(crate) fn new(id: &str, step: &str) -> Option<Self> {
+        Self::in_all(id, step, &["freezer"])
+    }
+
+    /// In all these hierarchies, or in version 2.
+    fn in_all(id: &str, step: &str, hierarchies: &[&str]) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("t{}x{next}", std::process::id());
-        let (v1, v2) = (
-            Path::new("/sys/fs/cgroup/freezer"),
-            Path::new("/sys/fs/cgroup"),
-        );
-        let (top, below) = match v1.exists() {
-            true => (
-                v1.join(format!("slurm_{name}")),
-                format!("uid_0/job_{id}/step_{step}"),
-            ),
+        let v2 = Path::new("/sys/fs/cgroup");
+        let v1 = hierarchies.iter().map(|hierarchy| v2.join(hierarchy));
+        let v1: Vec<_> = v1.filter(|folder| folder.exists()).collect();
+        let groups: Vec<_> = match v1.is_empty() {
             false => {
+                let below = format!("uid_0/job_{id}/step_{step}");
+                let tops = v1.iter().map(|v1| v1.join(format!("slurm_{name}")));
+                tops.map(|top| (top.clone(), top.join(&below))).collect()
+            }
+            true => {
                 let below = format!("slurmstepd.scope/job_{id}/step_{step}/user/task_0");
-                (v2.join(format!("{name}.slice")), below)
+                let top = v2.join(format!("{name}.slice"));
+                vec![(top.clone(), top.join(below))]
             }
         };
-        let folder = top.join(below);
-        fs::create_dir_all(&folder).ok()?;
-        Some(Self { top, folder })
+        for (_, folder) in &groups {
+            fs::create_dir_all(folder).ok()?;
+        }
+        Some(Self { groups })
     }
 
     /// Words of a shell that goes into the group and is `script` from then on.
     pub(crate) fn shell(&self, script: &str) -> Vec<OsString> {
-        let enter = format!(
-            "echo $$ >'{}/cgroup.procs' && exec \"$@\"",
-            self.folder.display()
-        );
+        let mut enter = String::new();
+        for (_, folder) in &self.groups {
+            enter += &format!("echo $$ >'{}/cgroup.procs' && ", folder.display());
+        }
+        enter += "exec \"$@\"";
         words!["/bin/sh", "-c", enter, "sh", "/bin/sh", "-c", script]
+    }
+
+    /// The first file of these that the group of the whole job has, as a number.
+    fn of_job(&self, names: &[&str]) -> Option<i64> {
+        let jobs = self.groups.iter().flat_map(|(_, folder)| {
+            let is_job = |folder: &&Path| {
+                let name = folder.file_name().unwrap_or_default();
+                name.to_string_lossy().starts_with("job_")
+            };
+            folder.ancestors().filter(is_job)
+        });
+        let files = jobs.flat_map(|job| names.iter().map(|name| job.join(name)));
+        let texts = files.filter_map(|file| fs::read_to_string(file).ok());
+        let first = |text: String| text.split_whitespace().find_map(|word| word.parse().ok());
+        texts.filter_map(first).next()
+    }
+
+    /// Lets version 2 count memory and CPU time in the group of the job.
+    fn count(&self) {
+        for (top, folder) in &self.groups {
+            let inside = folder.ancestors().take_while(|folder| *folder != top);
+            let mut above: Vec<_> = inside.skip(3).collect();
+            above.extend([top.as_path(), Path::new("/sys/fs/cgroup")]);
+            for folder in above.iter().rev() {
+                // Version 1 has no such file; what is not counted is seen by its missing.
+                let _ = fs::write(folder.join("cgroup.subtree_control"), "+memory +cpu");
+            }
+        }
     }
 }
 
 impl Drop for Step {
     fn drop(&mut self) {
         // A group is empty a moment after its last process has ended.
-        let pids = fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
-        for pid in pids.lines().filter_map(|line| line.parse().ok()) {
-            process::send(pid, Signal::KILL);
+        for (top, folder) in &self.groups {
+            let pids = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+            for pid in pids.lines().filter_map(|line| line.parse().ok()) {
+                process::send(pid, Signal::KILL);
+            }
+            wait_until("the group is gone", || {
+                remove(top);
+                !top.exists()
+            });
         }
-        wait_until("the group is gone", || {
-            remove(&self.top);
-            !self.top.exists()
-        });
     }
 }
 
@@ -290,6 +329,57 @@ fn an_escapee_without_environment(mechanism: Mechanism) {
             assert_eq!(filed(&done.path("d"), "exit", pid), pair(&id, "batch"));
         }
     }
+}
+
+/// What ends before any reading of processes meets it is in what the job's group was charged.
+fn a_job_by_its_control_group(mechanism: Mechanism) {
+    if !is_root() {
+        skip!("control groups are root's");
+    }
+    let id = new_id();
+    let Some(step) = Step::in_all(&id, "batch", &["freezer", "memory", "cpuacct"]) else {
+        skip!("no control group can be made here");
+    };
+    step.count();
+    let peak = || step.of_job(&["memory.max_usage_in_bytes", "memory.peak"]);
+    // Nanoseconds, or the microseconds behind `usage_usec`.
+    let cpu = || {
+        let v1 = step.of_job(&["cpuacct.usage"]);
+        v1.or_else(|| Some(step.of_job(&["cpu.stat"])? * 1000))
+    };
+    if peak().is_none() || cpu().is_none() {
+        skip!("the kernel does not tell the peak of a control group");
+    }
+    let run = Run::bare(Vec::new());
+    let file = run.path("pid");
+    let (fill, hold) = (program("fill"), program("hold"));
+    let script = format!(
+        "'{}' 128 exit; exec '{}' '{}'",
+        fill.display(),
+        hold.display(),
+        file.display()
+    );
+    let mut agent = agent(&options(mechanism, &["--interval", "100ms"])).start();
+    let dataset = agent.folder().join("d");
+    wait_for_reading(&mut agent, &dataset);
+    let mut running = run.command(step.shell(&script)).start();
+    let pid = running.wait_for_pids(&file)[0];
+    let before = cpu().unwrap();
+    wait_for_row(&dataset, &id, "1");
+    for _ in 0..3 {
+        wait_for_reading(&mut agent, &dataset);
+    }
+    process::send(pid, Signal::KILL);
+    running.finish();
+    wait_for_row(&dataset, &id, "0");
+    let done = stop(agent);
+    let rows = jobs(&done.path("d"), &id);
+    let last = rows.last().unwrap();
+    let told = last.number("cgroup_memory_peak");
+    assert_eq!(Some(told), peak());
+    assert!((128 << 20..160 << 20).contains(&told), "{told}");
+    let told = last.number("cgroup_cpu_time");
+    assert!((before..=cpu().unwrap()).contains(&told), "{before} {told}");
 }
 
 /// A job that is over before anybody has read it: its group is gone by then too.

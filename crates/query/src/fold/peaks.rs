@@ -1,4 +1,5 @@
-//! The largest sum of a column over the processes of a job in one reading of one host.
+//! The largest sum of a column over the processes of a job in one reading of one host, and the sum
+//! of that over its hosts.
 
 use super::runs::{HOST, Keys, PROCESS, Places};
 use super::{Fold, Reduction};
@@ -149,12 +150,16 @@ impl Sums {
         self.room += sums.capacity() - before;
     }
 
-    /// The largest sum of each job.
+    /// Of each job the largest sum of each host, all hosts together.
     fn peaks(&self) -> Vec<Option<i64>> {
         let mut peaks = vec![None; self.members.names.len()];
         for (sums, job) in self.sums.iter().zip(&self.members.jobs) {
             if let Some(peak) = peaks.get_mut(*job) {
-                *peak = sums.values().copied().max().max(*peak);
+                let largest = sums.values().copied().max();
+                *peak = match (*peak, largest) {
+                    (Some(others), Some(own)) => Some(i64::saturating_add(others, own)),
+                    (known, None) | (None, known) => known,
+                };
             }
         }
         peaks

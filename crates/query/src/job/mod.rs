@@ -1,5 +1,6 @@
 //! What one job did: who it was, what it had, what it used of that on each host.
 
+mod had;
 mod notes;
 
 use crate::engine::{Engine, Heed, Progress};
@@ -8,6 +9,7 @@ use crate::report::{Dialect, Known, Params, fill};
 use crate::session::Session;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::json::LineDelimitedWriter;
+pub(crate) use had::{Granted, had};
 pub use notes::notes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,9 @@ const LONGEST: &str = concat!(
     include_str!("processes.sql"),
     "ORDER BY wall_time DESC, coalesce(cpu_time, 0) DESC, host, pid LIMIT {{rows 5}}"
 );
+
+/// What each host says that a job had there.
+pub(crate) const GRANTED: &str = include_str!("granted.sql");
 
 /// By SIGKILL.
 const KILLED: &str = concat!(
@@ -70,25 +75,6 @@ pub struct Facts {
     pub ended: Option<i64>,
 }
 
-impl Facts {
-    /// CPUs that it had, all machines together.
-    pub fn cpus(&self) -> Option<i64> {
-        self.cpus_allocated.or(self.cpus_requested)
-    }
-
-    /// GPUs that it had, if it had any.
-    pub fn gpus(&self) -> Option<i64> {
-        let given = self.gpus_allocated.or(self.gpus_requested);
-        given.filter(|gpus| *gpus > 0)
-    }
-
-    /// Memory that it had, bytes.
-    pub fn memory(&self) -> Option<i64> {
-        let given = self.memory_allocated.or(self.memory_requested);
-        given.or(self.memory_limit)
-    }
-}
-
 /// What it used on one host, from one boot to the next. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Host {
@@ -139,9 +125,21 @@ pub struct Host {
     /// The longest time from one reading of its processes to the next.
     pub period_ns: Option<i64>,
     /// The most that its control group was charged, page cache included, those of its processes
-    /// that ended too; told while it runs alone.
+    /// that ended too.
     #[serde(default)]
     pub cgroup_peak: Option<i64>,
+    /// CPU time that its control group counted, since it was made.
+    #[serde(default)]
+    pub cgroup_cpu_time: Option<i64>,
+    /// CPUs that it had here.
+    #[serde(default)]
+    pub cpus_had: Option<i64>,
+    /// Memory that it had here, bytes.
+    #[serde(default)]
+    pub memory_had: Option<i64>,
+    /// GPUs that it had here.
+    #[serde(default)]
+    pub gpus_had: Option<i64>,
 }
 
 /// One of its processes.
@@ -237,21 +235,20 @@ impl Job {
         if facts.is_empty() && hosts.is_empty() {
             return Ok(None);
         }
-        let facts = facts.into_iter().next();
-        let has_gpus = facts.as_ref().is_some_and(|facts| facts.gpus().is_some());
-        let told: Vec<Devices> = match has_gpus {
-            true => read(&ask(include_str!("devices.sql"))?)?,
-            false => Vec::new(),
-        };
-        Ok(Some(Self {
-            facts,
+        let mut job = Self {
+            facts: facts.into_iter().next(),
+            hosts,
             longest: read(&ask(LONGEST)?)?,
             killed: read(&ask(KILLED)?)?.into_iter().next(),
             gpus: read(&ask(include_str!("gpus.sql"))?)?,
-            gpus_told: told.first().map(|told| told.devices),
-            is_live: false,
-            hosts,
-        }))
+            ..Self::default()
+        };
+        job.grant(&read::<Granted>(&ask(GRANTED)?)?);
+        if job.gpus_had().is_some() {
+            let told: Vec<Devices> = read(&ask(include_str!("devices.sql"))?)?;
+            job.gpus_told = told.first().map(|told| told.devices);
+        }
+        Ok(Some(job))
     }
 }
 

@@ -11,6 +11,8 @@ const HARDLY: f64 = 0.25;
 const NEARLY_ALL: f64 = 0.95;
 /// CPUs that what runs beside the work may keep busy.
 const BESIDE: f64 = 0.05;
+/// Above this part of the CPU time of its control group what no process tells is said.
+const UNTOLD: f64 = 0.05;
 /// What is advised beyond what was used.
 const ROOM: f64 = 1.25;
 /// Less is never advised.
@@ -29,19 +31,21 @@ pub fn notes(job: &Job) -> Vec<String> {
     let none = Facts::default();
     let facts = job.facts.as_ref().unwrap_or(&none);
     notes.extend(facts.state.as_deref().and_then(of_state));
-    let of_cpus = of_cpus(facts, &job.hosts);
+    notes.extend(of_hosts(job));
+    let of_cpus = of_cpus(job);
     if job.is_live {
         notes.extend(of_cpus);
         notes.push(OF_NOW.to_owned());
     } else {
-        notes.extend(of_cpus.or_else(|| of_cpu_time(facts, &job.hosts)));
+        notes.extend(of_cpus.or_else(|| of_cpu_time(job)));
         let of_kill = of_kill(facts, job);
-        notes.extend(of_memory(facts, &job.hosts, of_kill.is_some()));
+        notes.extend(of_memory(job, of_kill.is_some()));
         notes.extend(of_kill);
     }
     notes.extend(of_time(facts, &job.hosts));
-    notes.extend(of_gpus(facts, job));
+    notes.extend(of_gpus(job));
     notes.extend(of_waiting(&job.hosts));
+    notes.extend(of_group(job));
     notes
 }
 
@@ -58,8 +62,23 @@ fn of_state(state: &str) -> Option<String> {
     Some(words.to_owned())
 }
 
-fn of_cpus(facts: &Facts, hosts: &[Host]) -> Option<String> {
-    let cpus = facts.cpus().filter(|cpus| *cpus > 1)?;
+/// Machines of it that nobody watched, or on which nothing of it ran.
+fn of_hosts(job: &Job) -> Option<String> {
+    let (untold, all) = job.untold()?;
+    let are = if untold == 1 { "is" } else { "are" };
+    let why = match job.is_live {
+        true => "each machine is asked by itself",
+        false => {
+            "nothing of it ran there, or nobody watched; it is held against what the others had"
+        }
+    };
+    Some(format!(
+        "{untold} of its {all} machines {are} not told of here: {why}"
+    ))
+}
+
+fn of_cpus(job: &Job) -> Option<String> {
+    let (hosts, cpus) = (&job.hosts, job.cpus().filter(|cpus| *cpus > 1)?);
     let elapsed = hosts.iter().map(|host| host.elapsed).max()?;
     if elapsed < LONG_ENOUGH_NS {
         return None;
@@ -76,8 +95,8 @@ fn of_cpus(facts: &Facts, hosts: &[Host]) -> Option<String> {
 }
 
 /// Where each CPU was busy now and then, or there is but one.
-fn of_cpu_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
-    let cpus = facts.cpus().filter(|cpus| *cpus > 0)?;
+fn of_cpu_time(job: &Job) -> Option<String> {
+    let (hosts, cpus) = (&job.hosts, job.cpus()?);
     let elapsed = hosts.iter().map(|host| host.elapsed).max()?;
     let times = hosts.iter().map(|host| host.cpu_time);
     let used = times.sum::<Option<i64>>()?;
@@ -90,25 +109,60 @@ fn of_cpu_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
     is_told.then(|| format!("{whose} busy {:.0} % of the time", part * 100.0))
 }
 
-/// What its processes had at the most, and which part of its memory that was: of all machines, or
-/// where it has a limit on each, of the one that came nearest to it.
-fn memory(facts: &Facts, hosts: &[Host]) -> Option<(i64, f64)> {
-    let had = facts.memory().filter(|had| *had > 0)?;
-    // What it had is for all its machines, but for a limit.
-    let is_limit = facts.memory_allocated.or(facts.memory_requested).is_none();
-    let peaks = hosts.iter().map(|host| host.memory_peak.unwrap_or(0));
-    let used = if is_limit { peaks.max()? } else { peaks.sum() };
-    (used > 0).then_some((used, used as f64 / had as f64))
+/// What its processes had at the most of what they had there.
+struct OfMemory<'a> {
+    used: i64,
+    had: i64,
+    /// The host that came nearest to what it had; nothing if only all of them together can be told.
+    nearest: Option<&'a str>,
 }
 
-fn of_memory(facts: &Facts, hosts: &[Host], was_short: bool) -> Option<String> {
-    let (had, (used, part)) = (facts.memory()?, memory(facts, hosts)?);
-    let shown = |part: f64| format!("memory peak {:.0} % of the request", part * 100.0);
-    let enough = round_up(((used as f64 * ROOM) as u64).max(MEMORY_MIN));
+impl OfMemory<'_> {
+    fn part(&self) -> f64 {
+        self.used as f64 / self.had as f64
+    }
+}
+
+fn memory(job: &Job) -> Option<OfMemory<'_>> {
+    let of_hosts = job.hosts.iter().map(|host| {
+        let had = host.memory_had.filter(|had| *had > 0)?;
+        Some(OfMemory {
+            used: host.memory_peak.unwrap_or(0),
+            had,
+            nearest: Some(&host.host),
+        })
+    });
+    let all = || {
+        let peaks = job.hosts.iter().map(|host| host.memory_peak.unwrap_or(0));
+        Some(OfMemory {
+            used: peaks.sum(),
+            had: job.memory()?,
+            nearest: None,
+        })
+    };
+    let told = of_hosts.collect::<Option<Vec<_>>>();
+    let nearest = told.and_then(|told| {
+        told.into_iter()
+            .max_by(|a, b| a.part().total_cmp(&b.part()))
+    });
+    nearest.or_else(all).filter(|told| told.used > 0)
+}
+
+fn of_memory(job: &Job, was_short: bool) -> Option<String> {
+    let memory = memory(job)?;
+    let part = memory.part();
+    let (at, each) = match memory.nearest {
+        Some(host) if job.hosts.iter().any(|other| other.host != host) => {
+            (format!(" on {host}, where it was the most"), " on each")
+        }
+        _ => (String::new(), ""),
+    };
+    let shown = format!("memory peak {:.0} % of the request{at}", part * 100.0);
+    let enough = round_up(((memory.used as f64 * ROOM) as u64).max(MEMORY_MIN));
     if part >= NEARLY_ALL {
-        Some(format!("{}: hardly any room", shown(part)))
-    } else if !was_short && part < LITTLE && (enough as i64) < had {
-        Some(format!("{}: {} would do", shown(part), show_bytes(enough)))
+        Some(format!("{shown}: hardly any room"))
+    } else if !was_short && part < LITTLE && (enough as i64) < memory.had {
+        Some(format!("{shown}: {} would do{each}", show_bytes(enough)))
     } else {
         None
     }
@@ -118,10 +172,10 @@ fn of_memory(facts: &Facts, hosts: &[Host], was_short: bool) -> Option<String> {
 /// reading or, where that is long before, by the most that it had itself.
 fn of_kill(facts: &Facts, job: &Job) -> Option<String> {
     let killed = job.killed.as_ref()?;
-    let had = facts.memory_limit.or(facts.memory());
+    let had = facts.memory_limit.or(job.memory());
     let had = had.filter(|had| *had > 0)?;
     let own = killed.rss_peak.map_or(0.0, |own| own as f64 / had as f64);
-    let part = memory(facts, &job.hosts).map_or(0.0, |(_, part)| part);
+    let part = memory(job).map_or(0.0, |memory| memory.part());
     if part.max(own) < NEARLY_ALL || facts.state.as_deref().and_then(of_state).is_some() {
         return None;
     }
@@ -156,8 +210,8 @@ fn of_time(facts: &Facts, hosts: &[Host]) -> Option<String> {
 }
 
 /// Of the devices that it had: those that it does not use, and how busy the others are.
-fn of_gpus(facts: &Facts, job: &Job) -> Option<String> {
-    let gpus = facts.gpus()?;
+fn of_gpus(job: &Job) -> Option<String> {
+    let gpus = job.gpus_had()?;
     if job.gpus.is_empty() && job.gpus_told == Some(0) {
         let those = if gpus == 1 { "GPU is" } else { "GPUs are" };
         return Some(format!("its {gpus} {those} not told of by any reading"));
@@ -187,6 +241,24 @@ fn of_waiting(hosts: &[Host]) -> Option<String> {
     (blocked > cpu && blocked > LONG_ENOUGH_NS).then(|| {
         let blocked = show_time(u64::try_from(blocked).unwrap_or(0));
         format!("waited for devices or servers for {blocked}, longer than it ran (sampled)")
+    })
+}
+
+/// Its control group counts those too of which nobody told, and what was before anybody watched.
+fn of_group(job: &Job) -> Option<String> {
+    let sum = |of: fn(&Host) -> Option<i64>| job.hosts.iter().map(of).sum::<Option<i64>>();
+    let (group, own) = (
+        sum(|host| host.cgroup_cpu_time)?,
+        sum(|host| host.cpu_time)?,
+    );
+    let beyond = group.saturating_sub(own);
+    let is_more = beyond > LONG_ENOUGH_NS / 10 && beyond as f64 > group as f64 * UNTOLD;
+    (is_more && !job.is_live).then(|| {
+        let [group, own] = [group, own].map(|time| show_time(u64::try_from(time).unwrap_or(0)));
+        format!(
+            "its control group counted {group} of CPU time since it was made, its processes while \
+             they were watched {own}"
+        )
     })
 }
 
@@ -324,6 +396,56 @@ mod tests {
             told[2].starts_with("waited for devices or servers for 2h30m"),
             "{told:?}"
         );
+    }
+
+    fn of_two_hosts() -> Job {
+        let mut job = job();
+        let host = |name: &str, memory_peak, cores_peak| Host {
+            host: name.to_owned(),
+            memory_peak: Some(memory_peak),
+            cores_peak: Some(cores_peak),
+            cpus_had: Some(4),
+            memory_had: Some(8 * GIB),
+            ..job.hosts[0].clone()
+        };
+        job.hosts = vec![host("n1", GIB, 3.0), host("n2", 2 * GIB, 2.0)];
+        job
+    }
+
+    #[test]
+    fn of_several_hosts_the_one_is_told_that_came_nearest() {
+        let mut job = of_two_hosts();
+        let busy = "3 of 8 CPUs idle throughout: at most 5.0 were busy between readings";
+        let memory = "memory peak 25 % of the request on n2, where it was the most: 2.5 GiB would do \
+            on each";
+        assert_eq!(notes(&job), [busy, memory]);
+        // It had a third one.
+        job.facts.as_mut().unwrap().nodes = Some(3);
+        job.facts.as_mut().unwrap().cpus_allocated = Some(12);
+        let missing = "1 of its 3 machines is not told of here: nothing of it ran there, or nobody \
+                       watched; it is held against what the others had";
+        assert_eq!(notes(&job), [missing, busy, memory]);
+        job.hosts[1].cpus_had = None;
+        assert_eq!(notes(&job), [missing, memory], "nobody knows of how many");
+    }
+
+    #[test]
+    fn cpu_time_that_no_process_tells_is_that_of_the_group() {
+        let mut job = of_two_hosts();
+        let untold = |job: &Job| {
+            let notes = notes(job);
+            notes
+                .into_iter()
+                .find(|note| note.contains("its control group counted"))
+        };
+        for (group, is_told) in [(None, false), (Some(9300), false), (Some(10_000), true)] {
+            for host in &mut job.hosts {
+                host.cgroup_cpu_time = group.map(|seconds: i64| seconds * SECOND);
+            }
+            assert_eq!(untold(&job).is_some(), is_told, "{group:?}");
+        }
+        job.is_live = true;
+        assert_eq!(untold(&job), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod types;
 
 use crate::engine::{Engine, Heed, Progress};
 use crate::error::Error;
-use crate::job::{self, Facts};
+use crate::job::{self, Facts, Granted};
 use crate::report::{Dialect, Known, Params, fill};
 use gather::{Instants, Members, Row, Taking};
 use record::unit::Nanos;
@@ -66,6 +66,7 @@ impl Plot {
     ) -> Result<Found, Error> {
         let template = include_str!("../job/facts.sql");
         let facts: Vec<Facts> = job::rows(engine, template, params, heed)?;
+        let granted: Vec<Granted> = job::rows(engine, job::GRANTED, params, heed)?;
         let rows: Vec<Row> = job::rows(engine, include_str!("members.sql"), params, heed)?;
         if facts.is_empty() && rows.is_empty() {
             return Ok(Found::NoJob);
@@ -86,7 +87,7 @@ impl Plot {
         let window = [params.from, params.to].map(|at| at.and_then(|at| i64::try_from(at.0).ok()));
         Ok(series::found(
             members,
-            facts.into_iter().next(),
+            (facts.into_iter().next(), &granted),
             window.into(),
             thinned,
         ))

@@ -5,7 +5,7 @@ use super::gather::{Members, Origin};
 use super::totals::{Sum, totals};
 use super::types::{Line, Peaks, Plot, Program, Totals};
 use super::{Found, phases};
-use crate::job::Facts;
+use crate::job::{self, Facts, Granted};
 
 /// What is asked for, since 1970.
 pub(super) type Window = (Option<i64>, Option<i64>);
@@ -23,7 +23,7 @@ struct Part<'a> {
 /// The whole picture, if there is enough for one.
 pub(super) fn found(
     members: Members,
-    facts: Option<Facts>,
+    (facts, granted): (Option<Facts>, &[Granted]),
     window: (Option<i64>, Option<i64>),
     thinned_ns: Option<i64>,
 ) -> Found {
@@ -65,7 +65,7 @@ pub(super) fn found(
     rank(&mut plot);
     plot.peaks = Peaks::of(&plot.totals, &plot.lines);
     plot.phases = phases::phases(&plot.totals);
-    had(&mut plot, facts.as_ref());
+    had(&mut plot, facts.as_ref(), granted);
     plot.facts = facts;
     Found::Plot(Box::new(plot))
 }
@@ -226,15 +226,17 @@ fn rank(plot: &mut Plot) {
     plot.programs = ranked;
 }
 
-/// What it had; a limit of memory is one of each host.
-fn had(plot: &mut Plot, facts: Option<&Facts>) {
-    let Some(facts) = facts else {
-        return;
+/// What it had on the hosts that are drawn.
+fn had(plot: &mut Plot, facts: Option<&Facts>, granted: &[Granted]) {
+    let of = |whole, of_host: fn(&Granted) -> Option<i64>| {
+        let hosts = plot.hosts.iter().map(|host| {
+            let granted = granted.iter().find(|it| it.host == *host);
+            (host.as_str(), granted.and_then(of_host))
+        });
+        job::had(facts, whole, hosts)
     };
-    let given = facts.memory_allocated.or(facts.memory_requested);
-    let hosts = plot.hosts.len() as i64;
-    let limit = facts.memory_limit.map(|limit| limit.saturating_mul(hosts));
-    plot.memory_had = given.or(limit).filter(|bytes| *bytes > 0);
-    plot.cpus_had = facts.cpus().filter(|cpus| *cpus > 0);
-    plot.goes_on &= facts.ended.is_none();
+    let memory = of(Facts::memory, |host| host.memory);
+    let cpus = of(Facts::cpus, |host| host.cpus);
+    (plot.memory_had, plot.cpus_had) = (memory, cpus);
+    plot.goes_on &= facts.is_none_or(|facts| facts.ended.is_none());
 }

@@ -19,9 +19,11 @@ pub(super) const REPORT: Report = Report {
     ],
     notes: &[
         "array_id is the array and the task in it, by which a member of an array of jobs is known.",
-        "rss_peak is the largest sum of resident sets of the job's processes on one host in one \
-         reading (sampled): pages that several share count in each. elapsed is from the first to \
-         the last that was seen of it.",
+        "rss_peak is the largest sum of resident sets of the job's processes in one reading, that \
+         of each host added (sampled): pages that several share count in each. elapsed is from the \
+         first to the last that was seen of it.",
+        "nodes is how many machines the job had, hosts those that are told of here. Where they are \
+         fewer, cpus and memory_had are those of these hosts, and empty if none of them told it.",
     ],
     sql: include_str!("efficiency.sql"),
 };

@@ -23,9 +23,11 @@ const COUNTERS: [&str; 10] = [
 ];
 
 /// What a word of the templates stands for.
-pub(super) fn word(name: &str) -> Option<String> {
+pub(super) fn word(name: &str, of: &str) -> Option<String> {
     let each = |line: fn(&str) -> String| COUNTERS.map(line).concat();
     Some(match name {
+        "whole" => format!("{}\n      AS {of}", of_all_hosts(of)),
+        "of_hosts" => of_hosts(of),
         "life" => "{{who}},\n{{processes}}".to_owned(),
         "who" => include_str!("who.sql").trim_end().to_owned(),
         "jobs" => include_str!("jobs.sql").trim_end().to_owned(),
@@ -68,6 +70,24 @@ pub(super) fn seen() -> Extremes {
     ];
     let others = others.map(|(name, what)| (name.to_owned(), what));
     Extremes::of_processes(counters.chain(others))
+}
+
+/// What a job had: accounting tells it of the whole job, a host its own part. More hosts than the
+/// job has machines are some that only know of it: there each tells what one of its machines has.
+fn of_all_hosts(column: &str) -> String {
+    format!(
+        "coalesce(max(CASE WHEN of_all = 1 THEN {column} END), CAST(\n      CASE WHEN sum(1 - \
+         of_all) > max(nodes) THEN max({column}) * max(nodes)\n      ELSE {} END AS BIGINT))",
+        of_hosts(column)
+    )
+}
+
+/// What all hosts together tell of something, if each of them tells it.
+fn of_hosts(value: &str) -> String {
+    format!(
+        "CASE WHEN sum(CASE WHEN of_all = 0 AND {value} IS NULL THEN 1 ELSE 0 END) = 0\n        \
+         THEN CAST(sum(CASE WHEN of_all = 0 THEN {value} END) AS BIGINT) END"
+    )
 }
 
 /// The name of a counter in `exit`.

@@ -65,7 +65,7 @@ pub(crate) fn fill(template: &str, params: &Params, known: &Known) -> String {
         let (word, behind) = behind.split_once("}}").unwrap_or((behind, ""));
         let (name, of) = word.split_once(' ').unwrap_or((word, ""));
         let text = params.word(name, of).or_else(|| known.word(name));
-        match text.or_else(|| life::word(name)) {
+        match text.or_else(|| life::word(name, of)) {
             Some(text) => out.push_str(&fill(&text, params, known)),
             None => out.extend(["{{", word, "}}"]),
         }

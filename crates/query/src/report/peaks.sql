@@ -16,7 +16,7 @@ slots AS (
 ), parts AS (
   SELECT slot, max(rss) AS rss_peak FROM instants GROUP BY slot
 ), peaks AS (
-  SELECT s.identifier, max(p.rss_peak) AS rss_peak
+  SELECT s.identifier, CAST(sum(p.rss_peak) AS BIGINT) AS rss_peak
   FROM slots AS s JOIN parts AS p ON p.slot = s.slot
   GROUP BY s.identifier
 )

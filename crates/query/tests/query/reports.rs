@@ -152,7 +152,7 @@ fn a_job_is_told_against_what_it_had() {
     assert_eq!(
         all("efficiency"),
         [
-            "slurm,7,3_1,eva,physics,,,1,2,119000000000,,2,59800000000,0.251260,104857600,\
+            "slurm,7,3_1,eva,physics,,,,1,2,119000000000,,2,59800000000,0.251260,104857600,\
              419430400,0.25"
         ]
     );
@@ -190,7 +190,57 @@ fn the_memory_of_a_job_is_that_of_all_who_were_of_it() {
     agent.close();
     let rows = report(folder.path(), "efficiency", &Params::default());
     let cells: Vec<_> = rows[0].split(',').collect();
-    assert_eq!((cells[8], cells[14]), ("3", "210"), "{rows:?}");
+    assert_eq!((cells[9], cells[15]), ("3", "210"), "{rows:?}");
+}
+
+/// Of the one job both machines tell what it had there, of the other two of three, one of which
+/// does not tell it.
+#[test]
+fn a_job_over_several_hosts_is_told_against_what_it_had_on_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = AT as i64;
+    let two = |name: &'static str, int| (name, Value::Int(int));
+    for (stream, (host, boot)) in [("n1", "01234567-89ab"), ("n2", "11234567-89ab")]
+        .into_iter()
+        .enumerate()
+    {
+        let mut agent = Agent::of_host(folder.path(), stream as u32 + 1, (host, boot));
+        for (pid, job) in [(100, "9"), (200, "8")] {
+            let text = |name, value| (name, Value::Text(value));
+            let mut row = vec![text("scheduler", "slurm"), text("identifier", job)];
+            row.push(two("nodes", if job == "9" { 3 } else { 2 }));
+            if job == "8" || host == "n1" {
+                row.extend([two("cpus_requested", 4), two("memory_requested", 100)]);
+            }
+            agent.cells(0, "job", &row);
+            let key = [two("pid", pid), two("start_ns", start)];
+            agent.cells(
+                0,
+                "process",
+                &[&key[..], &[text("identifier", job)]].concat(),
+            );
+        }
+        for at in 1..=3 {
+            let there = [100, 200].map(|pid| {
+                let values = vec![("rss", 10 * at), ("cpu_time", at * SECOND as i64)];
+                ((pid, start), values)
+            });
+            agent.reading(at, &there, &[]);
+        }
+        agent.close();
+    }
+    let rows = report(folder.path(), "efficiency", &Params::default());
+    let cells = |job: &str| -> Vec<String> {
+        let row = rows.iter().find(|row| row.split(',').nth(1) == Some(job));
+        row.unwrap().split(',').map(str::to_owned).collect()
+    };
+    // nodes, hosts; cpus; the largest of both hosts, what it had there, its part.
+    let told = |job| {
+        let cells = cells(job);
+        [7, 8, 12, 15, 16, 17].map(|place| cells[place].clone())
+    };
+    assert_eq!(told("8"), ["2", "2", "8", "60", "200", "0.3"], "{rows:?}");
+    assert_eq!(told("9"), ["3", "2", "", "60", "", ""], "{rows:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{Column, Form, Shape, Table, int, text};
 use crate::codec::cells::{Cell, put_row};
 use crate::context::Trust;
 use crate::job::{JobRecord, JobValue};
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 use crate::value::Absent;
 
 /// The table.
@@ -33,6 +33,10 @@ pub struct Presence {
     pub steps: Vec<String>,
     /// There were more.
     pub steps_cut: bool,
+    /// The most that its control group was charged, page cache included.
+    pub cgroup_memory_peak: Option<Bytes>,
+    /// CPU time that its control group counted.
+    pub cgroup_cpu_time: Option<Nanos>,
     /// Why the environment of its processes tells nothing.
     pub environment_absent: Option<Absent>,
     /// Why there is no state and no exit status.
@@ -52,7 +56,7 @@ const KEY: &[Column] = &[
     ),
 ];
 
-const CPUSET: &str = "cpuset of the job's group; sacct AllocCPUS";
+const CPUSET: &str = "cpuset of the job's group; sacct AllocCPUS; SLURM_JOB_CPUS_PER_NODE";
 const TRES: &str = "sacct AllocTRES";
 const ENVIRONMENT: &str = "the scheduler's environment; sacct";
 
@@ -172,6 +176,20 @@ const COLUMNS: &[Column] = &[
         "the agent",
         "why there is no state and no exit status: off, the scheduler's accounting was not asked",
     ),
+    int(
+        "cgroup_memory_peak",
+        "bytes",
+        "memory.peak, memory.max_usage_in_bytes of the job's group",
+        "the most that its control group was charged here, page cache included, at the last \
+         reading; exact, but for what came after that",
+    ),
+    int(
+        "cgroup_cpu_time",
+        "ns",
+        "cpu.stat usage_usec, cpuacct.usage of the job's group",
+        "CPU time that its control group counted here since it was made, at the last reading: \
+         those too whose end nobody told",
+    ),
 ];
 
 const READINGS: &str = "readings; sched_process_fork, sched_process_exit";
@@ -190,8 +208,8 @@ fn put_seen(out: &mut Vec<u8>, job: &JobRecord, seen: Option<&Presence>) {
     let is_seen = seen.is_some();
     let nothing = Presence::default();
     let seen = seen.unwrap_or(&nothing);
-    let time =
-        |time: Option<Nanos>| time.and_then(|time| i64::try_from(time.0).ok().map(Cell::Int));
+    let count = |count: Option<u64>| Some(Cell::Int(i64::try_from(count?).ok()?));
+    let time = |time: Option<Nanos>| count(time.map(|time| time.0));
     let claims = job.facts().filter(|(_, fact)| fact.trust == Trust::Claimed);
     let claims = list(claims.map(|(column, _)| column));
     let steps = list(seen.steps.iter().map(String::as_str));
@@ -205,6 +223,8 @@ fn put_seen(out: &mut Vec<u8>, job: &JobRecord, seen: Option<&Presence>) {
         "steps_cut" => seen.steps_cut.then_some(Cell::Int(1)),
         "environment_absent" => reason(seen.environment_absent),
         "exit_absent" => reason(seen.exit_absent),
+        "cgroup_memory_peak" => count(seen.cgroup_memory_peak.map(|bytes| bytes.0)),
+        "cgroup_cpu_time" => time(seen.cgroup_cpu_time),
         name => Some(match &job.fact(name)?.value {
             JobValue::Int(value) => Cell::Int(*value),
             JobValue::Text(text) => Cell::Text(text.as_bytes()),
@@ -240,6 +260,8 @@ mod tests {
             last_seen: Some(Nanos(9)),
             steps: vec!["batch".to_owned(), "0".to_owned()],
             exit_absent: Some(Absent::Off),
+            cgroup_memory_peak: Some(Bytes(5 << 20)),
+            cgroup_cpu_time: Some(Nanos(3)),
             ..Presence::default()
         };
         let mut row = Vec::new();
@@ -260,6 +282,8 @@ mod tests {
             ("last_seen_ns", Cell::Int(9)),
             ("steps", Cell::List(vec![b"batch", b"0"])),
             ("exit_absent", Cell::Text(b"off")),
+            ("cgroup_memory_peak", Cell::Int(5 << 20)),
+            ("cgroup_cpu_time", Cell::Int(3)),
         ];
         assert_eq!(told.collect::<Vec<_>>(), expected);
     }

@@ -43,7 +43,13 @@ pub fn record(chain: &Chain, input: &Input, limits: &NearestLimits) -> Option<Jo
                     tell(&mut job, column, claim, Trust::Claimed);
                 }
             }
-            job.tell_int("nodes", context.nodes, "environment", Trust::Claimed);
+            let nodes = context.whole.nodes.or(context.nodes);
+            job.tell_int("nodes", nodes, "environment", Trust::Claimed);
+            if let Some(cores) = context.whole.cores
+                && job.fact("cpus_allocated").is_none()
+            {
+                tell(&mut job, "cpus_allocated", &cores, Trust::Claimed);
+            }
         }
         of_labels(&scheduler.labels, &env, &mut job);
     }
@@ -109,6 +115,7 @@ mod tests {
     use super::super::chain;
     use super::*;
     use crate::query::proc_pid_cgroup;
+    use record::job::JobValue;
     use record::unit::Unit;
 
     fn input(environ: &[u8]) -> Input {
@@ -149,6 +156,32 @@ mod tests {
         let trust = |column: &str| job.fact(column).map(|fact| fact.trust);
         assert_eq!(trust("memory_requested"), Some(Trust::Claimed));
         assert_eq!(trust("memory_limit"), Some(Trust::Enforced));
+    }
+
+    #[test]
+    fn a_cpuset_counts_more_than_what_the_environment_says() {
+        let environ = b"SLURM_JOB_ID=5\0SLURM_STEP_ID=0\0SLURM_JOB_NUM_NODES=2\0\
+                        SLURM_NNODES=1\0SLURM_JOB_CPUS_PER_NODE=8(x2)\0";
+        let job = told(environ);
+        let int = |job: &JobRecord, column: &str| {
+            let fact = job.fact(column).unwrap();
+            (fact.value.clone(), fact.trust)
+        };
+        let eight = (JobValue::Int(8), Trust::Claimed);
+        assert_eq!(int(&job, "cpus_allocated"), eight);
+        assert_eq!(int(&job, "nodes").0, JobValue::Int(2));
+        let input = input(environ);
+        let limits = NearestLimits {
+            cores_cpuset: Some(Claim {
+                value: Number::Whole(4),
+                unit: Unit::Cores,
+                source: "/x/job_5/cpuset.cpus".to_owned(),
+            }),
+            ..NearestLimits::default()
+        };
+        let job = record(&chain::resolve(&input), &input, &limits).unwrap();
+        let four = (JobValue::Int(4), Trust::Enforced);
+        assert_eq!(int(&job, "cpus_allocated"), four);
     }
 
     #[test]

@@ -31,6 +31,12 @@ pub fn usage(groups: &[Membership]) -> Option<GroupSample> {
     Some(GroupReader::started_in(&places).read())
 }
 
+/// What tells the most memory and the CPU time of the job that a process of these groups belongs
+/// to, again and again; nothing where it has no group of its own that we can see.
+pub fn life(groups: &[Membership]) -> Option<GroupReader> {
+    Some(GroupReader::life(&places(groups)?)).filter(GroupReader::has_any)
+}
+
 /// Slurm's daemons of the job's steps: of a job that its group calls by a SLUID they know the id.
 pub(super) fn holders(root: &Root, groups: &[Membership], memory: ReadMemory<'_>) -> Vec<Daemon> {
     let is_unnamed = |group: &&Membership| job_of(group).is_some_and(|found| found.job.is_none());

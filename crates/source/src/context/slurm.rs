@@ -3,8 +3,10 @@
 
 use super::daemon::Daemon;
 use super::group_path::{self, Found, GroupPath, digits};
-use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier, mib, secs};
+use super::surroundings::{Context, Labels, Scheduler, Surroundings, Tier, Whole, mib, secs};
+use record::report::Claim;
 use record::unit::Unit;
+use record::value::Number;
 
 /// Its row of the table of schedulers.
 pub const SCHEDULER: Scheduler = Scheduler {
@@ -42,6 +44,10 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
         false => all.first_count(&["SLURM_JOB_NUM_NODES", "SLURM_NNODES"]),
     }
     .map(|(nodes, _)| nodes);
+    context.whole = Whole {
+        nodes: all.count("SLURM_JOB_NUM_NODES"),
+        cores: cores_here(all, step),
+    };
     ask_cores(all, &mut context, step);
     ask_memory(all, &mut context);
     if let (Some(start), Some(end)) = (
@@ -56,6 +62,21 @@ fn detect(all: &Surroundings<'_>) -> Option<Context> {
     }
     context.image = all.text("SLURM_CONTAINER");
     Some(context)
+}
+
+/// CPUs of the job on this node: what each node has if that is the same, `2(x3)`; which entry of
+/// `2(x3),1` is this node's only a batch script knows, which runs on the first.
+fn cores_here(all: &Surroundings<'_>, step: bool) -> Option<Claim> {
+    let source = "SLURM_JOB_CPUS_PER_NODE";
+    let list = all.text(source)?;
+    let is_one = !list.contains(',');
+    let first = list.split(['(', ',']).next()?.parse().ok();
+    let cores = first.filter(|_| is_one || !step)?;
+    Some(Claim {
+        value: Number::Whole(cores),
+        unit: Unit::Cores,
+        source: source.to_owned(),
+    })
 }
 
 /// A task of a step has its own cores; a batch script has those of the tasks on its node.
@@ -254,6 +275,38 @@ mod tests {
         assert_eq!(asked(&context, "cores"), Some((2, "SLURM_CPUS_PER_TASK")));
         assert_eq!(context.job.step.as_deref(), Some("0"));
         assert_eq!(context.nodes, Some(2));
+    }
+
+    /// As srun tells a task on one of two nodes, of a step on one node.
+    #[test]
+    fn a_step_tells_what_the_whole_job_has() {
+        let environment = |cpus| {
+            [
+                ("SLURM_JOB_ID", "9"),
+                ("SLURM_STEP_ID", "1"),
+                ("SLURM_JOB_CPUS_PER_NODE", cpus),
+                ("SLURM_CPUS_ON_NODE", "1"),
+                ("SLURM_JOB_NUM_NODES", "2"),
+                ("SLURM_NNODES", "1"),
+                ("SLURM_STEP_NUM_NODES", "1"),
+                ("SLURM_STEP_NUM_TASKS", "2"),
+            ]
+        };
+        let of = |environment: &[(&str, &str)]| {
+            let whole = recorded(detect, environment, &[], "").unwrap().whole;
+            let cores = whole.cores.map(|cores| cores.value);
+            (whole.nodes, cores)
+        };
+        let cores = |cores| Some(Number::Whole(cores));
+        assert_eq!(of(&environment("2(x2)")), (Some(2), cores(2)));
+        assert_eq!(of(&environment("4")), (Some(2), cores(4)));
+        // Which of them is this one it does not say.
+        assert_eq!(of(&environment("2(x2),1")), (Some(2), None));
+        let batch = [
+            ("SLURM_JOB_ID", "9"),
+            ("SLURM_JOB_CPUS_PER_NODE", "2(x2),1"),
+        ];
+        assert_eq!(of(&batch), (None, cores(2)));
     }
 
     #[test]

@@ -29,10 +29,21 @@ pub struct Context {
     pub request: BTreeMap<String, Claim>,
     /// Nodes of the job (or of this step), if told.
     pub nodes: Option<u64>,
+    /// What the whole job has, where that is told to its steps too.
+    pub whole: Whole,
     /// Container image, if known.
     pub image: Option<String>,
     /// Container id or name, if known.
     pub container: Option<String>,
+}
+
+/// What a job has, whichever of its steps is asked.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Whole {
+    /// Its nodes.
+    pub nodes: Option<u64>,
+    /// CPUs on this node.
+    pub cores: Option<Claim>,
 }
 
 /// What kind of thing gives a job its name.

@@ -39,6 +39,11 @@ impl Content {
     pub(crate) const fn tells_memory(self) -> bool {
         matches!(self, Content::StatV1 | Content::StatV2)
     }
+
+    /// Whether it tells what a whole life came to: the most memory, the CPU time.
+    pub(crate) const fn tells_life(self) -> bool {
+        matches!(self, Content::Peak | Content::CpuV1 | Content::CpuV2)
+    }
 }
 
 /// A file of a group in the hierarchy of a v1 controller, or of v2 (`None`).

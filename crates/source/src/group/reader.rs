@@ -13,6 +13,8 @@ use sys::cgroup::{ControlDir, Controller, Group, Places};
 
 /// More than the longest of these files has (`memory.stat` of v2: about 2 KB).
 const BUFFER_BYTES: usize = 16 << 10;
+/// The same of those that tell a whole life (`cpu.stat` of v2: less than 1 KB).
+const LIFE_BYTES: usize = 2 << 10;
 
 /// The open files of one group.
 #[derive(Debug)]
@@ -31,45 +33,57 @@ impl GroupReader {
 
     /// The group that we started in: what a scheduler or a container gives to us and our siblings.
     pub fn started_in(places: &Places) -> Self {
-        let v1 = places
-            .v1
-            .iter()
-            .map(|(which, place)| (Some(*which), &place.dir));
-        let v2 = places.v2.iter().map(|place| (None, &place.dir));
-        Self::open(v1.chain(v2))
+        Self::open(dirs(places))
+    }
+
+    /// The same of what its life comes to alone, the most memory and the CPU time: few files stay
+    /// open.
+    pub fn life(places: &Places) -> Self {
+        Self::open_files(dirs(places), &[FILES], Content::tells_life)
     }
 
     /// The group of a container, its storage I/O included.
     pub fn of_container(container: &ContainerGroup) -> Self {
         let dirs = container.dirs.iter().map(|(which, dir)| (*which, dir));
-        Self::open_files(dirs, &[FILES, CONTAINER_FILES])
+        Self::open_files(dirs, &[FILES, CONTAINER_FILES], |_| true)
     }
 
     /// A group by its folders, one a hierarchy: the v1 controller of each, or `None` for v2. What
     /// cannot be opened is missing.
     pub fn open<'d>(dirs: impl Iterator<Item = (Option<Controller>, &'d ControlDir)>) -> Self {
-        Self::open_files(dirs, &[FILES])
+        Self::open_files(dirs, &[FILES], |_| true)
     }
 
     fn open_files<'d>(
         dirs: impl Iterator<Item = (Option<Controller>, &'d ControlDir)>,
         files: &[&[GroupFile]],
+        wanted: fn(Content) -> bool,
     ) -> Self {
         let mut reader = Self {
             open: Vec::new(),
             missing: Vec::new(),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            buffer: Box::default(),
         };
+        let mut has_long = false;
         for (controller, dir) in dirs {
             let files = files.iter().copied().flatten();
-            for file in files.filter(|file| file.controller == controller) {
+            let files = files.filter(|file| file.controller == controller && wanted(file.content));
+            for file in files {
+                has_long |= !file.content.tells_life();
                 match File::open(dir.path().join(file.name)) {
                     Ok(opened) => reader.open.push((file.content, opened)),
                     Err(e) => reader.missing.push((file.name, reason(&e))),
                 }
             }
         }
+        let bytes = if has_long { BUFFER_BYTES } else { LIFE_BYTES };
+        reader.buffer = vec![0; bytes].into_boxed_slice();
         reader
+    }
+
+    /// Whether any file could be opened.
+    pub fn has_any(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// The files that could not be opened, and why: `NoKernelSupport` for one that does not exist.
@@ -99,6 +113,12 @@ impl GroupReader {
         }
         sample
     }
+}
+
+fn dirs(places: &Places) -> impl Iterator<Item = (Option<Controller>, &ControlDir)> {
+    let v1 = places.v1.iter();
+    let v1 = v1.map(|(which, place)| (Some(*which), &place.dir));
+    v1.chain(places.v2.iter().map(|place| (None, &place.dir)))
 }
 
 fn reason(error: &io::Error) -> Absent {
