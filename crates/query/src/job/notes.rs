@@ -416,8 +416,8 @@ mod tests {
     fn of_several_hosts_the_one_is_told_that_came_nearest() {
         let mut job = of_two_hosts();
         let busy = "3 of 8 CPUs idle throughout: at most 5.0 were busy between readings";
-        let memory = "memory peak 25 % of the request on n2, where it was the most: 2.5 GiB would do \
-            on each";
+        let memory = "memory peak 25 % of the request on n2, where it was the most: 2.5 GiB would \
+                      do on each";
         assert_eq!(notes(&job), [busy, memory]);
         // It had a third one.
         job.facts.as_mut().unwrap().nodes = Some(3);
