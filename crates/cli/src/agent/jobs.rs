@@ -6,6 +6,7 @@
 
 use super::Segments;
 use super::cells::Cells;
+use super::charge::Charge;
 use super::names::{JobKey, JobName, Name};
 use super::reader::FILES_MAX;
 use super::who::{Users, id_of};
@@ -123,7 +124,7 @@ struct Known {
     /// Who was gone before, the last ones.
     gone: Vec<ProcessId>,
     has_environment: bool,
-    group: Option<GroupReader>,
+    charge: Charge,
     /// Its limits are read again then.
     due: u64,
 }
@@ -149,20 +150,9 @@ impl Known {
             asked_in_vain: Vec::new(),
             gone: Vec::new(),
             has_environment: false,
-            group: None,
+            charge: Charge::default(),
             due,
         }
-    }
-
-    /// Reads its control group, which may be gone by now.
-    fn weigh(&mut self) {
-        let Some(group) = &mut self.group else {
-            return;
-        };
-        let now = group.read();
-        let seen = &mut self.seen;
-        seen.cgroup_memory_peak = seen.cgroup_memory_peak.max(now.peak);
-        seen.cgroup_cpu_time = seen.cgroup_cpu_time.max(now.cpu);
     }
 
     fn at(&mut self, at: Nanos) {
@@ -358,7 +348,10 @@ impl Jobs {
                 0 => known.empty + 1,
                 _ => 0,
             };
-            known.weigh();
+            if known.charge.read(&mut known.seen) {
+                self.groups_left += 1;
+                known.due = self.pass;
+            }
         }
     }
 
@@ -389,10 +382,8 @@ impl Jobs {
         }
         if let Some(record) = record {
             known.is_changed |= known.record.renew(record);
-            if known.group.is_none() && self.groups_left > 0 {
-                known.group = facts.group;
-                self.groups_left -= usize::from(known.group.is_some());
-                known.weigh();
+            if self.groups_left > 0 && known.charge.opens(facts.group, &mut known.seen) {
+                self.groups_left -= 1;
             }
         }
         if told.is_ok() {
@@ -447,7 +438,7 @@ impl Jobs {
                 false => is_over || is_living && (!known.is_asked || is_end),
             };
             known.seen.is_present = !is_over;
-            if is_over && known.group.take().is_some() {
+            if is_over && known.charge.closes() {
                 *groups_left += 1;
             }
             if is_due {
@@ -479,8 +470,6 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::unit::Bytes;
-    use sys::cgroup::ControlDir;
 
     fn name(identifier: &str, part: &str) -> Name {
         Name {
@@ -603,46 +592,6 @@ mod tests {
         let job = known(&jobs, "7");
         assert_eq!(job.record.text("account"), Some("physics"));
         assert_eq!(job.seen.environment_absent, None);
-    }
-
-    #[test]
-    fn what_its_group_was_charged_stays_when_that_is_gone() {
-        let folder = tempfile::tempdir().unwrap();
-        let charge = |peak: &str, cpu: &str| {
-            std::fs::write(folder.path().join("memory.peak"), peak).unwrap();
-            std::fs::write(
-                folder.path().join("cpu.stat"),
-                format!("usage_usec {cpu}\n"),
-            )
-            .unwrap();
-        };
-        charge("4096\n", "5");
-        let mut jobs = Jobs::new();
-        let left = jobs.groups_left;
-        jobs.enter(&name("7", "0"), id(1), Nanos(1));
-        let dir = ControlDir::new(folder.path());
-        let group = GroupReader::open([(None, &dir)].into_iter());
-        jobs.answered(
-            id(1),
-            Facts {
-                group: Some(group),
-                ..facts(5, "physics")
-            },
-        );
-        let told = |jobs: &Jobs| {
-            let seen = &known(jobs, "7").seen;
-            (seen.cgroup_memory_peak, seen.cgroup_cpu_time)
-        };
-        assert_eq!(told(&jobs), (Some(Bytes(4096)), Some(Nanos(5000))));
-        charge("8192\n", "9");
-        jobs.read();
-        let most = (Some(Bytes(8192)), Some(Nanos(9000)));
-        assert_eq!(told(&jobs), most);
-        // Nothing to read any more.
-        charge("", "");
-        jobs.read();
-        assert_eq!(told(&jobs), most);
-        assert_eq!(jobs.groups_left, left - 1);
     }
 
     #[test]

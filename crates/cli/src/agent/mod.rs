@@ -4,6 +4,7 @@
 mod balance;
 mod budget;
 mod cells;
+mod charge;
 mod child;
 mod confined;
 pub(crate) mod cpus;

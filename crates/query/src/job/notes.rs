@@ -7,6 +7,8 @@ use record::quantity::{show_bytes, show_time};
 const LITTLE: f64 = 0.5;
 /// Below this part of the CPU time that it had a job is told so.
 const HARDLY: f64 = 0.25;
+/// Below this part of its CPU time a machine of several is told of.
+const IDLE: f64 = 0.05;
 /// Above this part it is told that there was hardly any room.
 const NEARLY_ALL: f64 = 0.95;
 /// CPUs that what runs beside the work may keep busy.
@@ -42,6 +44,7 @@ pub fn notes(job: &Job) -> Vec<String> {
         notes.extend(of_memory(job, of_kill.is_some()));
         notes.extend(of_kill);
     }
+    notes.extend(of_idle_hosts(job));
     notes.extend(of_time(facts, &job.hosts));
     notes.extend(of_gpus(job));
     notes.extend(of_waiting(&job.hosts));
@@ -91,6 +94,30 @@ fn of_cpus(job: &Job) -> Option<String> {
         format!(
             "{idle} of {cpus} CPUs idle throughout: at most {peak:.1} were busy between readings"
         )
+    })
+}
+
+/// Machines of several on which hardly anything ran.
+fn of_idle_hosts(job: &Job) -> Option<String> {
+    let part = |host: &Host| {
+        let had = (host.elapsed as f64) * host.cpus_had? as f64;
+        (host.elapsed >= LONG_ENOUGH_NS).then_some(host.cpu_time? as f64 / had)
+    };
+    let is_idle = |host: &&Host| part(host).is_some_and(|part| part < IDLE);
+    let idle: Vec<_> = job.hosts.iter().filter(is_idle).collect();
+    let (first, all) = (idle.first()?, job.hosts.len());
+    if all < 2 || job.is_live {
+        return None;
+    }
+    let (name, others) = (&first.host, idle.len() - 1);
+    let busiest = idle.iter().filter_map(|host| part(host));
+    let busiest = busiest.fold(0.0, f64::max) * 100.0;
+    Some(match others {
+        0 => format!("{name} was hardly used: its CPUs were busy {busiest:.1} % of the time"),
+        _ => format!(
+            "{name} and {others} more of its {all} machines were hardly used: their CPUs were busy \
+             {busiest:.1} % of the time at most"
+        ),
     })
 }
 
@@ -427,6 +454,25 @@ mod tests {
         assert_eq!(notes(&job), [missing, busy, memory]);
         job.hosts[1].cpus_had = None;
         assert_eq!(notes(&job), [missing, memory], "nobody knows of how many");
+    }
+
+    #[test]
+    fn machines_of_several_that_were_hardly_used_are_told() {
+        let mut job = of_two_hosts();
+        let hardly = |job: &Job| {
+            let notes = notes(job);
+            notes.into_iter().find(|note| note.contains("hardly used"))
+        };
+        assert_eq!(hardly(&job), None);
+        job.hosts[1].cpu_time = Some(72 * SECOND);
+        let one = "n2 was hardly used: its CPUs were busy 1.0 % of the time";
+        assert_eq!(hardly(&job).unwrap(), one);
+        job.hosts[0].cpu_time = Some(0);
+        let both = "n1 and 1 more of its 2 machines were hardly used: their CPUs were busy 1.0 % \
+                    of the time at most";
+        assert_eq!(hardly(&job).unwrap(), both);
+        job.hosts.remove(0);
+        assert_eq!(hardly(&job), None, "the only one is told of in other words");
     }
 
     #[test]

@@ -187,8 +187,8 @@ const COLUMNS: &[Column] = &[
         "cgroup_cpu_time",
         "ns",
         "cpu.stat usage_usec, cpuacct.usage of the job's group",
-        "CPU time that its control group counted here since it was made, at the last reading: \
-         those too whose end nobody told",
+        "CPU time that its control group counted here since it was made, those made anew added, \
+         at the last reading: those too whose end nobody told",
     ),
 ];
 

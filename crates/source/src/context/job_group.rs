@@ -34,7 +34,24 @@ pub fn usage(groups: &[Membership]) -> Option<GroupSample> {
 /// What tells the most memory and the CPU time of the job that a process of these groups belongs
 /// to, again and again; nothing where it has no group of its own that we can see.
 pub fn life(groups: &[Membership]) -> Option<GroupReader> {
-    Some(GroupReader::life(&places(groups)?)).filter(GroupReader::has_any)
+    let places = places(&everywhere(groups));
+    Some(GroupReader::life(&places?)).filter(GroupReader::has_any)
+}
+
+/// A daemon of a job may be in its group in some hierarchies of version 1 alone. The job's has the
+/// same path in all of them, if it is there.
+fn everywhere(groups: &[Membership]) -> Vec<Membership> {
+    let is_v1 = |group: &Membership| !group.controllers.is_empty();
+    let named = groups.iter().filter(|group| is_v1(group));
+    let path = named.clone().find(|group| job_of(group).is_some());
+    let mut all = groups.to_vec();
+    if let Some(path) = path.map(|group| &group.path) {
+        let others = all.iter_mut();
+        for other in others.filter(|group| is_v1(group) && job_of(group).is_none()) {
+            other.path.clone_from(path);
+        }
+    }
+    all
 }
 
 /// Slurm's daemons of the job's steps: of a job that its group calls by a SLUID they know the id.
@@ -131,6 +148,20 @@ mod tests {
         let path = v2.v2.as_ref().map(|place| place.dir.path());
         let job = Path::new("/c/unified/system.slice/slurmstepd.scope/job_7");
         assert_eq!(path, Some(job));
+    }
+
+    #[test]
+    fn the_group_of_a_job_has_one_path_in_all_hierarchies() {
+        let of = |groups: &str| {
+            let groups = everywhere(&proc_pid_cgroup::parse(groups.as_bytes()));
+            let paths = groups.iter().map(|group| group.path.display().to_string());
+            paths.collect::<Vec<_>>()
+        };
+        let job = "/slurm_n1/uid_0/job_7/step_0";
+        let groups = format!("4:memory:{job}\n2:cpu:/\n0::/init.scope\n");
+        assert_eq!(of(&groups), [job, job, "/init.scope"]);
+        let login = "4:memory:/user.slice\n2:cpu:/\n";
+        assert_eq!(of(login), ["/user.slice", "/"]);
     }
 
     #[test]
