@@ -309,7 +309,8 @@ mod tests {
         let n1 = "n1 - 0 us 2 - 1.5 of 16 - 64 MiB of 1 GiB - -";
         assert_eq!(line(&job, "n1"), n1);
         assert_eq!(line(&job, "n2"), "n2 - 0 us 2 - 1.5 - 64 MiB - -");
-        let group = "140 MiB at most in its control group until the last reading of it, page cache included";
+        let group = "140 MiB at most in its control group until the last reading of it, page cache \
+                     included";
         assert_eq!(line(&job, "        "), group);
         let wide = |job: &Job| {
             let text = screen("7", job);
