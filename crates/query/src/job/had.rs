@@ -33,10 +33,11 @@ pub(crate) fn had<'a>(
     all.or_else(of_hosts).filter(|had| *had > 0)
 }
 
-/// Machines that it had beside those.
+/// Machines that it had beside those; of a job that accounting alone knows none is missing.
 fn untold(facts: &Facts, hosts: usize) -> i64 {
     let hosts = i64::try_from(hosts).unwrap_or(i64::MAX);
-    facts.nodes.map_or(0, |nodes| (nodes - hosts).max(0))
+    let nodes = facts.nodes.filter(|_| hosts > 0);
+    nodes.map_or(0, |nodes| (nodes - hosts).max(0))
 }
 
 impl Facts {
@@ -164,6 +165,8 @@ mod tests {
         let mut dumb = job(2, 12, &["n3"]);
         dumb.grant(&[granted("n1", 4)]);
         assert_eq!((dumb.cpus(), dumb.memory()), (None, None));
+        let told = job(2, 12, &[]);
+        assert_eq!((told.cpus(), told.untold()), (Some(12), None));
     }
 
     #[test]

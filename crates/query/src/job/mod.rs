@@ -125,10 +125,10 @@ pub struct Host {
     /// The longest time from one reading of its processes to the next.
     pub period_ns: Option<i64>,
     /// The most that its control group was charged, page cache included, those of its processes
-    /// that ended too.
+    /// that ended too, up to the last reading of it.
     #[serde(default)]
     pub cgroup_peak: Option<i64>,
-    /// CPU time that its control group counted, since it was made.
+    /// CPU time that its control group counted, since it was made, up to the last reading of it.
     #[serde(default)]
     pub cgroup_cpu_time: Option<i64>,
     /// CPUs that it had here.
