@@ -23,7 +23,8 @@ pub(super) const REPORT: Report = Report {
          of each host added (sampled): pages that several share count in each. elapsed is from the \
          first to the last that was seen of it.",
         "nodes is how many machines the job had, hosts those that are told of here. Where they are \
-         fewer, cpus and memory_had are those of these hosts, and empty if none of them told it.",
+         fewer, cpus and memory_had are those of these hosts, and empty unless each of them told \
+         it.",
     ],
     sql: include_str!("efficiency.sql"),
 };

@@ -27,8 +27,8 @@ pub fn limits(groups: &[Membership]) -> NearestLimits {
 /// What the job that a process of these groups belongs to uses, those of it that ended included;
 /// nothing where it has no group of its own that we can see.
 pub fn usage(groups: &[Membership]) -> Option<GroupSample> {
-    let places = places(groups)?;
-    Some(GroupReader::started_in(&places).read())
+    let places = places(&everywhere(groups));
+    Some(GroupReader::started_in(&places?).read())
 }
 
 /// What tells the most memory and the CPU time of the job that a process of these groups belongs
