@@ -96,7 +96,18 @@ impl Disk for RealDisk {
 
 /// Locks a file as long as it is open; `false` if somebody else has.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
-    match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+    lock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+}
+
+/// Locks a file as long as it is open, together with others who do the same; `false` if somebody
+/// has it alone.
+#[cfg(feature = "archive")]
+pub(crate) fn try_share(file: &File) -> io::Result<bool> {
+    lock(file, rustix::fs::FlockOperation::NonBlockingLockShared)
+}
+
+fn lock(file: &File, how: rustix::fs::FlockOperation) -> io::Result<bool> {
+    match rustix::fs::flock(file, how) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),

@@ -35,14 +35,13 @@ fn said(work: &Work, attempts: u64) -> bool {
 /// The same of a folder, as long as `heed` says to go on.
 pub(crate) fn of_folder(folder: Folder, heed: &dyn Fn(u64) -> bool) -> Result<Archive> {
     let catalogue = catalogue(folder.path());
-    // Where nothing can be kept it is made anew each time.
-    let opened = Archive::open(folder.clone(), catalogue.as_deref());
-    let archive = match (opened, catalogue) {
-        (Err(_), Some(_)) => Archive::open(folder, None)?,
-        (opened, _) => opened?,
-    };
-    archive.refresh(SystemTime::now(), heed)?;
-    Ok(archive)
+    let now = SystemTime::now();
+    Ok(Archive::open_refreshed(
+        &folder,
+        catalogue.as_deref(),
+        now,
+        heed,
+    )?)
 }
 
 /// The file of an archive's catalogue, in a folder that is there; none if nothing can be kept.

@@ -1,6 +1,7 @@
 //! Writers that are killed: what was said to be added is there.
 
 use super::*;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -34,7 +35,7 @@ fn writer(home: &Home, writer: u64) -> Vec<u64> {
         command
             .arg(&path)
             .stdout(Stdio::null())
-            .stderr(Stdio::null());
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         if call == 1 {
             // At another moment of its life each: a count of turns, not a clock.
@@ -43,8 +44,16 @@ fn writer(home: &Home, writer: u64) -> Vec<u64> {
             }
             child.kill().unwrap();
         }
-        if child.wait().unwrap().success() {
-            certain.extend(first..first + EACH);
+        let done = child.wait_with_output().unwrap();
+        match done.status.success() {
+            true => certain.extend(first..first + EACH),
+            // None but those that were killed failed.
+            false => assert_eq!(
+                (call, done.status.signal()),
+                (1, Some(9)),
+                "{}",
+                String::from_utf8_lossy(&done.stderr)
+            ),
         }
     }
     certain
@@ -63,7 +72,9 @@ fn what_was_said_to_be_added_is_there_when_others_are_killed() {
             .collect();
         let packer = scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                assert_eq!(home.ask(&["pack"]).status.code(), Some(0));
+                let packed = home.ask(&["pack"]);
+                let said = String::from_utf8_lossy(&packed.stderr);
+                assert_eq!(packed.status.code(), Some(0), "{said}");
             }
         });
         for writer in writers {
@@ -72,8 +83,6 @@ fn what_was_said_to_be_added_is_there_when_others_are_killed() {
         is_over.store(true, Ordering::Relaxed);
         packer.join().unwrap();
     });
-    // None but those that were killed failed.
-    assert!(certain.len() as u64 >= WRITERS * (CALLS - 1) * EACH);
     let told = home.told(&["export", "--format", "jsonl", "--quiet"]);
     let mut there: Vec<u64> = told
         .lines()

@@ -2,31 +2,27 @@
 //! in a cache, and can be removed at any time.
 
 use super::folder::{Folder, Shard, Stored};
+use super::kept;
 use super::pack::{Columns, Pack};
 use crate::Error;
 use record::attempt::Attempt;
 use rusqlite::{Connection, OptionalExtension, Transaction, params, params_from_iter};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Changes with the tables: a catalogue of another version is made anew.
-const VERSION: i64 = 3;
-
-/// For so long another process that fills the same catalogue is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder that changed within this time before it was listed is listed again: a file that came
 /// right then may not change its time, and the clock of a file system may be another.
 const SETTLED: Duration = Duration::from_secs(60);
 
-const TABLES: &str = include_str!("catalogue.sql");
-
 /// The catalogue of one archive.
 #[derive(Debug)]
 pub(super) struct Catalogue {
     connection: Connection,
+    /// As long as it is open: that it is used.
+    _users: Option<File>,
 }
 
 /// A file that cannot be understood.
@@ -51,31 +47,14 @@ pub(super) struct Known {
 impl Catalogue {
     /// Opens the catalogue in this file, or one in memory.
     pub(super) fn open(file: Option<&Path>) -> Result<Self, Error> {
-        let connection = match file {
-            Some(path) => match Self::open_file(path) {
-                // It is only a cache.
-                Err(_) => {
-                    let removed = std::fs::remove_file(path);
-                    removed.map_err(|source| Error::Remove {
-                        path: path.to_owned(),
-                        source,
-                    })?;
-                    Self::open_file(path)?
-                }
-                Ok(connection) => connection,
-            },
-            None => prepared(Connection::open_in_memory()?)?,
+        let (connection, users) = match file {
+            Some(path) => kept::open(path)?,
+            None => (kept::in_memory()?, None),
         };
-        Ok(Self { connection })
-    }
-
-    fn open_file(path: &Path) -> Result<Connection, Error> {
-        let connection = Connection::open(path)?;
-        connection.busy_timeout(PATIENCE)?;
-        // What a crash takes is made again from the files.
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "OFF")?;
-        prepared(connection)
+        Ok(Self {
+            connection,
+            _users: users,
+        })
     }
 
     /// Learns what came and what went.
@@ -191,12 +170,18 @@ impl Catalogue {
         Ok(ask.query_row([id], |row| row.get(0))?)
     }
 
-    /// Whether an attempt is in a file of many.
-    pub(super) fn is_packed(&self, id: &str) -> Result<bool, Error> {
-        let mut ask = self
-            .connection
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM packed WHERE id = ?1)")?;
-        Ok(ask.query_row([id], |row| row.get(0))?)
+    /// The attempts that have a file of their own and are in one of many too: by its name.
+    pub(super) fn in_both(&self) -> Result<BTreeMap<String, Vec<String>>, Error> {
+        let mut ask = self.connection.prepare(
+            "SELECT name, loose.id FROM loose JOIN packed ON packed.id = loose.id \
+             JOIN pack ON number = pack",
+        )?;
+        let mut rows = ask.query([])?;
+        let mut by_pack = BTreeMap::<String, Vec<String>>::new();
+        while let Some(row) = rows.next()? {
+            by_pack.entry(row.get(0)?).or_default().push(row.get(1)?);
+        }
+        Ok(by_pack)
     }
 
     /// The ids that begin so, at most so many: each with the file of many and the row in it, or
@@ -263,23 +248,6 @@ impl Catalogue {
 pub(super) struct Found {
     pub(super) id: String,
     pub(super) packed: Option<(String, u64)>,
-}
-
-fn prepared(connection: Connection) -> Result<Connection, Error> {
-    // Of two who find none one makes it, and the other waits.
-    let begin = rusqlite::TransactionBehavior::Immediate;
-    let transaction = Transaction::new_unchecked(&connection, begin)?;
-    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version == 0 {
-        transaction.execute_batch(TABLES)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-    } else if version != VERSION {
-        return Err(Error::Catalogue {
-            source: rusqlite::Error::InvalidQuery,
-        });
-    }
-    transaction.commit()?;
-    Ok(connection)
 }
 
 fn refresh_loose(

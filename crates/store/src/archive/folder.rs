@@ -36,6 +36,9 @@ const SHARD_DIGITS: usize = 3;
 /// Digits of an id.
 const ID_DIGITS: usize = 32;
 
+/// Files of many are listed so often at most, until two lists agree.
+const LISTS: usize = 8;
+
 /// The largest file of one attempt that is read; larger ones are no report of a task.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
@@ -307,14 +310,26 @@ impl Folder {
         Ok(())
     }
 
-    /// The names of the files with many attempts.
+    /// The names of the files with many attempts. One list may miss a file that came and the ones
+    /// that went for it, so that two have to agree.
     ///
     /// # Errors
     /// If they cannot be listed.
     pub fn packs(&self) -> Result<Vec<String>, Error> {
-        let mut packs = names(&self.packed())?;
-        packs.retain(|name| name.ends_with(".parquet") && !name.starts_with('.'));
-        packs.sort_unstable();
+        let list = || -> Result<_, Error> {
+            let mut packs = names(&self.packed())?;
+            packs.retain(|name| name.ends_with(".parquet") && !name.starts_with('.'));
+            packs.sort_unstable();
+            Ok(packs)
+        };
+        let mut packs = list()?;
+        for _ in 0..LISTS {
+            let again = list()?;
+            if again == packs {
+                break;
+            }
+            packs = again;
+        }
         Ok(packs)
     }
 }

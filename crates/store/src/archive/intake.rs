@@ -85,7 +85,7 @@ impl<'a> Intake<'a> {
         self.flush()?;
         let taken = self.taken;
         self.archive.folder().settle(self.seen.iter().copied())?;
-        self.archive.refresh(now, &|_| true)?;
+        self.archive.learn(now)?;
         Ok(taken)
     }
 

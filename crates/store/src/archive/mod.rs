@@ -18,6 +18,8 @@ pub mod folder;
 #[cfg(feature = "archive")]
 mod intake;
 #[cfg(feature = "archive")]
+mod kept;
+#[cfg(feature = "archive")]
 mod newest;
 #[cfg(feature = "archive")]
 mod pack;

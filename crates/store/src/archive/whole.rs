@@ -6,6 +6,7 @@ use super::catalogue::{Catalogue, Damaged, Known};
 use super::filter::Filter;
 use super::folder::{Folder, Stored};
 use super::intake::{FILE_BYTES, FILE_ROWS, Intake, weight};
+use super::kept;
 use super::newest::{self, Passed};
 use super::pack::{Columns, Pack};
 use super::sets::SetFile;
@@ -72,6 +73,39 @@ impl Archive {
         })
     }
 
+    /// The same, with all that came until now. A catalogue that cannot be used, for it is spoiled,
+    /// in use all the time or on a full disk, is made anew or done without: it is a cache.
+    ///
+    /// # Errors
+    /// If files cannot be listed or read; [`Error::Interrupted`].
+    pub fn open_refreshed(
+        folder: &Folder,
+        catalogue: Option<&Path>,
+        now: SystemTime,
+        heed: &dyn Fn(u64) -> bool,
+    ) -> Result<Self, Error> {
+        let open = |catalogue| {
+            let archive = Self::open(folder.clone(), catalogue)?;
+            archive.refresh(now, heed)?;
+            Ok(archive)
+        };
+        let Some(path) = catalogue else {
+            return open(None);
+        };
+        let opened = match open(Some(path)) {
+            Err(error) if kept::is_spoiled(&error) => {
+                kept::renew(path).and_then(|()| open(Some(path)))
+            }
+            opened => opened,
+        };
+        match opened {
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            // What is wrong with the archive itself is wrong without a catalogue too.
+            Err(_) => open(None),
+            Ok(archive) => Ok(archive),
+        }
+    }
+
     /// Its folder.
     pub fn folder(&self) -> &Folder {
         &self.folder
@@ -85,6 +119,15 @@ impl Archive {
     pub fn refresh(&self, now: SystemTime, heed: &dyn Fn(u64) -> bool) -> Result<(), Error> {
         self.now.set(now);
         self.catalogue.refresh(&self.folder, now, heed)
+    }
+
+    /// The same after something was written: what a catalogue cannot take then, as on a full disk,
+    /// is learned by whoever asks next.
+    pub(super) fn learn(&self, now: SystemTime) -> Result<(), Error> {
+        match self.refresh(now, &|_| true) {
+            Err(Error::Catalogue { .. }) => Ok(()),
+            learned => learned,
+        }
     }
 
     /// What it holds, as far as it was learned.
@@ -324,16 +367,14 @@ impl Archive {
                 Ok(())
             })?;
         }
+        let packed = self.packed_ids()?;
         for id in self.catalogue.loose_ids()? {
-            match self.catalogue.is_packed(&id)? {
-                true => packing.singles.push(id),
-                false => {
-                    if let Some(stored) = self.folder.read(&id)? {
-                        packing.singles.push(id);
-                        let (attempt, texts) = stored.parts();
-                        packing.push(attempt, texts)?;
-                    }
-                }
+            if packed.contains(&id) {
+                packing.singles.push(id);
+            } else if let Some(stored) = self.folder.read(&id)? {
+                packing.singles.push(id);
+                let (attempt, texts) = stored.parts();
+                packing.push(attempt, texts)?;
             }
         }
         packing.flush()?;
@@ -346,7 +387,26 @@ impl Archive {
             }
         }
         self.folder.sweep(now)?;
-        self.refresh(now, &|_| true)?;
+        self.learn(now)?;
+        Ok(packed)
+    }
+
+    /// The attempts with a file of their own that are in one of many too, by what is in that: their
+    /// own files are removed for it, so that the word of a cache is not enough.
+    fn packed_ids(&self) -> Result<HashSet<String>, Error> {
+        let mut packed = HashSet::new();
+        for (name, ids) in self.catalogue.in_both()? {
+            let pack = match Pack::open(&self.folder.packed().join(name)) {
+                Err(error) if is_gone(&error) => continue,
+                pack => pack?,
+            };
+            let mut wanted: HashSet<String> = ids.into_iter().collect();
+            pack.all(&Columns::named(&["id"]), &mut |batch| {
+                let there = (0..batch.rows()).filter_map(|row| batch.text(0, row));
+                packed.extend(there.filter_map(|id| wanted.take(id)));
+                Ok(())
+            })?;
+        }
         Ok(packed)
     }
 

@@ -145,3 +145,34 @@ fn a_catalogue_is_a_cache() {
     fs::remove_file(&cache).unwrap();
     assert_eq!(all(&open(), &Filter::default()), numbers(1..311));
 }
+
+/// A catalogue that says what is not so removes nothing, and one that is torn is made anew.
+#[test]
+fn nothing_is_lost_for_the_word_of_a_catalogue() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, cache) = (home.path().join("a"), home.path().join("c.sqlite"));
+    let folder = Folder::create(&path).unwrap();
+    let open = || Archive::open_refreshed(&folder, Some(&cache), now(), &|_| true).unwrap();
+    add(&folder, 1..101);
+    open().pack(now(), &|_| true).unwrap();
+    add(&folder, 101..151);
+    drop(open());
+    let lies = rusqlite::Connection::open(&cache).unwrap();
+    let insert = "INSERT INTO packed SELECT id, (SELECT number FROM pack), 0 FROM loose";
+    assert_eq!(lies.execute(insert, []).unwrap(), 50);
+    drop(lies);
+    assert_eq!(open().count().unwrap(), (150, 0), "it is believed");
+    open().pack(now(), &|_| true).unwrap();
+    fs::remove_file(&cache).unwrap();
+    assert_eq!(all(&open(), &Filter::default()), numbers(1..151));
+    // Every page but the first.
+    drop(open());
+    let mut torn = fs::read(&cache).unwrap();
+    torn[4096..].fill(0xa5);
+    fs::write(&cache, torn).unwrap();
+    assert_eq!(all(&open(), &Filter::default()), numbers(1..151));
+    // By who has it, and on the next day by others.
+    assert_eq!(all(&open(), &Filter::default()), numbers(1..151));
+    let kept = Archive::open(folder.clone(), Some(&cache)).unwrap();
+    assert_eq!(kept.count().unwrap(), (150, 0));
+}
