@@ -29,6 +29,9 @@ pub enum Happened<'a> {
     /// A process has become another program; what its control groups say of its job, if they are
     /// known.
     Became(Program<'a>, Option<Rc<Chain>>),
+    /// A process is about to end by SIGKILL; what its control groups say of its job, likewise. By
+    /// programs in the kernel alone, who tell it within a millisecond, a few times a second.
+    Killed(ProcessId, Option<Rc<Chain>>),
     /// A process ended; what it used is final. What its control groups said, likewise.
     Ended(&'a Exit, Option<Rc<Chain>>),
     /// Somebody was missed so many times.

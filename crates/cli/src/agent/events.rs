@@ -94,6 +94,9 @@ impl Events {
                     let job = names::pair(job.as_ref());
                     programs.push(|out| who::put_exec(out, &program, job), |_| true);
                 }
+                Happened::Killed(id, groups) if wanted.has(id.pid) => {
+                    of.killed(id, groups.as_deref(), when.at);
+                }
                 Happened::Ended(exit, groups) if wanted.ended(exit.id.pid, exit.uid) => {
                     balance.ended(exit);
                     let job = of.ended((exit.id, exit.uid), groups.as_deref(), exit.at);
@@ -101,7 +104,7 @@ impl Events {
                     exits.push(|out| exit::put(out, exit, job), |_| true);
                     count += 1;
                 }
-                Happened::Became(..) | Happened::Ended(..) => {}
+                Happened::Became(..) | Happened::Killed(..) | Happened::Ended(..) => {}
                 Happened::Lost(more) => lost += more,
             }
             for cells in [&mut *exits, &mut *programs] {

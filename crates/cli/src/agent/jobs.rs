@@ -42,6 +42,9 @@ const READINGS_BETWEEN: u64 = 64;
 /// have been read yet.
 const READINGS_EMPTY: u64 = 2;
 
+/// Between two readings of a control group for processes of the same job that were killed.
+const KILLS_BETWEEN: Nanos = Nanos::from_millis(50);
+
 /// What a process tells of its job.
 pub(super) struct Facts {
     record: Option<JobRecord>,
@@ -125,6 +128,8 @@ struct Known {
     gone: Vec<ProcessId>,
     has_environment: bool,
     charge: Charge,
+    /// When it was read last for a process that was killed.
+    charged_at: Nanos,
     /// Its limits are read again then.
     due: u64,
 }
@@ -151,7 +156,16 @@ impl Known {
             gone: Vec::new(),
             has_environment: false,
             charge: Charge::default(),
+            charged_at: Nanos(0),
             due,
+        }
+    }
+
+    /// Reads what its control group was charged.
+    fn read_charge(&mut self, groups_left: &mut usize, pass: u64) {
+        if self.charge.read(&mut self.seen) {
+            *groups_left += 1;
+            self.due = pass;
         }
     }
 
@@ -348,10 +362,17 @@ impl Jobs {
                 0 => known.empty + 1,
                 _ => 0,
             };
-            if known.charge.read(&mut known.seen) {
-                self.groups_left += 1;
-                known.due = self.pass;
-            }
+            known.read_charge(&mut self.groups_left, self.pass);
+        }
+    }
+
+    /// Somebody killed a process of a job: its control group may be gone soon, and what it was
+    /// charged last was perhaps the most.
+    pub(super) fn killed(&mut self, key: &JobKey, at: Nanos) {
+        let known = self.all.get_mut(key);
+        if let Some(known) = known.filter(|known| at.since(known.charged_at) >= KILLS_BETWEEN) {
+            known.charged_at = at;
+            known.read_charge(&mut self.groups_left, self.pass);
         }
     }
 

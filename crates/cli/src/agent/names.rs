@@ -219,6 +219,13 @@ impl Names {
         name
     }
 
+    /// It is about to end, and its job perhaps with it.
+    pub(super) fn killed(&mut self, id: ProcessId, groups: Option<&Chain>, at: Nanos) {
+        if let Some(job) = self.met(id, groups, at).and_then(|name| name.job.clone()) {
+            self.jobs.killed(&job.key, at);
+        }
+    }
+
     /// The same at its end.
     pub(super) fn ended(
         &mut self,

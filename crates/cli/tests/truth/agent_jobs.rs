@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 each_reader!(
     a_job_from_its_first_process_to_its_last,
@@ -380,6 +381,48 @@ fn a_job_by_its_control_group(mechanism: Mechanism) {
     assert!((128 << 20..160 << 20).contains(&told), "{told}");
     let told = last.number("cgroup_cpu_time");
     assert!((before..=cpu().unwrap()).contains(&told), "{before} {told}");
+}
+
+/// What a job was charged is read when one of its processes is killed: its group may be gone long
+/// before the next reading.
+#[test]
+fn root_bpf_what_a_job_that_is_killed_was_charged() {
+    with(Mechanism::Bpf, |mechanism| {
+        if !is_root() {
+            skip!("control groups are root's");
+        }
+        let id = new_id();
+        let Some(step) = Step::in_all(&id, "batch", &["freezer", "memory", "cpuacct"]) else {
+            skip!("no control group can be made here");
+        };
+        step.count();
+        let peak = || step.of_job(&["memory.max_usage_in_bytes", "memory.peak"]);
+        if peak().is_none() {
+            skip!("the kernel does not tell the peak of a control group");
+        }
+        let mut agent = agent(&options(mechanism, &["--interval", "60s"])).start();
+        let dataset = agent.folder().join("d");
+        wait_for_reading(&mut agent, &dataset);
+        let run = Run::bare(Vec::new());
+        let file = run.path("pid");
+        let holds = format!("exec '{}' '{}'", program("hold").display(), file.display());
+        let mut holds = run.command(step.shell(&holds)).start();
+        holds.wait_for_pids(&file);
+        wait_for_row(&dataset, &id, "1");
+        let fills = format!("exec '{}' 96 hold", program("fill").display());
+        let mut fills = Run::bare(step.shell(&fills)).start();
+        fills.wait_for("ready");
+        let before = peak().unwrap();
+        fills.send(Signal::KILL);
+        fills.finish();
+        std::thread::sleep(Duration::from_millis(500 * slowness()));
+        end(holds);
+        drop(step);
+        let done = stop(agent);
+        let rows = jobs(&done.path("d"), &id);
+        let told = rows.last().unwrap().number("cgroup_memory_peak");
+        assert!(told >= before && told >= 96 << 20, "{told} of {before}");
+    });
 }
 
 /// A job that is over before anybody has read it: its group is gone by then too.

@@ -30,6 +30,7 @@ const ASLEEP: usize = 8;
 const AUTO_REAPED: usize = 9;
 const THREADS_AT_MOST: usize = 11;
 const WATCHFUL: usize = 12;
+const WATCHFUL_OF_KILLS: u64 = 2;
 
 /// About 700 bytes a process that is born, execs and dies.
 const RING_BYTES_PER_CPU: usize = 512 << 10;
@@ -228,18 +229,24 @@ impl Run {
 
     /// The next event makes [`Run::fd`] readable to whoever waits on it.
     pub fn sleep(&self) {
-        self.raise(ASLEEP);
+        self.raise(ASLEEP, 1);
     }
 
     /// Whoever waits for an edge of [`Run::fd`] ([`crate::edge::Edge`]) is woken once half of the
     /// ring is full.
     pub fn watch(&self) {
-        self.raise(WATCHFUL);
+        self.raise(WATCHFUL, 1);
     }
 
-    fn raise(&self, flag: usize) {
+    /// The same, and by the next end by SIGKILL: what its control group was charged may be gone
+    /// with it soon.
+    pub fn watch_kills(&self) {
+        self.raise(WATCHFUL, WATCHFUL_OF_KILLS);
+    }
+
+    fn raise(&self, flag: usize, to: u64) {
         if let Some(flag) = self.programs.state.word(self.slot, flag) {
-            flag.store(1, Ordering::SeqCst);
+            flag.store(to, Ordering::SeqCst);
         }
     }
 

@@ -99,43 +99,7 @@ __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
 	return 0;
 }
 
-/* An event wakes a reader that sleeps, or one that watches once half of the ring is full. */
-static __always_inline __u64 wake_up(struct run *run, void *ring)
-{
-	if (!run->asleep && (!run->watchful || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) <
-						       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2))
-		return BPF_RB_NO_WAKEUP;
-	run->asleep = run->watchful = 0;
-	return BPF_RB_FORCE_WAKEUP;
-}
-
-/* A copy of the event to each run of the process; what does not fit is counted. */
-static __always_inline void emit(struct process *process, void *event, __u64 size)
-{
-	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
-		__u64 id = process->runs[i];
-		struct run *run = live_run(id);
-		__u32 slot = id % RUN_SLOTS;
-		void *ring;
-
-		if (!run)
-			continue;
-		ring = bpf_map_lookup_elem(&rings, &slot);
-		if (!ring || bpf_ringbuf_output(ring, event, size, wake_up(run, ring)))
-			__sync_fetch_and_add(&run->events_lost, 1);
-	}
-}
-
-static __always_inline void count_lost(struct process *process)
-{
-	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
-		struct run *run = live_run(process->runs[i]);
-
-		if (run)
-			__sync_fetch_and_add(&run->events_lost, 1);
-	}
-}
-
+#include "emit.h"
 #include "peaks.h"
 #include "sigchld.h"
 #include "groups.h"
@@ -365,8 +329,9 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 	BPF_CORE_READ_STR_INTO(&event.comm, task, group_leader, comm);
 	event.sender = process->sender;
 	read_groups(event.groups, task);
-	emit(process, &event,
-	     constants.everyone ? sizeof(event) : __builtin_offsetof(struct event_exit, groups));
+	emit_as(process, &event,
+		constants.everyone ? sizeof(event) : __builtin_offsetof(struct event_exit, groups),
+		(event.wait_status & 0x7f) == SIGKILL);
 }
 
 /*

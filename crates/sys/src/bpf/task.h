@@ -19,6 +19,8 @@
 /* Hierarchies of control groups in which a process is told: version 2, and two of version 1. */
 #define GROUPS_TOLD 3
 #define GROUP_PATH_BYTES_MAX 1024
+/* What `watchful` of a run is: not at all, 1, or this. */
+#define WATCHFUL_OF_KILLS 2
 
 enum event_kind {
 	EVENT_FORK = 1,
@@ -49,7 +51,8 @@ struct run {
 	__u64 auto_reaped;    /* processes that nobody will wait for */
 	__u64 threads_peak_at_ns; /* CLOCK_BOOTTIME */
 	__s64 threads_at_most; /* a peak that threads who had ended may have raised */
-	__u64 watchful;	      /* the reader waits for a wake-up when half of the ring is full */
+	__u64 watchful;	      /* the reader waits for a wake-up when half of the ring is full; if it is
+				 WATCHFUL_OF_KILLS, by an end by SIGKILL too */
 	__u64 unused[3];      /* counters of two runs never share a cache line */
 };
 

@@ -20,6 +20,8 @@ const PERIOD: Nanos = Nanos::from_millis(200);
 const FINAL_WITHIN: Nanos = Nanos::from_secs(1);
 /// Processes whose final CPU time is waited for, at most.
 const WAITING_MAX: usize = 1 << 16;
+/// Its number.
+const SIGKILL: u8 = 9;
 /// After so many readings that found nothing the next event wakes us.
 const QUIET_MAX: u32 = 2;
 
@@ -88,8 +90,10 @@ impl Everyone {
             is_quiet = false;
             take(event, waiting, groups, tell);
         });
-        if is_woken {
-            self.run.watch();
+        // One that kills its children all day wakes us no more often than the period.
+        match is_woken {
+            true => self.run.watch(),
+            false => self.run.watch_kills(),
         }
         let now = Nanos(sys::clock::boot());
         let is_full = waiting.len() > WAITING_MAX;
@@ -150,6 +154,9 @@ fn take(
         }
         RawEvent::Exit { groups, .. } => {
             if let Some(exit) = exit_of(event) {
+                if exit.ending == Ending::Signal(SIGKILL) {
+                    tell(Happened::Killed(exit.id, known_groups.chain(groups)));
+                }
                 waiting.insert(exit.id, (exit, groups));
             }
         }

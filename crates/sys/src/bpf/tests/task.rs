@@ -58,6 +58,44 @@ fn bpf_root_who_watches_is_woken_when_half_of_the_ring_is_full() {
 }
 
 #[test]
+fn bpf_root_who_watches_for_kills_is_woken_by_one() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let patience = 60_000_000_000 * slowness();
+    for is_for_kills in [true, false] {
+        let mut run = programs.start_run().unwrap();
+        let mut shell = Gated::new("/bin/true; /bin/true; kill -9 $$");
+        run.add(shell.pid()).unwrap();
+        let edge = Edge::of(run.fd()).unwrap();
+        // The shell may have told of itself.
+        edge.take();
+        match is_for_kills {
+            true => run.watch_kills(),
+            false => run.watch(),
+        }
+        shell.open();
+        let waiting = [Waiting {
+            fd: Some(edge.as_fd()),
+            exceptional: false,
+        }];
+        let mut seen = Seen::default();
+        if is_for_kills {
+            assert!(poll(&waiting, Some(patience)).unwrap()[0] && edge.take());
+            seen.drain(&mut run);
+            // Not by what ended before.
+            let killed = (shell.pid(), 9);
+            let mut ends = seen.exits.iter().map(|exit| (exit.0, exit.1));
+            assert!(ends.any(|end| end == killed));
+            assert_eq!(seen.exits.len(), 3);
+        }
+        shell.finish(&mut [(&mut run, &mut seen)]);
+        if !is_for_kills {
+            assert!(!poll(&waiting, Some(200_000_000)).unwrap()[0]);
+        }
+    }
+}
+
+#[test]
 fn bpf_root_final_cpu_is_what_wait_says() {
     let _pins = pins_in_use();
     let Some(programs) = programs() else { return };
