@@ -34,6 +34,8 @@ pub struct Everyone {
     /// Ended, with their CPU time not final yet.
     waiting: HashMap<ProcessId, (Exit, GroupNumbers)>,
     groups: Groups,
+    /// When an end by SIGKILL woke us last.
+    killed_at: Nanos,
     /// Readings in a row that found nothing.
     quiet: u32,
 }
@@ -55,6 +57,7 @@ impl Everyone {
             edge,
             waiting: HashMap::new(),
             groups,
+            killed_at: Nanos(0),
             quiet: 0,
         })
     }
@@ -84,18 +87,24 @@ impl Everyone {
     /// Tells what happened since the last call, 16 MiB of it at most.
     pub fn read(&mut self, tell: &mut dyn FnMut(Happened<'_>)) {
         let (waiting, groups) = (&mut self.waiting, &mut self.groups);
-        let mut is_quiet = true;
+        let (mut is_quiet, mut is_killed) = (true, false);
         let is_woken = self.edge.take();
         self.run.drain(&mut |event| {
             is_quiet = false;
-            take(event, waiting, groups, tell);
+            take(event, waiting, groups, &mut |happened| {
+                is_killed |= matches!(happened, Happened::Killed(..));
+                tell(happened);
+            });
         });
+        let now = Nanos(sys::clock::boot());
+        if is_woken && is_killed {
+            self.killed_at = now;
+        }
         // One that kills its children all day wakes us no more often than the period.
-        match is_woken {
+        match now.since(self.killed_at) < PERIOD {
             true => self.run.watch(),
             false => self.run.watch_kills(),
         }
-        let now = Nanos(sys::clock::boot());
         let is_full = waiting.len() > WAITING_MAX;
         waiting.retain(|_, (exit, numbers)| {
             let stays = !is_full && now.since(exit.at) < FINAL_WITHIN;
