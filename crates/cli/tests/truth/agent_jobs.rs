@@ -433,7 +433,8 @@ fn root_bpf_a_job_shorter_than_the_interval() {
             skip!("control groups are root's");
         }
         let id = new_id();
-        let mut agent = agent(&options(mechanism, &["--interval", "1s"])).start();
+        let interval = format!("{}s", 2 * slowness());
+        let mut agent = agent(&options(mechanism, &["--interval", &interval])).start();
         let dataset = agent.folder().join("d");
         wait_for_reading(&mut agent, &dataset);
         let step = step!(&id, "7");
