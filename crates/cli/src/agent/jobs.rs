@@ -459,6 +459,10 @@ impl Jobs {
                 false => is_over || is_living && (!known.is_asked || is_end),
             };
             known.seen.is_present = !is_over;
+            if is_over && !known.has_environment {
+                // Who was to be asked may have gone before it was.
+                known.seen.environment_absent.get_or_insert(Absent::Gone);
+            }
             if is_over && known.charge.closes() {
                 *groups_left += 1;
             }

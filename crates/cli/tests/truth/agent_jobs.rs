@@ -400,7 +400,7 @@ fn root_bpf_what_a_job_that_is_killed_was_charged() {
         if peak().is_none() {
             skip!("the kernel does not tell the peak of a control group");
         }
-        let mut agent = agent(&options(mechanism, &["--interval", "60s"])).start();
+        let mut agent = agent(&options(mechanism, &["--interval", "10s"])).start();
         let dataset = agent.folder().join("d");
         wait_for_reading(&mut agent, &dataset);
         let run = Run::bare(Vec::new());
