@@ -461,10 +461,11 @@ fn root_bpf_a_job_shorter_than_the_interval() {
         let programs: BTreeSet<_> = programs.map(|row| row.text("comm").unwrap()).collect();
         assert_eq!(programs, ["false", "sh", "true"].map(str::to_owned).into());
         let rows = jobs(&dataset, &id);
-        let last = rows.last().unwrap();
-        assert_eq!((rows.len(), last.number("present")), (1, 0), "{rows:#?}");
+        // On a slow machine somebody was asked while it was there: that has a row of its own.
+        let (last, before) = rows.split_last().unwrap();
+        assert_eq!(last.number("present"), 0, "{rows:#?}");
+        assert!(before.iter().all(|row| row.number("present") == 1));
         assert!(last.number("last_seen_ns") < last.number("at_ns"));
-        // Or its environment was read in the moment that it was there.
         let absent = last.text("environment_absent");
         assert!(
             ["gone", "not_applicable"].contains(&&*absent.unwrap()),
