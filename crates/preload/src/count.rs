@@ -1,12 +1,17 @@
 //! Counting a call on a row.
 
 use crate::arch;
+use crate::calls::errno;
 use crate::clock;
 use crate::descriptor;
 use crate::hot;
 use crate::layout::{Others, Row, SIZE_WRITES, class};
 use crate::table;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// There is no room, or no more by a quota.
+const ENOSPC: i32 = 28;
+const EDQUOT: i32 = 122;
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +91,10 @@ fn add(row: &Row, way: Way, result: isize, begun: u64) {
         };
         more(calls, 1);
         more(&row.failed, 1);
+        if way.writes() && is_no_space(result) {
+            let one_more = |count: u32| count.checked_add(1);
+            let _ = row.no_space.fetch_update(Relaxed, Relaxed, one_more);
+        }
         return;
     }
     let bytes = result as u64;
@@ -238,8 +247,25 @@ fn add_others(others: &Others, way: Way, result: isize) {
     more(calls, 1);
     match u64::try_from(result) {
         Ok(bytes) => more(sum, bytes),
-        Err(_) => more(&others.failed, 1),
+        Err(_) => {
+            more(&others.failed, 1);
+            if way.writes() && is_no_space(result) {
+                more(&others.no_space, 1);
+            }
+        }
     }
+}
+
+/// Whether a call failed as there was no room, or no more by a quota: by the kernel's own answer,
+/// or by what the C library made of it.
+#[cold]
+#[inline(never)]
+fn is_no_space(result: isize) -> bool {
+    let error = match result {
+        -1 => errno(),
+        answer => -answer as i32,
+    };
+    matches!(error, ENOSPC | EDQUOT)
 }
 
 #[inline(always)]

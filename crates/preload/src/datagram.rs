@@ -62,7 +62,7 @@ fn count(fd: i32, way: Way, name: Name, bytes: u64) {
     let Some(row) = state::known().and_then(|state| state.known(fd)) else {
         return;
     };
-    if !socket::is_socket(row.mode.load(Relaxed)) {
+    if !socket::is_socket(row.mode.load(Relaxed).into()) {
         return;
     }
     let socket = table::socket(row);

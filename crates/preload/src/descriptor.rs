@@ -119,7 +119,7 @@ fn is_former(row: &Row) -> bool {
 fn leaves(state: &State, row: &Row, is_new: bool) -> bool {
     let moves = || table::find_header().is_some_and(|it| it.moves.load(Relaxed) > 0);
     let is_another = is_new
-        && is_regular(row.mode.load(Relaxed))
+        && is_regular(row.mode.load(Relaxed).into())
         && row.opens.load(Relaxed) > 0
         && moves()
         && state.former.load(Relaxed) < FORMER_MAX
@@ -198,7 +198,7 @@ fn write_number(to: &mut [u8], number: u32) {
 /// Whether the path of a row is this one; of a long one its length and its beginning.
 fn has_path(row: &Row, path: &[u8]) -> bool {
     let cut = row.flags.load(Relaxed) & flag::CUT != 0;
-    let length = row.path_bytes.load(Relaxed) as usize;
+    let length = usize::from(row.path_bytes.load(Relaxed));
     (cut || length == path.len())
         && (row.path.iter().zip(path)).all(|(place, byte)| place.load(Relaxed) == *byte)
 }
@@ -223,7 +223,7 @@ fn new(
     row.device.store(stat.device, Relaxed);
     row.inode.store(stat.inode, Relaxed);
     row.special.store(stat.special as u32, Relaxed);
-    row.mode.store(stat.mode, Relaxed);
+    row.mode.store(stat.mode as u16, Relaxed);
     row.size_first.store(stat.size, Relaxed);
     row.asked.store(asked, Relaxed);
     // Names are changed at such times too: which of two files had one first is told by them.
@@ -311,7 +311,7 @@ pub(crate) fn closing(fd: i32) {
         Some(row) => {
             more(&row.closes, 1);
             count::used(row, 0);
-            let mode = row.mode.load(Relaxed);
+            let mode = u32::from(row.mode.load(Relaxed));
             if socket::is_socket(mode) {
                 socket::renew(row, fd);
             }

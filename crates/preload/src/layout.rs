@@ -27,7 +27,7 @@ pub const CHUNKS_OF_A_PROCESS: u32 = 256;
 /// The length of the file.
 pub const FILE_BYTES: u64 = TABLE_AT + HEADER_BYTES as u64 + CHUNKS as u64 * CHUNK_BYTES as u64;
 /// The first eight bytes of a table: its name and the form of this version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol8");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"plimsol9");
 
 /// Bytes of a path in its row; longer ones go on in the slots from [`Row::more`] on.
 pub const PATH_BYTES: usize = 256;
@@ -126,6 +126,8 @@ pub struct Others {
     pub failed: AtomicU64,
     /// Files that an exec ran.
     pub executions: AtomicU64,
+    /// Of `failed` the writes for which there was no room.
+    pub no_space: AtomicU64,
 }
 
 /// The first slot of a chunk.
@@ -205,12 +207,14 @@ pub struct Row {
     pub classes: AtomicU32,
     /// [`slot`].
     pub state: AtomicU32,
-    /// `st_mode`.
-    pub mode: AtomicU32,
+    /// `st_mode`, which has no more bits.
+    pub mode: AtomicU16,
+    /// Length of its path.
+    pub path_bytes: AtomicU16,
     /// [`flag`].
     pub flags: AtomicU32,
-    /// Length of its path.
-    pub path_bytes: AtomicU32,
+    /// Of `failed` the writes for which there was no room; so many or more if it is full.
+    pub no_space: AtomicU32,
     /// The slot where the path goes on; 0: none.
     pub more: AtomicU32,
     /// As `/proc/self/fd` showed it; of a socket its [`Socket`].

@@ -87,7 +87,7 @@ pub(crate) fn leave_all() {
     }
     for fd in 0..end as i32 {
         if let Some(row) = state.known(fd)
-            && is_socket(row.mode.load(Relaxed))
+            && is_socket(row.mode.load(Relaxed).into())
         {
             renew(row, fd);
         }
@@ -97,7 +97,7 @@ pub(crate) fn leave_all() {
 /// A connection is about to be ended.
 pub(crate) fn shutting_down(fd: i32) {
     if let Some(row) = state::known().and_then(|state| state.known(fd))
-        && is_socket(row.mode.load(Relaxed))
+        && is_socket(row.mode.load(Relaxed).into())
     {
         renew(row, fd);
     }

@@ -255,7 +255,7 @@ pub(crate) fn write_path(state: &State, row: &Row, path: &[u8]) {
     if kept < path.len() {
         row.flags.fetch_or(crate::layout::flag::CUT, Relaxed);
     }
-    row.path_bytes.store(kept as u32, Relaxed);
+    row.path_bytes.store(kept as u16, Relaxed);
 }
 
 /// Room for `bytes` in a block of names.

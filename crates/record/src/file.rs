@@ -99,6 +99,9 @@ pub struct FileCounts {
     pub seeks: u64,
     /// Reads and writes that failed.
     pub failed: u64,
+    /// Of these the writes for which there was no room: `ENOSPC`, and `EDQUOT` of a quota.
+    #[serde(default)]
+    pub no_space: u64,
     /// Times that an exec ran it: as a program, a script, their interpreter or dynamic linker.
     #[serde(default)]
     pub executions: u64,
@@ -117,6 +120,7 @@ impl FileCounts {
         more(&mut self.bytes_written.0, other.bytes_written.0);
         more(&mut self.seeks, other.seeks);
         more(&mut self.failed, other.failed);
+        more(&mut self.no_space, other.no_space);
         more(&mut self.executions, other.executions);
     }
 

@@ -22,8 +22,9 @@ use Certainty::{Known, Likely, Unknown};
 /// Each end, its cause, how sure that is, and what is seen beside it.
 const ENDS: &[(&str, &str, Certainty, &[&str])] = &[
     ("cpu_limit", "limit", Known, &[]),
-    ("disk_full", "exit_code", Known, &["disk_full"]),
+    ("disk_full", "disk_full", Likely, &[]),
     ("disk_full_syscalls", "exit_code", Known, &["disk_full"]),
+    ("disk_full_unseen", "success", Known, &["disk_full"]),
     ("exit_1", "exit_code", Known, &[]),
     ("exit_126", "missing", Likely, &[]),
     ("exit_127", "missing", Likely, &[]),

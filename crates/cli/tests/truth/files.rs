@@ -36,6 +36,7 @@ each_io_mechanism!("calls":
     passed_descriptors,
     parted_descriptors,
     raw_calls,
+    without_room,
     reopened_streams,
     libaio,
 );
@@ -395,6 +396,20 @@ fn parted_descriptors(mechanism: Mechanism, name: &str) {
     seen.report();
     counts(seen.of("ab"), [1, 1, 0, 0, 2, 2]);
     counts(seen.of("ac"), [1, 1, 0, 0, 100, 1200]);
+}
+
+fn without_room(mechanism: Mechanism, name: &str) {
+    if !Path::new("/dev/full").exists() {
+        skip!("no /dev/full here");
+    }
+    let seen = watch(mechanism, name, "room", &[]);
+    let full = seen.lines.iter().find(|line| line.path == "/dev/full");
+    let full = full.unwrap_or_else(|| panic!("{:#?}", seen.lines));
+    counts(full, [1, 1, 2, 20, 7, 0]);
+    assert_eq!((full.counts.failed, full.counts.no_space), (7, 7));
+    let of_another = seen.of("ak").counts;
+    assert_eq!((of_another.failed, of_another.no_space), (1, 0));
+    seen.report();
 }
 
 fn raw_calls(mechanism: Mechanism, name: &str) {

@@ -653,6 +653,25 @@ static void filtered(void) {
     close(fd);
 }
 
+/* /dev/full: 3 write, 2 writev, 1 pwrite, 1 write by syscall(2), all of which find no room, and 2
+ * read of 10; 1 open, 1 close. ak: 1 read of a file that is open for writing alone. */
+static void room(void) {
+    struct iovec pair[2] = {{block, 50}, {block + 100, 50}};
+    int fd = make("/dev/full", O_RDWR);
+    for (int i = 0; i < 3; i++)
+        done("write", write(fd, block, 10) == -1 && errno == ENOSPC, 1);
+    for (int i = 0; i < 2; i++)
+        done("writev", writev(fd, pair, 2) == -1 && errno == ENOSPC, 1);
+    done("pwrite", pwrite(fd, block, 10, 0) == -1 && errno == ENOSPC, 1);
+    done("syscall", syscall(SYS_write, fd, block, 10) == -1 && errno == ENOSPC, 1);
+    for (int i = 0; i < 2; i++)
+        done("read", read(fd, block, 10), 10);
+    close(fd);
+    fd = make("ak", O_WRONLY | O_CREAT);
+    done("read", read(fd, block, 10) == -1 && errno == EBADF, 1);
+    close(fd);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -666,7 +685,7 @@ static const struct {
     {"busy", busy}, {"passed", passed}, {"whole", whole}, {"shrinks", shrinks},
     {"parted", parted}, {"raw", raw}, {"reopened", reopened}, {"submits", submits},
     {"filtered", filtered}, {"crowd", crowd},
-    {"overwrites", overwrites},
+    {"overwrites", overwrites}, {"room", room},
 };
 
 int main(int argc, char **argv) {

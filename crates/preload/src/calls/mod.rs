@@ -122,13 +122,23 @@ impl Failure for *mut u8 {
 }
 
 fn set_errno(error: i32) {
+    if let Some(place) = errno_place() {
+        // SAFETY: where the calling thread's `errno` is.
+        unsafe { place.write(error) };
+    }
+}
+
+/// What the last call of the calling thread that failed did so with; 0 if nobody tells.
+pub(crate) fn errno() -> i32 {
+    // SAFETY: where the calling thread's `errno` is.
+    errno_place().map_or(0, |place| unsafe { place.read() })
+}
+
+fn errno_place() -> Option<*mut i32> {
     // SAFETY: the address of that function, or 0, which is `None`.
     let location: Option<extern "C" fn() -> *mut i32> =
         unsafe { core::mem::transmute(arch::errno_location()) };
-    if let Some(location) = location {
-        // SAFETY: where the calling thread's `errno` is.
-        unsafe { location().write(error) };
-    }
+    location.map(|location| location())
 }
 
 /// Defines C functions. `|next|` is a closure that calls the next one with the same arguments;

@@ -37,58 +37,99 @@ fn end(case: &Case<'_>) -> Option<Verdict> {
     if case.ended_well() {
         return None;
     }
-    let first = case.evidence(KIND).next()?;
+    let systems = without_room(case);
+    let (on, what) = match (systems.as_slice(), case.evidence(KIND).next()) {
+        ([], Some(first)) => (format!("a file system ({})", words(first)), String::new()),
+        ([], None) => return None,
+        (found, _) => (places(found), format!("{} for that, and ", failures(found))),
+    };
     let sentence = format!(
-        "The task likely ended for want of room on a file system ({}): the command {}{}; whether \
-         for that is not told.",
-        words(first),
+        "The task likely ended for want of room on {on}: {what}the command {}{}; whether for \
+         that is not told.",
         case.ending(),
         case.after()
     );
     let verdict = Verdict::new(CAUSE.name, Certainty::Likely, sentence)
         .told_all(case.told(KIND))
+        .told_all(told_writes(&systems))
         .told_all([case.told_exit()]);
     Some(verdict.advise(ADVICE))
 }
 
-/// Calls failed; which error they had is not in a report.
+/// What failed beside something else.
 fn beside(case: &Case<'_>) -> Option<Verdict> {
+    let systems = without_room(case);
+    if systems.is_empty() {
+        return unknown(case);
+    }
+    let whole = match case.ended_well() {
+        true => "; it ended well all the same, and what it wrote may not be whole",
+        false => "",
+    };
+    let sentence = format!(
+        "There was no room on {} for all that the task wrote: {} for that{whole}.",
+        places(&systems),
+        failures(&systems)
+    );
+    let verdict = Verdict::new(CAUSE.name, Certainty::Known, sentence);
+    Some(verdict.told_all(told_writes(&systems)).advise(ADVICE))
+}
+
+/// File systems on which writes failed for want of room.
+fn without_room<'a>(case: &Case<'a>) -> Vec<&'a FileSystemLine> {
+    let systems = case.report.file_systems.iter();
+    systems.filter(|line| line.counts.no_space > 0).collect()
+}
+
+fn places(systems: &[&FileSystemLine]) -> String {
+    match systems {
+        [one] => place(one),
+        several => format!("{} file systems", several.len()),
+    }
+}
+
+fn failures(systems: &[&FileSystemLine]) -> String {
+    match systems.iter().map(|line| line.counts.no_space).sum() {
+        1 => "a write failed".to_owned(),
+        all => format!("{all} writes failed"),
+    }
+}
+
+fn told_writes(systems: &[&FileSystemLine]) -> Vec<Told> {
+    let told = systems.iter().map(|line| Told {
+        what: "writes without room".to_owned(),
+        value: format!("{} on {}", line.counts.no_space, place(line)),
+        source: "file_systems: ENOSPC or EDQUOT".to_owned(),
+    });
+    told.collect()
+}
+
+/// Calls failed; which error they had is not in the report.
+fn unknown(case: &Case<'_>) -> Option<Verdict> {
     if case.ended_well() || case.exit().code.is_none() {
         return None;
     }
-    let systems = case.report.file_systems.iter();
-    let failed: Vec<_> = systems.filter(|line| line.counts.failed > 0).collect();
+    // Of reads and writes it is: there was room.
+    if !case.report.file_systems.is_empty() {
+        return None;
+    }
     let calls = case.report.system_calls.iter();
     let calls = calls.filter(|line| line.counts.errors > 0);
     let calls: Vec<_> = calls
         .filter(|line| WRITING.contains(&line.name.as_str()))
         .collect();
-    if failed.is_empty() && calls.is_empty() {
+    if calls.is_empty() {
         return None;
     }
-    let told_systems = failed.iter().map(|line| Told {
-        what: "reads and writes that failed".to_owned(),
-        value: format!("{} on {}", line.counts.failed, place(line)),
-        source: "file_systems".to_owned(),
-    });
-    let told_calls = calls.iter().map(|line| Told {
+    let told = calls.iter().map(|line| Told {
         what: format!("{} that failed", line.name),
         value: format!("{} of {}", line.counts.errors, line.counts.calls),
         source: "system_calls".to_owned(),
     });
-    let whose = match failed.as_slice() {
-        [] => "Calls that write failed".to_owned(),
-        [one] => format!("Reads or writes on {} failed", place(one)),
-        _ => "Reads or writes failed on several file systems".to_owned(),
-    };
-    let sentence = format!(
-        "{whose}: a report does not have their errors, of which a full file system or a quota is \
-         one."
-    );
-    let verdict = Verdict::new(CAUSE.name, Certainty::Unknown, sentence)
-        .told_all(told_systems)
-        .told_all(told_calls);
-    Some(verdict.advise(ADVICE))
+    let sentence = "Calls that write failed: the report does not have their errors, of which a \
+                    full file system or a quota is one; one of `--level io` has.";
+    let verdict = Verdict::new(CAUSE.name, Certainty::Unknown, sentence.to_owned());
+    Some(verdict.told_all(told).advise(ADVICE))
 }
 
 fn place(line: &FileSystemLine) -> String {

@@ -153,6 +153,8 @@ static __always_inline void count_transfer(struct io_thread *thread, struct io_s
 		row->writes++;
 	if (result < 0) {
 		row->failed++;
+		if (!is_read && (result == -ENOSPC || result == -EDQUOT))
+			row->no_space++;
 		return;
 	}
 	if (is_read) {

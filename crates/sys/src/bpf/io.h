@@ -57,6 +57,10 @@ struct row_key {
 	__u32 unused;
 };
 
+/* Errors of writes for which there was no room, or no more by a quota. */
+#define ENOSPC 28
+#define EDQUOT 122
+
 /* Transfers of one size. */
 struct exact_size {
 	__u32 bytes;
@@ -82,6 +86,7 @@ struct row {
 	__u64 failed;
 	__u64 time_ns; /* spent in calls, while somebody asks for it */
 	__u64 executions;
+	__u64 no_space; /* of `failed`: writes for which there was no room */
 	/* Pages of the page cache: filled by calls that read, made dirty by calls that write, and the
 	 * same by page faults on a mapping. */
 	__u32 pages_in;

@@ -166,6 +166,7 @@ static __always_inline void add_counts(struct row *sum, struct row *row)
 	if (row->seeks | row->failed | row->time_ns | row->executions) {
 		sum->seeks += row->seeks;
 		sum->failed += row->failed;
+		sum->no_space += row->no_space;
 		sum->time_ns += row->time_ns;
 		sum->executions += row->executions;
 	}

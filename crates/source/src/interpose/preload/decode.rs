@@ -1,7 +1,7 @@
 //! Rows of the table as records.
 
 use super::socket;
-use super::table::{Table, half, word};
+use super::table::{Table, half, quarter, word};
 use crate::interpose::kind::is_socket;
 use preload::layout::{
     CLASSES, Classes, PATH_BYTES, PATH_MAX, Row, SIZE_WRITES, SIZES, flag, slot,
@@ -51,7 +51,7 @@ pub(super) fn row(table: &Table, bytes: &[u8]) -> Option<Raw> {
         inode: at(offset_of!(Row, inode)),
         special: half(bytes, offset_of!(Row, special)).into(),
         mount: half(bytes, offset_of!(Row, mount)),
-        mode: half(bytes, offset_of!(Row, mode)),
+        mode: quarter(bytes, offset_of!(Row, mode)).into(),
         cut: flags & flag::CUT != 0,
         unlinked: flags & flag::UNLINKED != 0,
         others: flags & flag::OTHERS != 0,
@@ -69,6 +69,7 @@ pub(super) fn row(table: &Table, bytes: &[u8]) -> Option<Raw> {
             bytes_written: Bytes(at(offset_of!(Row, bytes_written))),
             seeks: at(offset_of!(Row, seeks)),
             failed: at(offset_of!(Row, failed)),
+            no_space: half(bytes, offset_of!(Row, no_space)).into(),
             // A program that a process becomes has rows of its own.
             executions: u64::from(flags & flag::EXECUTED != 0),
         },
@@ -139,7 +140,7 @@ impl Raw {
     }
 
     fn read_path(&mut self, table: &Table, bytes: &[u8]) {
-        let length = half(bytes, offset_of!(Row, path_bytes)) as usize;
+        let length = usize::from(quarter(bytes, offset_of!(Row, path_bytes)));
         let length = length.min(PATH_MAX);
         let start = offset_of!(Row, path);
         let head = bytes.get(start..start + length.min(PATH_BYTES));

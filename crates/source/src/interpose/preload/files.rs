@@ -170,6 +170,7 @@ impl Files {
             seeks,
             failed,
             executions,
+            no_space,
         ] = others;
         let mut counts = FileCounts {
             opens,
@@ -180,6 +181,7 @@ impl Files {
             bytes_written: Bytes(written),
             seeks,
             failed,
+            no_space,
             executions,
         };
         counts.add(&self.others);
@@ -391,8 +393,11 @@ mod tests {
         let path = b"/a/folder/leaf";
         put(&files, row + offset_of!(Row, path) as u64, path);
         let small = |at: usize, value: u32| put(&files, row + at as u64, &value.to_ne_bytes());
-        small(offset_of!(Row, path_bytes), path.len() as u32);
-        small(offset_of!(Row, mode), 0o100_644);
+        let tiny = |at: usize, value: u16| put(&files, row + at as u64, &value.to_ne_bytes());
+        tiny(offset_of!(Row, path_bytes), path.len() as u16);
+        tiny(offset_of!(Row, mode), 0o100_644);
+        small(offset_of!(Row, failed), 7);
+        small(offset_of!(Row, no_space), 5);
         small(offset_of!(Row, state), slot::ROW);
         let sizes = row + offset_of!(Row, sizes) as u64;
         put(&files, sizes, &(4096u64 << 32 | 3).to_ne_bytes());
@@ -409,6 +414,7 @@ mod tests {
         assert_eq!(used.place.leaf.as_deref(), Some(b"leaf".as_slice()));
         assert_eq!((used.counts.reads, used.counts.bytes_read.0), (3, 3 * 4096));
         assert_eq!((used.counts.writes, used.counts.bytes_written.0), (2, 20));
+        assert_eq!((used.counts.failed, used.counts.no_space), (7, 5));
         assert_eq!(files.seen().bytes_read.0, 3 * 4096);
     }
 

@@ -121,9 +121,9 @@ impl Table {
     }
 
     /// What had no room: rows, opens, closes, reads, writes, bytes read and written, seeks, failed,
-    /// executions.
-    pub(super) fn others(&self) -> io::Result<[u64; 10]> {
-        const { assert!(size_of::<Others>() == 10 * 8) };
+    /// executions, writes without room.
+    pub(super) fn others(&self) -> io::Result<[u64; 11]> {
+        const { assert!(size_of::<Others>() == 11 * 8) };
         let bytes = self.header()?;
         let start = offset_of!(Header, others);
         Ok(std::array::from_fn(|i| word(&bytes, start + 8 * i)))

@@ -150,8 +150,20 @@ pub(super) fn count(counts: &mut FileCounts, is_read: bool, result: i64) {
     *calls += 1;
     match u64::try_from(result) {
         Ok(bytes) => sum.0 = sum.0.saturating_add(bytes),
-        Err(_) => counts.failed += 1,
+        Err(_) => {
+            counts.failed += 1;
+            counts.no_space += u64::from(!is_read && is_no_space(result));
+        }
     }
+}
+
+/// There is no room, or no more by a quota (`errno(3)`).
+const ENOSPC: i64 = 28;
+const EDQUOT: i64 = 122;
+
+/// Whether a call failed as there was no room, or no more by a quota.
+fn is_no_space(result: i64) -> bool {
+    matches!(-result, ENOSPC | EDQUOT)
 }
 
 #[cfg(test)]
@@ -168,6 +180,13 @@ mod tests {
             row.transfer(false, bytes);
         }
         row.transfer(true, -9);
+        row.transfer(true, -28);
+        row.transfer(false, -28);
+        row.transfer(false, -122);
+        assert_eq!((row.counts.failed, row.counts.no_space), (4, 2));
+        row.counts.failed -= 3;
+        row.counts.reads -= 1;
+        row.counts.writes -= 2;
         assert_eq!((row.counts.reads, row.counts.writes), (51, 40));
         assert_eq!((row.counts.failed, row.counts.bytes_written.0), (1, 780));
         assert_eq!(row.sizes.len(), SIZES_MAX);

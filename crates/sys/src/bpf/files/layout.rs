@@ -112,6 +112,8 @@ pub struct FileRow {
     pub bytes_written: u64,
     /// Reads and writes that failed.
     pub failed: u64,
+    /// Of these the writes for which there was no room.
+    pub no_space: u64,
     /// Time spent in calls but `close`, nanoseconds; nothing if it was not taken.
     pub time_ns: u64,
     /// Times that an exec ran it.
@@ -268,13 +270,9 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
     let [first_ns, last, size_last, opens, closes, reads, bytes_read] = words(&mut reader)?;
     let (flags, mode) = (reader.u32()?, reader.u32()?);
     let sizes = decode_sizes(&mut reader)?;
-    let [writes, bytes_written, seeks, failed, time_ns, executions] = words(&mut reader)?;
-    let pages = PageCounts {
-        filled: reader.u32()?.into(),
-        dirtied: reader.u32()?.into(),
-        mapped_filled: reader.u32()?.into(),
-        mapped_dirtied: reader.u32()?.into(),
-    };
+    let [writes, bytes_written, seeks, failed] = words(&mut reader)?;
+    let [time_ns, executions, no_space] = words(&mut reader)?;
+    let pages = decode_pages(&mut reader)?;
     let [size_first, folder, start_ns] = words(&mut reader)?;
     let (special_device, magic) = (reader.u32()?, reader.u32()?);
     let below = FileId {
@@ -299,6 +297,7 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         bytes_read,
         bytes_written,
         failed,
+        no_space,
         time_ns,
         executions,
         size_first_bytes: (size_first != SIZE_UNKNOWN).then_some(size_first),
@@ -330,6 +329,15 @@ pub(super) fn decode_row(file: FileId, pid: u32, bytes: &[u8], ticks: Ticks) -> 
         opened_to_write: has(OPENED_TO_WRITE),
         sizes,
         classes: None,
+    })
+}
+
+fn decode_pages(reader: &mut Reader<'_>) -> Option<PageCounts> {
+    Some(PageCounts {
+        filled: reader.u32()?.into(),
+        dirtied: reader.u32()?.into(),
+        mapped_filled: reader.u32()?.into(),
+        mapped_dirtied: reader.u32()?.into(),
     })
 }
 
