@@ -22,6 +22,7 @@ mod front;
 mod glance;
 mod gpu;
 mod hold;
+mod interpreter;
 mod introductions;
 mod judged;
 mod left;

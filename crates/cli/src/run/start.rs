@@ -7,6 +7,7 @@ use super::facts::Facts;
 use super::files::Files;
 use super::front::{self, Served};
 use super::hold::Hold;
+use super::interpreter;
 use super::monitor::{Monitor, Parts};
 use super::named;
 use super::notifier::Opening;
@@ -36,6 +37,7 @@ const STATUS_MISSING: Status = 127;
 /// Exit status of a command that cannot be executed.
 const STATUS_NOT_EXECUTABLE: Status = 126;
 const ENOENT: i32 = 2;
+const ENOEXEC: i32 = 8;
 const EACCES: i32 = 13;
 const SIGCHLD: i32 = 17;
 
@@ -260,7 +262,15 @@ fn refused(path: &Path, errno: i32) -> NotRun {
     } else {
         STATUS_NOT_EXECUTABLE
     };
-    let why = std::io::Error::from_raw_os_error(errno);
+    let why = match errno {
+        ENOENT => interpreter::missing(path),
+        ENOEXEC => Some(
+            "neither a program for this machine nor a script with `#!` in its first line"
+                .to_owned(),
+        ),
+        _ => None,
+    };
+    let why = why.unwrap_or_else(|| std::io::Error::from_raw_os_error(errno).to_string());
     NotRun {
         status,
         errno,
