@@ -234,11 +234,17 @@ fn properties(table: &Table, schema: &TypePtr) -> Result<WriterPropertiesPtr, Pa
         let is_int = |shape| shape == Shape::Int;
         let ints = table.key.iter().chain(table.columns);
         let names = ints.filter(|c| is_int(c.shape)).map(|c| c.name);
-        for name in names.chain(["time", "at_ns"]) {
+        for name in names {
             let path = ColumnPath::from(name);
             builder = builder
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+        // Thousands of series have the instants of the same readings, which are few; where they are
+        // not, each is near the one before.
+        for name in ["time", "at_ns"] {
+            let path = ColumnPath::from(name);
+            builder = builder.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
         }
     }
     Ok(Arc::new(builder.build()))
