@@ -4,4 +4,4 @@ pub(crate) mod answer;
 mod live_devices;
 pub(crate) mod live_job;
 mod piped;
-mod progress;
+pub(crate) mod progress;

@@ -16,7 +16,7 @@ const ERASE: &str = "\r\x1b[K";
 
 /// The line; copies are the same one.
 #[derive(Clone)]
-pub(super) struct Line(Arc<Mutex<State>>);
+pub(crate) struct Line(Arc<Mutex<State>>);
 
 struct State {
     began: Instant,
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Line {
-    pub(super) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Self(Arc::new(Mutex::new(State {
             began: Instant::now(),
             shows: !quiet && std::io::stderr().is_terminal(),
@@ -33,7 +33,7 @@ impl Line {
         })))
     }
 
-    pub(super) fn show(&self, so_far: Progress) {
+    pub(crate) fn show(&self, so_far: Progress) {
         let mut state = self.state();
         let took = state.began.elapsed();
         if state.shows && took >= PATIENCE {
@@ -43,7 +43,7 @@ impl Line {
     }
 
     /// What is written next stands in its place, and it does not come again.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let mut state = self.state();
         state.shows = false;
         if std::mem::take(&mut state.is_there) {

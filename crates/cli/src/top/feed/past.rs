@@ -5,6 +5,7 @@ use crate::live::people::{COUNTERS, GAUGES, OF_EXIT, OF_PROCESS, People};
 use crate::live::tasks::OF_JOB;
 use crate::live::wire::Mark;
 use crate::query::answer::open;
+use crate::query::progress::Line;
 use crate::top::head;
 use anyhow::{Result, anyhow, bail};
 use query::past::{self, Measured, Reading, Sampled, Told, Value, Window};
@@ -49,6 +50,8 @@ pub(crate) struct PastFeed {
     shown: Option<usize>,
     chunk: Chunk,
     readings_at_once: usize,
+    /// Until the first reading is shown.
+    line: Line,
 }
 
 /// Readings that are in memory.
@@ -63,8 +66,12 @@ struct Chunk {
     ends: Vec<Told>,
 }
 
-fn go(_: Progress) -> Heed {
-    Heed::Go
+/// Reads on, and shows how far it is on a terminal that has no screen yet.
+fn going(line: &Line) -> impl FnMut(Progress) -> Heed {
+    |so_far| {
+        line.show(so_far);
+        Heed::Go
+    }
 }
 
 impl PastFeed {
@@ -80,6 +87,8 @@ impl PastFeed {
             engine,
         } = past;
         let engine = open(&dataset, engine)?;
+        let line = Line::new(false);
+        let mut go = going(&line);
         let of = host
             .as_ref()
             .map_or(String::new(), |host| format!(" of `{host}`"));
@@ -120,6 +129,7 @@ impl PastFeed {
             shown: None,
             chunk: Chunk::default(),
             readings_at_once: READINGS_FIRST,
+            line: line.clone(),
         })
     }
 
@@ -138,6 +148,7 @@ impl PastFeed {
             .checked_sub(1)
             .filter(|it| self.is_one_boot(*it, place));
         self.load(before.unwrap_or(place), place)?;
+        self.line.end();
         if self.shown != before || before.is_none() {
             *people = People::new();
             if let Some(before) = before {
@@ -182,6 +193,7 @@ impl PastFeed {
         };
         let engine = &self.engine;
         let columns: Vec<&str> = GAUGES.iter().chain(&COUNTERS).copied().collect();
+        let mut go = going(&self.line);
         let samples = past::samples(engine, window, &columns, &mut go)?;
         self.chunk = Chunk {
             from: begin,
