@@ -429,7 +429,7 @@ fn wait_for_calls() {
     }
 }
 
-const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 368);
+const _: () = assert!(KEY_BYTES == 56 && ROW_BYTES == 376);
 
 #[cfg(test)]
 mod tests;

@@ -110,6 +110,9 @@ struct row {
 	char leaf[LEAF_BYTES_MAX]; /* last component, or the start of it; NUL if shorter */
 };
 
+/* As `ROW_BYTES` and `DUMPED_BYTES` of files/layout.rs have it. */
+_Static_assert(sizeof(struct row) == 376, "the decoder knows another size of a row");
+
 /* In front of a row that a living thread has not yet put down. */
 struct dumped {
 	__u64 runs[RUNS_PER_PROCESS]; /* 0 behind the last */
@@ -118,6 +121,9 @@ struct dumped {
 	__u32 tgid;
 	__u32 unused;
 };
+
+_Static_assert(sizeof(struct dumped) == RUNS_PER_PROCESS * 8 + 40,
+	       "likewise what is in front of it");
 
 /* Flags of a row. */
 #define SIZE_UNKNOWN (-1ll)

@@ -5,7 +5,7 @@ use crate::bpf::layout::{RUNS_PER_PROCESS, Reader};
 /// `sizeof(struct row_key)`.
 pub(super) const KEY_BYTES: usize = 56;
 /// `sizeof(struct row)`.
-pub(super) const ROW_BYTES: usize = 368;
+pub(super) const ROW_BYTES: usize = 376;
 /// Of a file that its first open truncated.
 const SIZE_UNKNOWN: u64 = u64::MAX;
 /// `sizeof(struct dumped)`.
