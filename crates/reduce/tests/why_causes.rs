@@ -398,6 +398,31 @@ fn codes_mean_what_their_program_makes_of_them() {
     assert_eq!(judge(&killed(10)).main.cause, "signal");
 }
 
+/// Level io tells the errors of calls that move bytes; those of others no report has.
+#[test]
+fn calls_that_need_room_are_told_where_their_errors_are_not() {
+    let of_calls: Report =
+        serde_json::from_str(include_str!("fixtures/why/disk_full_syscalls.json")).unwrap();
+    let of_files: Report =
+        serde_json::from_str(include_str!("fixtures/why/disk_full.json")).unwrap();
+    let told = |report: &Report| {
+        let mut also = judge(report).also.into_iter();
+        also.any(|verdict| verdict.cause == "disk_full")
+    };
+    assert!(told(&of_calls));
+    let mut of_both = of_calls;
+    of_both.file_systems = of_files.file_systems;
+    for line in &mut of_both.file_systems {
+        line.counts.no_space = 0;
+    }
+    assert!(!told(&of_both), "there was room");
+    let failed = of_both.system_calls.iter_mut();
+    for line in failed.filter(|line| line.counts.errors > 0) {
+        line.name = "fallocate".to_owned();
+    }
+    assert!(told(&of_both));
+}
+
 #[test]
 fn a_full_disk_is_likely_only_where_it_was_seen() {
     let mut report = exited(1, &["tar"]);

@@ -15,20 +15,20 @@ pub(super) const CAUSE: Cause = Cause {
 
 const KIND: &str = "disk_full";
 
-/// System calls that fail where there is no room.
+/// System calls that fail where there is no room: those that move bytes, whose errors are told with
+/// the files at level io.
 const WRITING: &[&str] = &[
     "write",
     "pwrite64",
     "writev",
     "pwritev",
     "pwritev2",
-    "fallocate",
-    "ftruncate",
-    "fsync",
-    "fdatasync",
     "copy_file_range",
     "sendfile",
 ];
+
+/// And others.
+const RESERVING: &[&str] = &["fallocate", "ftruncate", "fsync", "fdatasync"];
 
 const ADVICE: &str = "Look how full that file system is and what quota there is (`df -h`, \
                       `df -i`, `quota`), and read what the task wrote to standard error.";
@@ -109,15 +109,12 @@ fn unknown(case: &Case<'_>) -> Option<Verdict> {
     if case.ended_well() || case.exit().code.is_none() {
         return None;
     }
-    // Of reads and writes it is: there was room.
-    if !case.report.file_systems.is_empty() {
-        return None;
-    }
+    // Where files are told, the errors of what moves bytes are: there was room.
+    let is_told = !case.report.file_systems.is_empty();
+    let is_of_room = |name: &str| RESERVING.contains(&name) || !is_told && WRITING.contains(&name);
     let calls = case.report.system_calls.iter();
     let calls = calls.filter(|line| line.counts.errors > 0);
-    let calls: Vec<_> = calls
-        .filter(|line| WRITING.contains(&line.name.as_str()))
-        .collect();
+    let calls: Vec<_> = calls.filter(|line| is_of_room(&line.name)).collect();
     if calls.is_empty() {
         return None;
     }
@@ -126,8 +123,8 @@ fn unknown(case: &Case<'_>) -> Option<Verdict> {
         value: format!("{} of {}", line.counts.errors, line.counts.calls),
         source: "system_calls".to_owned(),
     });
-    let sentence = "Calls that write failed: the report does not have their errors, of which a \
-                    full file system or a quota is one; one of `--level io` has.";
+    let sentence = "Calls that need room on a file system failed: the report does not have their \
+                    errors, of which a full file system or a quota is one.";
     let verdict = Verdict::new(CAUSE.name, Certainty::Unknown, sentence.to_owned());
     Some(verdict.told_all(told).advise(ADVICE))
 }

@@ -44,7 +44,7 @@ pub(super) fn open(path: &Path) -> Result<(Connection, Option<File>), Error> {
 /// Makes a spoiled catalogue anew, unless others use it.
 pub(super) fn renew(path: &Path) -> Result<(), Error> {
     let users = share(path)?;
-    discard(path, users.as_ref())
+    alone(path, users.as_ref(), || remove_all(path))
 }
 
 /// A catalogue that no file keeps.
@@ -117,10 +117,6 @@ fn replace(path: &Path, users: Option<&File>) -> Result<Connection, Error> {
     })
 }
 
-fn discard(path: &Path, users: Option<&File>) -> Result<(), Error> {
-    alone(path, users, || remove_all(path))
-}
-
 /// Does something while nobody else uses the catalogue; fails at once if somebody does.
 fn alone<T>(
     path: &Path,
@@ -133,8 +129,10 @@ fn alone<T>(
         return Err(in_use(io::Error::from(ErrorKind::WouldBlock)));
     }
     let made = done();
-    // Nobody else can have it, so that it is shared at once.
-    try_share(users).map_err(in_use)?;
+    // The kernel gives the one lock back before it takes the other.
+    if !try_share(users).map_err(in_use)? {
+        return Err(in_use(io::Error::from(ErrorKind::WouldBlock)));
+    }
     made
 }
 
