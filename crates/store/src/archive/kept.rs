@@ -23,6 +23,9 @@ const VERSION: i64 = 3;
 /// For so long another process that uses the same catalogue is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// For so long whoever replaces it waits for others, who may be about to end.
+const MOMENT: Duration = Duration::from_millis(500);
+
 /// The pause between two looks at whether it is free.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -117,7 +120,8 @@ fn replace(path: &Path, users: Option<&File>) -> Result<Connection, Error> {
     })
 }
 
-/// Does something while nobody else uses the catalogue; fails at once if somebody does.
+/// Does something while nobody else uses the catalogue; fails if somebody does for longer than a
+/// moment.
 fn alone<T>(
     path: &Path,
     users: Option<&File>,
@@ -125,8 +129,12 @@ fn alone<T>(
 ) -> Result<T, Error> {
     let in_use = |source| read_error(path, source);
     let users = users.ok_or_else(|| in_use(io::Error::from(ErrorKind::Unsupported)))?;
-    if !try_lock(users).map_err(in_use)? {
-        return Err(in_use(io::Error::from(ErrorKind::WouldBlock)));
+    let until = Instant::now() + MOMENT;
+    while !try_lock(users).map_err(in_use)? {
+        if Instant::now() >= until {
+            return Err(in_use(io::Error::from(ErrorKind::WouldBlock)));
+        }
+        thread::sleep(PAUSE);
     }
     let made = done();
     // The kernel gives the one lock back before it takes the other.
