@@ -83,6 +83,15 @@ impl Everyone {
         Ok(Self::Netlink(Box::new(Machine::open()?)))
     }
 
+    /// Whether each end is told with what was used up to it.
+    pub const fn tells_all(&self) -> bool {
+        match self {
+            #[cfg(feature = "bpf")]
+            Self::Programs(_) => true,
+            Self::Netlink(_) => false,
+        }
+    }
+
     /// How everyone is followed.
     pub fn name(&self) -> &'static str {
         match self {

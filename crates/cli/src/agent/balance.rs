@@ -1,10 +1,12 @@
 //! Whether what is told of processes adds up to what the machine spent: CPU time from the first
 //! reading to the last.
 
+use record::identity::ProcessId;
 use record::quantity::show_time;
 use record::sample::ProcessSample;
 use record::table::exit::Exit;
 use record::unit::Nanos;
+use rustc_hash::FxHashMap;
 
 /// What was told up to a reading.
 #[derive(Debug, Clone, Copy)]
@@ -30,12 +32,32 @@ pub(super) struct Balance {
     first: Option<Told>,
     last: Option<Told>,
     ended: Nanos,
+    /// Where ends are told without what was used: of whom the last reading met, and of whom it
+    /// missed of those before.
+    met: Option<FxHashMap<ProcessId, Nanos>>,
+    missed: FxHashMap<ProcessId, Nanos>,
 }
 
 impl Balance {
+    /// Ends are told with all that was used, or not of everyone.
+    pub(super) fn new(tells_all: bool) -> Self {
+        Self {
+            met: (!tells_all).then(FxHashMap::default),
+            ..Self::default()
+        }
+    }
+
     /// A process ended. One that ended before a reading is not in it, whenever its end is told.
     pub(super) fn ended(&mut self, exit: &Exit) {
-        let cpu = exit.own.cpu.or(exit.cpu_least).unwrap_or_default();
+        let Some(cpu) = exit.own.cpu.or(exit.cpu_least) else {
+            // The next reading misses it.
+            return;
+        };
+        if let Some(met) = &mut self.met {
+            met.remove(&exit.id);
+        }
+        let before = self.missed.remove(&exit.id).unwrap_or_default();
+        let cpu = cpu.since(before);
         self.ended = self.ended.plus(cpu);
         for told in [&mut self.first, &mut self.last].into_iter().flatten() {
             if exit.at < told.at {
@@ -47,6 +69,15 @@ impl Balance {
     /// A reading met these, and nobody else lived; the machine had spent so much.
     pub(super) fn reading(&mut self, at: Nanos, samples: &[ProcessSample], machine: Nanos) {
         let of = |one: &ProcessSample| one.own.cpu.unwrap_or_default().0;
+        if let Some(met) = &mut self.met {
+            let before = std::mem::take(met);
+            met.extend(samples.iter().map(|one| (one.id, Nanos(of(one)))));
+            self.missed = before;
+            self.missed.retain(|id, _| !met.contains_key(id));
+            // They used that at least.
+            let least = self.missed.values().map(|cpu| cpu.0).sum();
+            self.ended = self.ended.plus(Nanos(least));
+        }
         let told = Told {
             at,
             living: Nanos(samples.iter().map(of).sum()),
@@ -124,6 +155,41 @@ mod tests {
             own: counters(cpu_s),
             cpu_least: None,
             peaks: MemoryPeaks::default(),
+        }
+    }
+
+    #[test]
+    fn who_ends_without_a_word_of_what_it_used_was_what_its_last_reading_said() {
+        let share_of = |is_told: Option<u64>, is_late: bool| {
+            let mut balance = Balance::new(false);
+            let mut stays = sample(1);
+            stays.id.pid = 9;
+            let end = Exit {
+                id: sample(0).id,
+                own: Counters {
+                    cpu: is_told.map(|s| Nanos(s * SECOND)),
+                    ..Counters::default()
+                },
+                ..exit(15, 0)
+            };
+            let (early, machine) = ([sample(20), stays.clone()], Nanos(0));
+            balance.reading(Nanos(10 * SECOND), &early, machine);
+            balance.reading(Nanos(14 * SECOND), &[sample(24), stays.clone()], machine);
+            if !is_late {
+                balance.ended(&end);
+            }
+            balance.reading(Nanos(20 * SECOND), &[stays.clone()], Nanos(10 * SECOND));
+            if is_late {
+                balance.ended(&end);
+            }
+            balance.reading(Nanos(21 * SECOND), &[stays], Nanos(10 * SECOND));
+            balance.line().unwrap()
+        };
+        for is_late in [false, true] {
+            let line = share_of(None, is_late);
+            assert!(line.contains("told of processes 4.00 s (40.0 %)"), "{line}");
+            let line = share_of(Some(25), is_late);
+            assert!(line.contains("told of processes 5.00 s (50.0 %)"), "{line}");
         }
     }
 

@@ -45,6 +45,7 @@ struct Chosen {
 impl Events {
     /// Tells of everyone who is followed from now on.
     pub(super) fn new(everyone: Everyone, wanted: &[Wanted]) -> Self {
+        let balance = Balance::new(everyone.tells_all());
         Self {
             everyone: Some(everyone),
             wanted: Chosen::new(wanted),
@@ -53,7 +54,7 @@ impl Events {
             count: 0,
             lost: 0,
             failed: None,
-            balance: Balance::default(),
+            balance,
         }
     }
 

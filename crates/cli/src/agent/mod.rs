@@ -474,6 +474,9 @@ impl Agent {
         for error in done.into_iter().filter_map(Result::err) {
             warn(&mut self.warned, &error.into());
         }
+        if rows == 0 {
+            warn(&mut self.warned, &anyhow!("no process is selected so far"));
+        }
         self.trim();
         let (passes, lost) = (self.passes, self.writer.lost_total());
         self.service.read(true, at, || {

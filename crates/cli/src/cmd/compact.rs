@@ -6,8 +6,9 @@ use anyhow::{Context, Result, anyhow};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::quantity::{self, show_bytes};
 use record::unit::{Bytes, Nanos, Unit};
+use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::compact::{Keep, Merge, Options, Removed, Step, Summary, compact, retain};
 use store::disk::RealDisk;
 use sys::clock::{self, Clock};
@@ -86,6 +87,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         }),
         ..Options::default()
     };
+    refuse_others(&args.dataset)?;
     let mut told = 0;
     let summary = compact(&RealDisk, &args.dataset, options, &mut |step| match step {
         Step::Done(sum) if shows && sum.rows_in + sum.rows_merged >= told + PROGRESS_ROWS => {
@@ -109,6 +111,28 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         told.iter().for_each(|line| stderr::line(line));
     }
     Ok(0)
+}
+
+/// A folder of somebody else stays as it is. One that is missing or hidden is told by who opens it.
+fn refuse_others(folder: &Path) -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Ok(());
+    };
+    let names = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.file_name());
+    let is_ours = |name: OsString| {
+        let name = name.to_string_lossy();
+        name == "live" || name == "compact.journal" || name.starts_with("kind=")
+    };
+    match names.into_iter().any(is_ours) {
+        true => Ok(()),
+        false => Err(anyhow!(
+            "{} is no dataset: it has neither `live` nor `kind=...`, which `plimsoll agent \
+             --dataset` writes",
+            folder.display()
+        )),
+    }
 }
 
 /// A file that could not be read, why, and what was done with it.

@@ -8,14 +8,16 @@ use record::codec::key::{put_int, put_text};
 use record::codec::series::{Last, Row};
 use record::codec::varint::{put_bytes, put_signed, take_bytes, take_signed};
 use record::table::{Form, Shape, Table};
+
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
 
-/// What a series takes beside its rows, about.
-const SERIES_BYTES: usize = 512;
+/// What a series takes beside its rows, its key twice and its last row, about: itself and its places
+/// in the map and on the heap.
+const SERIES_BYTES: usize = size_of::<Series>() + 112;
 
 /// The rows of one table in one hour.
 #[derive(Debug)]
@@ -24,18 +26,20 @@ pub(super) struct Bucket {
     /// Hours since 1970.
     pub(super) hour: i64,
     series: BTreeMap<Vec<u8>, Series>,
+    /// When rows were read: thousands of series are read at one instant.
+    instants: Vec<When>,
     rows: u64,
 }
 
 /// The rows of one series, by the key that sorts it.
 #[derive(Debug)]
 struct Series {
+    /// Of each row its instant, as the distance from that of the row before, and what it holds.
     rows: Vec<u8>,
     count: u32,
-    /// The last row, and when it was read by both clocks.
+    /// The last row, and its instant.
     last: Last,
-    at: i64,
-    real: i64,
+    instant: usize,
     /// Its rows came in their order.
     is_sorted: bool,
 }
@@ -94,7 +98,10 @@ impl Buckets {
         write: &mut dyn FnMut(&mut Series),
     ) {
         let at = header.at_ns as i64;
-        let real = at.wrapping_add(header.real_offset_ns);
+        let when = When {
+            at_ns: at,
+            real_ns: at.wrapping_add(header.real_offset_ns),
+        };
         let hour = of.wrapping_add(header.real_offset_ns).div_euclid(HOUR_NS);
         let bucket = self
             .buckets
@@ -103,31 +110,38 @@ impl Buckets {
                 table,
                 hour,
                 series: BTreeMap::new(),
+                instants: Vec::new(),
                 rows: 0,
             });
+        let instants = bucket.instants.capacity();
+        if bucket.instants.last() != Some(&when) {
+            bucket.instants.push(when);
+        }
+        self.bytes += (bucket.instants.capacity() - instants) * size_of::<When>();
+        let instant = bucket.instants.len() - 1;
         let series = match bucket.series.entry(self.key.clone()) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                self.bytes += SERIES_BYTES + self.key.len();
+                let last = table.columns.len() * size_of::<i64>();
+                self.bytes += SERIES_BYTES + 2 * self.key.len() + last;
                 entry.insert(Series {
                     rows: Vec::new(),
                     count: 0,
                     last: Last::empty(table.columns.len()),
-                    at: 0,
-                    real: 0,
+                    instant: 0,
                     is_sorted: true,
                 })
             }
         };
-        let before = series.rows.len();
-        put_signed(&mut series.rows, at.wrapping_sub(series.at));
-        put_signed(&mut series.rows, real.wrapping_sub(series.real));
-        series.is_sorted &= series.count == 0 || at > series.at;
-        (series.at, series.real) = (at, real);
+        let before = series.rows.capacity();
+        let earlier = bucket.instants.get(series.instant);
+        series.is_sorted &= series.count == 0 || earlier.is_some_and(|it| when.at_ns > it.at_ns);
+        put_signed(&mut series.rows, instant as i64 - series.instant as i64);
+        series.instant = instant;
         series.count += 1;
         write(series);
         bucket.rows += 1;
-        self.bytes += series.rows.len() - before;
+        self.bytes += series.rows.capacity() - before;
     }
 }
 
@@ -191,86 +205,81 @@ impl Bucket {
     /// read, and what it holds.
     pub(super) fn each(&self, give: &mut dyn FnMut(&[u8], When, &Kept<'_>)) {
         for (key, series) in &self.series {
+            let mut give = |when, kept: &Kept<'_>| give(key, when, kept);
             match self.table.form {
-                Form::Cells => each_cells(series, self.table, &mut |when, kept| {
-                    give(key, when, kept);
-                }),
-                Form::Series => {
-                    let columns = self.table.columns.len();
-                    each_value(series, columns, &mut |when, kept| give(key, when, kept));
-                }
+                Form::Cells => self.each_cells(series, &mut give),
+                Form::Series => self.each_value(series, &mut give),
             }
         }
     }
-}
 
-/// Rows of one series at one instant are the same row.
-fn each_value(series: &Series, columns: usize, give: &mut dyn FnMut(When, &Kept<'_>)) {
-    if series.is_sorted {
-        return unpack(series, columns, &mut |when, last| {
-            give(when, &Kept::Values(last))
-        });
+    /// Rows of one series at one instant are the same row.
+    fn each_value(&self, series: &Series, give: &mut dyn FnMut(When, &Kept<'_>)) {
+        if series.is_sorted {
+            return self.unpack(series, &mut |when, last| give(when, &Kept::Values(last)));
+        }
+        let mut rows = Vec::new();
+        self.unpack(series, &mut |when, last| rows.push((when, last.clone())));
+        rows.sort_by_key(|(when, _)| *when);
+        rows.dedup_by_key(|(when, _)| when.at_ns);
+        for (when, last) in &rows {
+            give(*when, &Kept::Values(last));
+        }
     }
-    let mut rows = Vec::new();
-    unpack(series, columns, &mut |when, last| {
-        rows.push((when, last.clone()))
-    });
-    rows.sort_by_key(|(when, _)| *when);
-    rows.dedup_by_key(|(when, _)| when.at_ns);
-    for (when, last) in &rows {
-        give(*when, &Kept::Values(last));
-    }
-}
 
-fn unpack(series: &Series, columns: usize, give: &mut dyn FnMut(When, &Last)) {
-    let (mut from, mut when) = (&series.rows[..], When::default());
-    let mut last = Last::empty(columns);
-    // These bytes are ours: what is not as we wrote it ends the series.
-    while when.step(&mut from) && last.take(&mut from).is_ok() {
-        give(when, &last);
+    fn unpack(&self, series: &Series, give: &mut dyn FnMut(When, &Last)) {
+        let (mut from, mut instant) = (&series.rows[..], 0);
+        let mut last = Last::empty(self.table.columns.len());
+        // These bytes are ours: what is not as we wrote it ends the series.
+        while let Some(when) = self.step(&mut from, &mut instant)
+            && last.take(&mut from).is_ok()
+        {
+            give(when, &last);
+        }
     }
-}
 
-/// Of one instant there may be several, such as the programs that a process executed one after
-/// another; what is the same to the last byte is there once. Of what happens once the row that says
-/// most is there, of several such the one that was written first.
-fn each_cells(series: &Series, table: &Table, give: &mut dyn FnMut(When, &Kept<'_>)) {
-    let (mut from, mut when) = (&series.rows[..], When::default());
-    let mut rows: Vec<(When, &[u8])> = Vec::new();
-    while when.step(&mut from) {
-        let Ok(bytes) = take_bytes(&mut from) else {
-            break;
-        };
-        let of_then = rows.iter().rev().take_while(|(then, _)| *then == when);
-        if of_then.clone().all(|(_, other)| *other != bytes) {
+    /// Of one instant there may be several, such as the programs that a process executed one after
+    /// another; what is the same to the last byte is there once. Of what happens once the row that
+    /// says most is there, of several such the one that was written first.
+    fn each_cells(&self, series: &Series, give: &mut dyn FnMut(When, &Kept<'_>)) {
+        let (mut from, mut instant) = (&series.rows[..], 0);
+        let mut rows: Vec<(When, &[u8])> = Vec::new();
+        while let Some(when) = self.step(&mut from, &mut instant)
+            && let Ok(bytes) = take_bytes(&mut from)
+        {
             rows.push((when, bytes));
         }
-    }
-    rows.sort_by_key(|(when, _)| *when);
-    rows.dedup();
-    let rows = rows.into_iter();
-    let rows = rows.filter_map(|(when, mut bytes)| Some((when, cells::take_row(&mut bytes).ok()?)));
-    if table.once.is_some() {
-        let told = |row: &[(u8, Cell<'_>)]| {
-            let has = |place: usize| row.iter().any(|(n, _)| usize::from(*n) == place);
-            table.told(|column| has(column + table.key.len()))
-        };
-        if let Some((when, row)) = rows.min_by_key(|(_, row)| Reverse(told(row))) {
-            give(when, &Kept::Cells(row));
+        // Stable: those of one instant stay in the order that they were written in.
+        rows.sort_by_key(|(when, _)| *when);
+        let mut of_then: BTreeSet<&[u8]> = BTreeSet::new();
+        let mut then = When::default();
+        rows.retain(|(when, bytes)| {
+            if *when != then {
+                of_then.clear();
+                then = *when;
+            }
+            of_then.insert(bytes)
+        });
+        let rows = rows.into_iter();
+        let rows =
+            rows.filter_map(|(when, mut bytes)| Some((when, cells::take_row(&mut bytes).ok()?)));
+        if self.table.once.is_some() {
+            let told = |row: &[(u8, Cell<'_>)]| {
+                let has = |place: usize| row.iter().any(|(n, _)| usize::from(*n) == place);
+                self.table.told(|column| has(column + self.table.key.len()))
+            };
+            if let Some((when, row)) = rows.min_by_key(|(_, row)| Reverse(told(row))) {
+                give(when, &Kept::Cells(row));
+            }
+            return;
         }
-        return;
+        rows.for_each(|(when, row)| give(when, &Kept::Cells(row)));
     }
-    rows.for_each(|(when, row)| give(when, &Kept::Cells(row)));
-}
 
-impl When {
-    /// Goes on to the next row, if there is one.
-    fn step(&mut self, from: &mut &[u8]) -> bool {
-        let (Ok(at), Ok(real)) = (take_signed(from), take_signed(from)) else {
-            return false;
-        };
-        self.at_ns = self.at_ns.wrapping_add(at);
-        self.real_ns = self.real_ns.wrapping_add(real);
-        true
+    /// The instant of the next row of a series, if there is one.
+    fn step(&self, from: &mut &[u8], instant: &mut usize) -> Option<When> {
+        let distance = isize::try_from(take_signed(from).ok()?).ok()?;
+        *instant = instant.checked_add_signed(distance)?;
+        self.instants.get(*instant).copied()
     }
 }

@@ -18,11 +18,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of a row group: all their columns are in memory at once.
+/// Rows of a row group: all their columns are in memory at once. Each column is one page, so who
+/// looks for one process reads no more than the groups it is in, and what a process has in common
+/// with the one before (the instants of all readings are) is compressed with it.
 const GROUP_ROWS: usize = 32 << 10;
 
-/// Rows of a page: who looks for one process reads no more than the pages it is in.
-const PAGE_ROWS: usize = 4096;
+/// Rows that are encoded at once.
+const BATCH_ROWS: usize = 4096;
 
 /// zstd's level.
 const LEVEL: i32 = 3;
@@ -220,15 +222,13 @@ fn properties(table: &Table, schema: &TypePtr) -> Result<WriterPropertiesPtr, Pa
         .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
-        .set_data_page_row_count_limit(PAGE_ROWS)
-        .set_write_batch_size(PAGE_ROWS)
+        .set_data_page_row_count_limit(GROUP_ROWS)
+        .set_write_batch_size(BATCH_ROWS)
         .set_statistics_enabled(EnabledStatistics::Chunk)
+        // It says where the pages of a group are: here that is where the column is.
+        .set_offset_index_disabled(true)
         .set_sorting_columns(Some(sorted.collect()))
         .set_key_value_metadata(Some(vec![version]));
-    for name in columns::sorted_by(table) {
-        let path = ColumnPath::from(name);
-        builder = builder.set_column_statistics_enabled(path, EnabledStatistics::Page);
-    }
     // In series each row is near the one before.
     if columns::is_series(table) {
         let is_int = |shape| shape == Shape::Int;

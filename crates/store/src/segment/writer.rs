@@ -43,6 +43,9 @@ impl Default for Options {
     }
 }
 
+/// What was lost is told again no sooner: to tell everything is dear, and room may come and go.
+const BETWEEN_TELLINGS: Nanos = Nanos::from_secs(60);
+
 /// A segment that is being written.
 #[derive(Debug)]
 struct Open {
@@ -67,6 +70,10 @@ pub struct Writer<D: Disk> {
     /// Rows that could not be written since the last frame that was, and of all times.
     lost: u32,
     lost_total: u64,
+    /// A frame of this segment could not be written: what it said has to be said again.
+    owes: bool,
+    /// But not before this.
+    owed_from: Nanos,
     bytes_total: u64,
     buffer: Vec<u8>,
 }
@@ -93,6 +100,8 @@ impl<D: Disk> Writer<D> {
             seq: 0,
             lost: 0,
             lost_total: 0,
+            owes: false,
+            owed_from: Nanos(0),
             bytes_total: 0,
             buffer: Vec::new(),
         })
@@ -103,8 +112,9 @@ impl<D: Disk> Writer<D> {
         self.options.segment_age_max = most;
     }
 
-    /// Whether the next frame of a table of series must be a key frame: it is the first one of its
-    /// segment, which must not need another to be read. Begins that segment.
+    /// Whether everything must be told anew, series by key frames: the next frame is the first one
+    /// of its segment, which must not need another to be read, or the first one after some that
+    /// could not be written. Begins that segment.
     ///
     /// # Errors
     /// It cannot be made: the rows of this pass are lost, call [`Writer::lose`].
@@ -117,9 +127,15 @@ impl<D: Disk> Writer<D> {
             self.close()?;
         }
         if self.open.is_some() {
-            return Ok(false);
+            // Where there was no room: there is again once a frame was written.
+            let is_due = self.owes && self.lost == 0 && now >= self.owed_from;
+            if is_due {
+                (self.owes, self.owed_from) = (false, now.plus(BETWEEN_TELLINGS));
+            }
+            return Ok(is_due);
         }
         self.open_next(now)?;
+        self.owes = false;
         Ok(true)
     }
 
@@ -212,6 +228,7 @@ impl<D: Disk> Writer<D> {
             }
             Err(error) => {
                 self.seq += 1;
+                self.owes = true;
                 self.lose(rows);
                 Err(error)
             }

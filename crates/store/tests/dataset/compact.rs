@@ -194,6 +194,42 @@ fn a_segment_that_is_being_written_is_left_and_one_that_came_twice_counts_once()
 }
 
 #[test]
+fn programs_of_one_instant_are_there_once_though_their_segment_came_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::new(
+        RealDisk,
+        folder.path(),
+        origin(),
+        segment::Options::default(),
+    )
+    .unwrap();
+    writer.begin(Nanos(1)).unwrap();
+    // Of the second instant there is one more, as of a process that lives on.
+    let rows: [(u32, &[u8]); 4] = [(9, b"sh"), (9, b"env"), (9, b"sleep"), (10, b"sleep")];
+    for (pass, comm) in rows {
+        let mut payload = Vec::new();
+        let cells = [(0, Cell::Int(7)), (1, Cell::Int(5)), (4, Cell::Text(comm))];
+        put_row(&mut payload, cells.into_iter());
+        let what = (table::process::TABLE.id, true);
+        writer
+            .frame(what, (0, 0), when(pass), (&payload, 1))
+            .unwrap();
+    }
+    let path = writer.path().unwrap().to_owned();
+    writer.close().unwrap();
+    fs::copy(&path, path.with_file_name(SECOND)).unwrap();
+    let summary = run(folder.path());
+    assert_eq!((summary.rows_out, summary.duplicates), (4, 4));
+    let read = read(folder.path(), "process");
+    let comm = |row: &Vec<(String, Field)>| {
+        let cell = row.iter().find(|(name, _)| name == "comm").unwrap();
+        cell.1.to_string()
+    };
+    let names: Vec<_> = read.iter().map(comm).collect();
+    assert_eq!(names, ["\"sh\"", "\"env\"", "\"sleep\"", "\"sleep\""]);
+}
+
+#[test]
 fn what_is_damaged_is_set_aside_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     write_passes(folder.path(), segment::Options::default(), 0..5);

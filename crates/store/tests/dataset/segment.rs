@@ -120,6 +120,28 @@ fn a_full_disk_costs_what_came_meanwhile_and_is_counted() {
 }
 
 #[test]
+fn what_a_full_disk_lost_is_asked_for_once_there_is_room_but_not_each_time() {
+    let (folder, is_full) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+    let mut writer =
+        Writer::new(Full(&is_full), folder.path(), origin(), Options::default()).unwrap();
+    let mut sheet = Sheet::new(&table::sample::TABLE);
+    // Whether everything is to be told anew, when a reading of this second begins.
+    let mut second = |s: u64, full: bool| {
+        is_full.store(full, SeqCst);
+        let anew = writer.begin(Nanos::from_secs(s)).unwrap();
+        assert_eq!(write_pass(&mut writer, &mut sheet, s as u32), !full);
+        anew
+    };
+    assert_eq!([0, 1].map(|s| second(s, false)), [true, false]);
+    assert_eq!([2, 3].map(|s| second(s, true)), [false, false]);
+    // The first frame behind shows that there is room.
+    assert_eq!([4, 5, 6].map(|s| second(s, false)), [false, true, false]);
+    assert!(!second(7, true));
+    assert_eq!([8, 9, 64].map(|s| second(s, false)), [false; 3]);
+    assert_eq!([65, 66].map(|s| second(s, false)), [true, false]);
+}
+
+#[test]
 fn a_segment_that_is_being_written_can_be_followed() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::new(RealDisk, folder.path(), origin(), Options::default()).unwrap();
