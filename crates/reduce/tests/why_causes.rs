@@ -305,6 +305,18 @@ fn who_sent_a_signal_to_the_command_is_told_where_the_kernel_was_watched() {
         "{}",
         main.sentence
     );
+    let mut beside_another = by(9, "SIGKILL from pid 7 of uid 1 (bash)");
+    evidence(
+        &mut beside_another,
+        "oom_kill",
+        "1",
+        "/proc/vmstat oom_kill",
+    );
+    let main = expect(&beside_another, "signal", Certainty::Known);
+    assert!(main.sentence.contains("bash (pid 7"), "{}", main.sentence);
+    let also = judge(&beside_another);
+    let also = beside(&also, "memory_kill").unwrap();
+    assert_eq!(also.certainty, Certainty::Unknown);
     let crash = by(11, "SIGSEGV from pid 7 of uid 1 (kill)");
     expect(&crash, "signal", Certainty::Known);
     expect(

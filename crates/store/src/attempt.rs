@@ -3,7 +3,8 @@
 use crate::category::{category_of_command, program_of_command};
 use crate::identity::Identity;
 use record::attempt::{Amount, Amounts, Attempt, End, Known, RESOURCES};
-use record::report::{Exceeded, ExitType, Report};
+use record::report::serde_free::Scalar;
+use record::report::{Evidence, Exceeded, ExitType, Report};
 use record::timestamp::parse_rfc3339;
 use record::value::{Method, Number, Value};
 
@@ -13,6 +14,8 @@ pub const FORMAT_NAME: &str = "plimsoll";
 /// The signal, and the exit code of a shell, of a process that the kernel killed.
 const KILLED: i32 = 9;
 const KILLED_CODE: i32 = 137;
+/// How evidence of the process that sent that begins.
+const KILLED_BY: &str = "SIGKILL from ";
 
 /// What the evidence says of a kill that was certainly of the task.
 const OWN_GROUP: &str = "task's control group";
@@ -109,10 +112,18 @@ fn end(report: &Report) -> (End, Option<String>) {
 }
 
 /// Whether the kernel ended it for want of memory: it killed in the task's own control group, or
-/// around it when the task ended as one does that was killed.
+/// around it when the task ended as one does that was killed; but not if a process is known to
+/// have killed it.
 fn was_starved(report: &Report) -> bool {
     let exit = &report.exit;
     let was_killed = exit.signal == Some(KILLED) || exit.code == Some(KILLED_CODE);
+    let by_process = |one: &Evidence| {
+        let is_kill = |text: &str| text.starts_with(KILLED_BY);
+        one.kind == "killed_by" && matches!(&one.value, Scalar::Text(text) if is_kill(text))
+    };
+    if exit.signal == Some(KILLED) && exit.evidence.iter().any(by_process) {
+        return false;
+    }
     let mut kills = exit.evidence.iter().filter(|one| one.kind == "oom_kill");
     kills.any(|one| was_killed || one.source.contains(OWN_GROUP))
 }
@@ -205,6 +216,15 @@ mod tests {
         let mut report = report();
         report.exit.kind = ExitType::Signal;
         assert_eq!(end(&report), (End::Limit, Some("memory".to_owned())));
+        let mut killed = report.clone();
+        killed.exit.signal = Some(9);
+        assert_eq!(end(&killed).0, End::Limit);
+        killed.exit.evidence.push(Evidence {
+            kind: "killed_by".to_owned(),
+            value: Scalar::Text("SIGKILL from pid 7 of uid 0 (bash)".to_owned()),
+            source: "signal_generate".to_owned(),
+        });
+        assert_eq!(end(&killed), (End::Failed, None));
         report.exit.signal = Some(11);
         assert_eq!(end(&report).0, End::Failed);
         report.exit.evidence[0].source = "oom_kill of the task's control group".to_owned();

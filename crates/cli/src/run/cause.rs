@@ -52,10 +52,13 @@ pub(super) fn exit(
     evidence.extend(starved.as_ref().map(Starved::evidence));
     evidence.extend(throttled(facts, hold));
     evidence.extend(outcome.unended.evidence());
+    // Where a process is known to have killed it, the kernel ended somebody else.
+    let is_known = evidence.iter().any(|one| one.kind == "killed_by");
+    let by_kernel = starved.as_ref().filter(|_| !is_known);
     let cause = enforced
         .map(limit_cause)
         .or_else(|| not_ended(hold, outcome))
-        .or_else(|| reason_cause(outcome, signal, starved.as_ref()))
+        .or_else(|| reason_cause(outcome, signal, by_kernel))
         .or_else(|| starved.as_ref().map(Starved::words));
     Exit {
         kind,

@@ -2,7 +2,8 @@
 
 use super::amounts::rung_of;
 use super::case::{told_claim, words};
-use super::signals::SIGKILL;
+use super::signal;
+use super::signals::{self, SIGKILL};
 use super::verdict::{Certainty, Verdict};
 use super::{Case, Cause};
 use record::quantity;
@@ -52,6 +53,10 @@ fn end(case: &Case<'_>) -> Option<Verdict> {
     let killed = case.exit().signal == Some(SIGKILL);
     let as_killed = killed || case.exit().code == Some(STATUS_KILLED);
     if case.ended_well() || whose != Whose::Task && !as_killed {
+        return None;
+    }
+    // The command itself was killed by a process that is known: whom the kernel ended is another.
+    if killed && signal::killer(case).is_some_and(|sent| sent.signal == signals::name(SIGKILL)) {
         return None;
     }
     let alone = case
