@@ -594,11 +594,18 @@ fn each_target_has_its_words() {
     assert_eq!(lines(&report, "slurm"), ["#SBATCH --mem=2G"]);
     let condor = ["request_memory = 2048", "retry_request_memory = 4096"];
     assert_eq!(lines(&report, "htcondor"), condor);
-    assert_eq!(
-        lines(&report, "nextflow"),
-        ["memory = 2.GB", "errorStrategy = 'retry'"]
-    );
-    assert_eq!(lines(&report, "snakemake"), ["resources: mem_mb=2048"]);
+    let nextflow = [
+        "memory = { 2.GB * 2 ** (task.attempt - 1) }",
+        "errorStrategy = 'retry'",
+        "maxRetries = 2",
+    ];
+    assert_eq!(lines(&report, "nextflow"), nextflow);
+    // Of 10^6 bytes, and never less than 2 GiB.
+    let snakemake = [
+        "resources: mem_mb=lambda wildcards, attempt: 2148 * 2 ** (attempt - 1)",
+        "retries: 2",
+    ];
+    assert_eq!(lines(&report, "snakemake"), snakemake);
     let pod = [
         "resources:",
         "  requests:",

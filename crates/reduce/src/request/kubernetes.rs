@@ -36,7 +36,7 @@ fn write(asks: &[Ask]) -> Vec<String> {
     if let Some(wall) = of(asks, "wall") {
         let seconds = seconds(wall.amount);
         lines.push(format!(
-            "activeDeadlineSeconds: {seconds}  # of the job, not of its container"
+            "# into the spec of the job: activeDeadlineSeconds: {seconds}"
         ));
     }
     lines

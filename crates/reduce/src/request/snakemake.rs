@@ -1,7 +1,7 @@
-//! Snakemake: `threads` and `resources` of a rule. Time is in minutes there. Its megabytes are
-//! handed on to schedulers that take them for MiB, so that is what is counted.
+//! Snakemake: `threads` and `resources` of a rule. Time is in minutes there, and its megabytes are
+//! of 10^6 bytes; where they are handed on to a scheduler that takes them for MiB that is more.
 
-use super::words::{mebibytes, minutes, of};
+use super::words::{RETRIES, megabytes, minutes, of};
 use super::{Ask, Target};
 
 /// Its row of the table of targets.
@@ -16,12 +16,26 @@ fn write(asks: &[Ask]) -> Vec<String> {
     if let Some(cores) = of(asks, "cores") {
         lines.push(format!("threads: {}", cores.amount));
     }
-    let memory = of(asks, "memory").map(|it| format!("mem_mb={}", mebibytes(it.amount)));
-    let wall = of(asks, "wall").map(|it| format!("runtime={}", minutes(it.amount)));
-    let disk = of(asks, "footprint").map(|it| format!("disk_mb={}", mebibytes(it.amount)));
-    let resources: Vec<_> = [memory, wall, disk].into_iter().flatten().collect();
+    let resource = |name: &str, word: &str, unit: fn(u64) -> u64| {
+        let ask = of(asks, name)?;
+        let amount = unit(ask.amount);
+        Some(match ask.is_retry {
+            // Twice as much at each attempt, for more may be needed again.
+            true => format!("{word}=lambda wildcards, attempt: {amount} * 2 ** (attempt - 1)"),
+            false => format!("{word}={amount}"),
+        })
+    };
+    let resources = [
+        resource("memory", "mem_mb", megabytes),
+        resource("wall", "runtime", minutes),
+        resource("footprint", "disk_mb", megabytes),
+    ];
+    let resources: Vec<_> = resources.into_iter().flatten().collect();
     if !resources.is_empty() {
         lines.push(format!("resources: {}", resources.join(", ")));
+    }
+    if !resources.is_empty() && asks.iter().any(|ask| ask.is_retry) {
+        lines.push(format!("retries: {RETRIES}"));
     }
     lines
 }

@@ -11,6 +11,14 @@ pub(super) fn of<'a>(asks: &'a [Ask], resource: &str) -> Option<&'a Ask> {
     asks.iter().find(|ask| ask.resource == resource)
 }
 
+/// How often to try again where more may be needed each time: three rungs.
+pub(super) const RETRIES: u32 = 2;
+
+/// Whole megabytes of 10^6 bytes.
+pub(super) const fn megabytes(bytes: u64) -> u64 {
+    bytes.div_ceil(1_000_000)
+}
+
 /// Whole mebibytes.
 pub(super) const fn mebibytes(bytes: u64) -> u64 {
     bytes.div_ceil(MIB)
