@@ -15,6 +15,9 @@ pub(crate) const RECENT: usize = 50;
 /// Inputs are about as large if one is no more than so many times the other: e^0.1.
 const ALIKE: f64 = 1.105_170_918_075_647_6;
 
+/// A smaller share of retries than this needs runs to be told by.
+const FEW: f64 = 0.05;
+
 /// Fewest runs of about as large an input that say anything.
 const ALIKE_MIN: usize = 5;
 
@@ -111,8 +114,21 @@ impl History {
     /// The rule that did best so far of those that have something to say.
     pub(crate) fn choose(&self, input: Option<Bytes>) -> Option<(Rule, Plan)> {
         let order = self.race.order().into_iter();
+        let order = order.filter(|rule| self.can_keep(*rule));
         let mut plans = order.filter_map(|rule| Some((rule, self.plan(rule, input)?)));
         plans.next()
+    }
+
+    /// Whether runs are enough for the share of retries that was asked for: of the last 50 nobody
+    /// knows what one of a thousand needs.
+    fn can_keep(&self, rule: Rule) -> bool {
+        let share = self.past.settings.retries.ratio();
+        let is_told_by = |runs: usize| share >= FEW || share * runs as f64 >= 1.0;
+        match rule {
+            Rule::Constant | Rule::Line => true,
+            Rule::Recent => is_told_by(RECENT),
+            Rule::Alike => is_told_by(ALIKE_MIN),
+        }
     }
 
     pub(crate) fn plan(&self, rule: Rule, input: Option<Bytes>) -> Option<Plan> {

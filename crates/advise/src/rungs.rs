@@ -1,7 +1,7 @@
 //! The retry ladder: which request follows one that was too small, and what a first request costs
 //! with all that may follow it.
 
-use crate::settings::{Price, Settings};
+use crate::settings::{Price, Settings, Share};
 use crate::smooth::Smooth;
 
 /// What may be needed above the largest value seen.
@@ -9,6 +9,10 @@ const MARGIN: f64 = 1.05;
 
 /// No ladder is longer; from 1 to the largest number are fewer doublings.
 const STEPS_MAX: usize = 128;
+
+/// More tasks may fail at first where all that is held, failures included, is less than this part
+/// of what it is where few may: then there are peaks far apart.
+const PAYS: f64 = 0.5;
 
 /// Candidates that are looked at before the others.
 const SCOUTS: usize = 16;
@@ -73,13 +77,31 @@ impl Rungs {
         cost
     }
 
-    /// The first request that costs least of those that leave few retries; the smaller of equals.
+    /// The first request that costs least of those that leave few retries; of those that leave more
+    /// where that costs less by far; the smaller of equals.
     pub(crate) fn first(&self, smooth: &Smooth<'_>, weight: f64, settings: &Settings) -> f64 {
-        let candidates = smooth.candidates(settings.retries);
-        let cost = |candidate, enough| {
-            let of_all = (weight, settings.price);
-            self.cost(candidate, smooth, of_all, enough)
+        let few = self.cheapest(smooth, weight, settings.retries, settings.price);
+        let Some(most) = settings.retries_at_peaks else {
+            return few.1;
         };
+        let many = self.cheapest(smooth, weight, most, settings.price);
+        match many.0 < PAYS * few.0 {
+            true => many.1,
+            false => few.1,
+        }
+    }
+
+    /// The cost of the first request that costs least of those that leave at most such a share of
+    /// retries, and that request.
+    fn cheapest(
+        &self,
+        smooth: &Smooth<'_>,
+        weight: f64,
+        retries: Share,
+        price: Price,
+    ) -> (f64, f64) {
+        let candidates = smooth.candidates(retries);
+        let cost = |candidate, enough| self.cost(candidate, smooth, (weight, price), enough);
         // A few first: most others need not be added up to the end then.
         let scouts = candidates
             .iter()
@@ -98,7 +120,7 @@ impl Rungs {
                 best = (cost, candidate);
             }
         }
-        best.1
+        best
     }
 }
 

@@ -93,6 +93,9 @@ impl Price {
 pub struct Settings {
     /// At most this share of the attempts may need a second one (`q`).
     pub retries: Share,
+    /// At most this share where that halves what is held in all: where a few of such tasks need
+    /// many times what the others do. Nothing where the share above is never to be passed.
+    pub retries_at_peaks: Option<Share>,
     /// What a failed attempt costs beside what it held for its whole time.
     pub price: Price,
     /// Requests are whole multiples of this; 0 is as 1.
@@ -104,11 +107,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults with requests in multiples of `grain`: at most 5 % retries, a failure at twice
-    /// what it held.
+    /// The defaults with requests in multiples of `grain`: at most 5 % retries, 20 % where that
+    /// halves what is held; a failure at twice what it held.
     pub const fn new(grain: u64) -> Self {
         Self {
             retries: Share(0.05),
+            retries_at_peaks: Some(Share(0.2)),
             price: Price(1.0),
             grain,
             max: None,

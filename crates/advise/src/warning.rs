@@ -241,7 +241,8 @@ impl Warning {
                 say(cap)
             ),
             Warning::Beyond { input } => format!(
-                "the input is larger than any seen ({})",
+                "the input is larger than any of the attempts that are remembered ({}), and beyond \
+                 twice that nothing more is asked for",
                 amount(input.0, Resource::Memory)
             ),
             Warning::OtherHosts => {

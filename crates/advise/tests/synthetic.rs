@@ -1,7 +1,7 @@
 //! Made traces of known distributions, replayed: what the rule wastes and how often it fails,
 //! against asking for the largest peak seen.
 
-use advise::{GRAIN_BYTES, History, Run, Settings};
+use advise::{GRAIN_BYTES, History, Run, Settings, Share};
 use record::unit::{Bytes, Nanos};
 
 const TASKS: u64 = 1500;
@@ -101,6 +101,38 @@ fn two_peaks() {
         run(peak * GB * (0.05 * random.normal()).exp(), 600.0, None)
     });
     check(runs, 0.95, 0.05);
+}
+
+/// One of ten needs thirty times what the others do.
+fn rarely_large() -> impl Iterator<Item = Run> {
+    let mut random = Random(12);
+    (0..TASKS).map(move |_| {
+        let peak = if random.uniform() < 0.1 { 15.0 } else { 0.5 };
+        run(peak * GB * (0.05 * random.normal()).exp(), 600.0, None)
+    })
+}
+
+#[test]
+fn where_few_need_many_times_as_much_more_may_fail() {
+    check(rarely_large(), 0.25, 0.12);
+}
+
+#[test]
+fn a_share_that_was_asked_for_is_kept_whatever_that_costs() {
+    let settings = |share: f64| Settings {
+        retries: Share::new(share).unwrap(),
+        retries_at_peaks: None,
+        ..Settings::new(GRAIN_BYTES)
+    };
+    for share in [0.05, 0.01, 0.001] {
+        let mut history = History::new(settings(share));
+        // The last of them are all small, as it may happen.
+        let runs = rarely_large().chain((0..60).map(|_| run(0.5 * GB, 600.0, None)));
+        runs.for_each(|run| history.learn(run));
+        let first = history.request(None).unwrap() as f64;
+        // Of the last 50 alone no share is known that is smaller than one of fifty.
+        assert!(first > 14.0 * GB || share >= 0.05, "{share}: {first}");
+    }
 }
 
 #[test]

@@ -43,7 +43,8 @@ struct AdviseArgs {
     /// The size of the task's input, in bytes: 3GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     input_size: Option<u64>,
-    /// The share of attempts that the first request is to be enough for [default: 0.95]
+    /// The share of attempts that the first request is to be enough for [default: 0.95;
+    /// 0.8 where that halves what is held in all]
     #[arg(long, value_name = "SHARE", value_parser = quantile)]
     quantile: Option<Share>,
     /// Never ask for more: memory=64GiB, wall=2d, disk=1TiB, cores=32 (repeatable)
@@ -194,7 +195,10 @@ fn terms(args: &AdviseArgs) -> Terms {
         (Resource::Wall, &mut terms.wall),
     ] {
         settings.max = last_of(&args.max, resource);
-        settings.retries = args.quantile.unwrap_or(settings.retries);
+        if let Some(retries) = args.quantile {
+            // Who says how many may fail means it.
+            (settings.retries, settings.retries_at_peaks) = (retries, None);
+        }
     }
     terms
 }
