@@ -74,6 +74,7 @@ mod tests {
         for (line, kept) in [
             ("mysql --password=abc -u x", "mysql --password=*** -u x"),
             ("curl --token abc https://h", "curl --token *** https://h"),
+            ("a --bearer=S --bearer T b", "a --bearer=*** --bearer *** b"),
             (
                 "env API_KEY=abc AWS_SECRET_ACCESS_KEY=d ./a",
                 "env API_KEY=*** AWS_SECRET_ACCESS_KEY=*** ./a",
@@ -130,6 +131,7 @@ mod tests {
             "a PASSTHROUGH=1 PASS_THROUGH=2",
             "a --password",
             "a --token -- b",
+            "llm --tokens 5 --max-tokens=512 --max_tokens 7",
             "a --token --dry-run=x",
             "curl -H Accept:x authorization authorizations:y",
             "kube --authorization-mode=RBAC",

@@ -161,9 +161,12 @@ impl Tree {
         }
         if self.ended.unread > 0 {
             let (unread, count) = (self.ended.unread, self.ended.count);
+            let place = match self.auto_reaped && !self.knows_finals() {
+                true => "those that somebody waited for are in the totals",
+                false => "they are in the totals",
+            };
             notes.push(format!(
-                "{unread} of {count} ended processes were gone before they could be read; \
-                 they are in the totals"
+                "{unread} of {count} ended processes were gone before they could be read; {place}"
             ));
         }
         if self.series.dropped() > 0 {

@@ -386,8 +386,8 @@ pub(crate) fn share_seen(saw: &library::Seen, usage: &Usage) -> String {
 fn left_out(programs: u64) -> String {
     format!(
         "{programs} executions were of programs without the library (static, setuid or 32-bit \
-         ones, with a sanitizer, another C library or root): their files are not seen, nor those \
-         of the programs that they started"
+         ones, with a sanitizer, another C library or root), or by system and popen of a process \
+         that had threads: their files are not seen, nor those of the programs that they started"
     )
 }
 

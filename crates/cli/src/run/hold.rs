@@ -336,7 +336,8 @@ impl Hold {
             value: peak.0.max(limit.value) as f64,
             at: now,
             pid: Some(largest.pid),
-            process: Some(largest.command),
+            // One that is just becoming the task has no command yet.
+            process: Some(largest.command).filter(|command| !command.is_empty()),
             certainty: Certainty::Broken,
             basis: Some(Basis::Group),
         };

@@ -7,6 +7,7 @@ const NAMES: &[&str] = &[
     "passphrase",
     "secret",
     "token",
+    "bearer",
     "apikey",
     "api-key",
     "api_key",
@@ -22,6 +23,15 @@ const ENDS: &[&str] = &["pass", "pwd", "passin", "passout"];
 
 /// Unless it ends in one of these.
 const NO_ENDS: &[&str] = &["bypass", "compass"];
+
+/// Those that end so say how many pieces of text a program may take or make.
+const COUNTS: &[&str] = &[
+    "--tokens",
+    "max-tokens",
+    "max_tokens",
+    "num-tokens",
+    "num_tokens",
+];
 
 /// These variables of shells are folders.
 const FOLDERS: &[&[u8]] = &[b"PWD", b"OLDPWD"];
@@ -53,6 +63,9 @@ pub(super) fn is_name(word: &[u8]) -> bool {
     }
     let name = String::from_utf8_lossy(word).to_ascii_lowercase();
     let ends_in = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    if ends_in(COUNTS) {
+        return false;
+    }
     NAMES.iter().any(|secret| name.contains(secret)) || ends_in(ENDS) && !ends_in(NO_ENDS)
 }
 
