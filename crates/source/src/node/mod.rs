@@ -8,6 +8,7 @@ pub mod kept;
 pub mod lustre_job_stats;
 pub mod lustre_llite;
 pub mod proc_diskstats;
+pub mod proc_interrupts;
 pub mod proc_loadavg;
 pub mod proc_meminfo;
 pub mod proc_net_dev;
@@ -39,6 +40,7 @@ pub use source::Source;
 /// Everything that tells of the machine, in the order of METRICS.md.
 pub const SOURCES: &[Source] = &[
     proc_stat::SOURCE,
+    proc_interrupts::SOURCE,
     proc_loadavg::SOURCE,
     proc_meminfo::SOURCE,
     proc_vmstat::SOURCE,
