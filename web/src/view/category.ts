@@ -274,7 +274,7 @@ function statistics(of: Record<string, Statistics>): Child {
         column("max", (one) => one.max),
         column("deviation", (one) => one.sd),
         column("skewness", (one) => one.skewness, true),
-        column("kurtosis", (one) => one.excess_kurtosis, true),
+        column("excess kurtosis", (one) => one.excess_kurtosis, true),
         {
           name: "known",
           cell: ([, one]) =>
