@@ -34,6 +34,17 @@ pub struct Damaged {
     pub why: String,
 }
 
+impl Damaged {
+    pub(super) fn of(path: &Path, error: &Error) -> Self {
+        let source = std::error::Error::source(error);
+        let source = source.map_or(String::new(), |why| format!(": {why}"));
+        Self {
+            path: path.display().to_string(),
+            why: format!("{error}{source}"),
+        }
+    }
+}
+
 /// A file of many attempts as the catalogue knows it.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
@@ -442,10 +453,10 @@ fn forget_damaged(transaction: &Transaction<'_>) -> Result<(), Error> {
 }
 
 fn damaged(transaction: &Transaction<'_>, path: &Path, error: &Error) -> Result<(), Error> {
-    let source = std::error::Error::source(error).map_or(String::new(), |why| format!(": {why}"));
+    let Damaged { path, why } = Damaged::of(path, error);
     transaction.execute(
         "INSERT OR REPLACE INTO damaged VALUES (?1, ?2)",
-        params![path.display().to_string(), format!("{error}{source}")],
+        params![path, why],
     )?;
     Ok(())
 }

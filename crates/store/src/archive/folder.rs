@@ -10,13 +10,13 @@
 //! a network file system, and nobody needs a lock. Two that write the same attempt write the same
 //! file. Copying one archive into another merges them.
 
-use super::Texts;
 use super::shared::make_folder;
+use super::{Texts, regular};
 use crate::Error;
 use crate::whole_file::{aside, fill};
 use record::attempt::{Attempt, SCHEMA};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -40,7 +40,7 @@ const ID_DIGITS: usize = 32;
 const LISTS: usize = 8;
 
 /// The largest file of one attempt that is read; larger ones are no report of a task.
-const FILE_BYTES_MAX: u64 = 256 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// An attempt with the report that it was made of.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -102,17 +102,13 @@ impl Folder {
     /// If it is not, is something else, or is of a later version.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let mark = path.join(MARK);
-        let text = match fs::read(&mark) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return match fs::metadata(path) {
-                    Ok(_) => Err(Error::NoArchive {
-                        path: path.to_owned(),
-                    }),
-                    Err(source) => Err(read_error(path, source)),
-                };
-            }
-            Err(source) => return Err(read_error(&mark, source)),
+        let Some(text) = regular::read_if_there(&mark, FILE_BYTES_MAX)? else {
+            return match fs::metadata(path) {
+                Ok(_) => Err(Error::NoArchive {
+                    path: path.to_owned(),
+                }),
+                Err(source) => Err(read_error(path, source)),
+            };
         };
         match serde_json::from_slice::<Mark>(&text) {
             Ok(mark) if mark.schema == LAYOUT => Ok(Self {
@@ -179,7 +175,7 @@ impl Folder {
             .map(|shard| format!("{shard:0SHARD_DIGITS$x}"));
         folders.extend(shards.map(|shard| self.path.join(TASKS).join(shard)));
         for folder in folders {
-            match File::open(&folder).and_then(|open| open.sync_all()) {
+            match regular::open_folder(&folder).and_then(|open| open.sync_all()) {
                 Ok(()) => {}
                 // Nothing is there, or it is on a file system that cannot.
                 Err(error)
@@ -227,8 +223,10 @@ impl Folder {
                 continue;
             }
             let path = tasks.join(&name);
-            match fs::metadata(&path).and_then(|data| data.modified()) {
-                Ok(changed) => shards.push(Shard { name, changed }),
+            let changed = |data: fs::Metadata| Ok(data.is_dir().then_some(data.modified()?));
+            match fs::metadata(&path).and_then(changed) {
+                Ok(Some(changed)) => shards.push(Shard { name, changed }),
+                Ok(None) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(source) => return Err(read_error(&path, source)),
             }
@@ -257,15 +255,9 @@ impl Folder {
     /// If it cannot be read, or holds no attempt.
     pub fn read(&self, id: &str) -> Result<Option<Stored>, Error> {
         let path = self.path_of(id);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(read_error(&path, source)),
+        let Some(text) = regular::read_if_there(&path, FILE_BYTES_MAX)? else {
+            return Ok(None);
         };
-        let mut text = Vec::new();
-        let mut limited = io::Read::take(file, FILE_BYTES_MAX);
-        io::Read::read_to_end(&mut limited, &mut text)
-            .map_err(|source| read_error(&path, source))?;
         let stored: Stored = serde_json::from_slice(&text).map_err(|source| Error::Attempt {
             path: path.clone(),
             source,

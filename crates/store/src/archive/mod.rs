@@ -23,6 +23,7 @@ mod kept;
 mod newest;
 #[cfg(feature = "archive")]
 mod pack;
+mod regular;
 mod sets;
 mod shared;
 #[cfg(feature = "archive")]

@@ -5,6 +5,7 @@ use super::batch::Batch;
 use super::cell::{Kind, Values};
 use super::fields::{Field, fields};
 use super::newest::is_all_of;
+use super::regular;
 use super::texts::{TEXT_FIELDS, TextField};
 use super::write::io_error;
 use crate::Error;
@@ -68,7 +69,7 @@ impl Columns {
 
 impl Pack {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let opened = File::open(path).map_err(ParquetError::from);
+        let opened = regular::open(path).map_err(ParquetError::from);
         let file = opened.and_then(SerializedFileReader::new);
         Ok(Self {
             file: file.map_err(|error| failed(path, error))?,

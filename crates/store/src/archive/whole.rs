@@ -154,7 +154,10 @@ impl Archive {
     /// # Errors
     /// If the catalogue cannot be used.
     pub fn damaged(&self) -> Result<Vec<Damaged>, Error> {
-        self.catalogue.damaged()
+        let mut damaged = self.catalogue.damaged()?;
+        let sets = self.folder.damaged_sets()?.into_iter();
+        damaged.extend(sets.map(|(path, error)| Damaged::of(&path, &error)));
+        Ok(damaged)
     }
 
     /// Whether an attempt is there.

@@ -86,6 +86,58 @@ fn damage_is_told_and_the_rest_is_there() {
 }
 
 #[test]
+fn what_is_no_regular_file_is_named_and_holds_up_nobody() {
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
+    let home = tempfile::tempdir().unwrap();
+    let mut archive = archive(home.path());
+    add(archive.folder(), 1..9);
+    archive.pack(now(), &|_| true).unwrap();
+    add(archive.folder(), 9..12);
+    let set = |name: &str| store::archive::Set {
+        name: name.to_owned(),
+        ..store::archive::Set::default()
+    };
+    archive.folder().describe(&set("run 1")).unwrap();
+    let pipe = |path: &Path| mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR).unwrap();
+    let loose = archive.folder().path_of(&attempt(12).id);
+    fs::create_dir_all(loose.parent().unwrap()).unwrap();
+    let folder = archive.folder().path_of(&attempt(13).id);
+    fs::create_dir_all(&folder).unwrap();
+    let pack = archive.folder().packed().join("0.parquet");
+    let said = home.path().join("sets/run.json");
+    for path in [&loose, &pack, &said] {
+        pipe(path);
+    }
+    let none = "0123456789abcdef".chars().map(|digit| format!("ee{digit}"));
+    let tasks = home.path().join("tasks");
+    let shard = none.map(|name| tasks.join(name)).find(|at| !at.exists());
+    pipe(&shard.unwrap());
+    archive.refresh(now(), &|_| true).unwrap();
+    assert_eq!(all(&archive, &Filter::default()), numbers(1..12));
+    let damaged = archive.damaged().unwrap();
+    assert_eq!(damaged.len(), 4, "{damaged:?}");
+    for path in [&loose, &folder, &pack, &said] {
+        let path = path.display().to_string();
+        let one = damaged.iter().find(|one| one.path == path).unwrap();
+        assert!(one.why.contains("no regular file"), "{one:?}");
+    }
+    let names = archive.folder().sets().unwrap().into_iter();
+    assert_eq!(names.map(|set| set.name).collect::<Vec<_>>(), ["run 1"]);
+    assert!(archive.folder().describe(&set("run")).is_err());
+    archive.pack(now(), &|_| true).unwrap();
+    assert_eq!(all(&archive, &Filter::default()), numbers(1..12));
+
+    let mark = home.path().join("archive.json");
+    fs::remove_file(&mark).unwrap();
+    pipe(&mark);
+    for opened in [Folder::open(home.path()), Folder::create(home.path())] {
+        let is_named = matches!(&opened, Err(store::Error::Read { path, .. }) if *path == mark);
+        assert!(is_named, "{opened:?}");
+    }
+}
+
+#[test]
 fn a_folder_with_something_else_is_left_alone() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("mine"), "").unwrap();
