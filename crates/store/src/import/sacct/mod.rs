@@ -26,6 +26,10 @@ const NAME: &str = "sacct";
 /// The column whose fields may hold the separator, where it is the last.
 const FREE: &str = "JobName";
 
+/// A date or a duration that there is not, as of a job that was cancelled before it began. A job
+/// may be called so.
+const NONE: &str = "None";
+
 /// Signals that there are.
 const SIGNALS: std::ops::RangeInclusive<i32> = 1..=64;
 
@@ -70,27 +74,29 @@ const COLUMNS: &[(&str, Set<Entry>)] = &[
     ("State", |entry, text| keep(&mut entry.state, text)),
     ("ExitCode", exit_code),
     ("Submit", |entry, text| {
-        entry.attempt.submitted = Some(date(entry, text)?);
+        entry.attempt.submitted = date(entry, text)?;
         Ok(())
     }),
     ("Start", |entry, text| {
-        entry.attempt.began = Some(date(entry, text)?);
-        keep(&mut entry.start, text)
+        entry.attempt.began = date(entry, text)?;
+        let began = entry.attempt.began;
+        entry.start = began.map(|_| text.to_owned());
+        Ok(())
     }),
     ("End", |entry, text| {
-        entry.attempt.ended = Some(date(entry, text)?);
+        entry.attempt.ended = date(entry, text)?;
         Ok(())
     }),
     ("Elapsed", |entry, text| {
-        used(entry, "wall", amount::clock(text))
+        used(entry, "wall", duration(text, amount::clock))
     }),
     ("ElapsedRaw", |entry, text| {
-        used(entry, "wall", amount::number(text, SECOND))
+        used(entry, "wall", duration(text, seconds))
     }),
-    ("TotalCPU", |entry, text| match amount::clock(text)? {
+    ("TotalCPU", |entry, text| {
         // Where nothing was gathered it is 0, which no process uses.
-        0 => Ok(()),
-        time => used(entry, "cpu", Ok(time)),
+        let time = duration(text, amount::clock)?.filter(|time| *time > 0);
+        used(entry, "cpu", Ok(time))
     }),
     ("MaxRSS", |entry, text| {
         used(entry, "rss", amount::size(text))
@@ -127,10 +133,10 @@ const COLUMNS: &[(&str, Set<Entry>)] = &[
     }),
     ("ReqMem", requested_memory),
     ("Timelimit", |entry, text| {
-        asked(entry, "wall", amount::clock(text))
+        asked(entry, "wall", duration(text, amount::clock))
     }),
     ("TimelimitRaw", |entry, text| {
-        asked(entry, "wall", amount::number(text, 60 * SECOND))
+        asked(entry, "wall", duration(text, minutes))
     }),
     ("NodeList", |entry, text| {
         // Of several nodes none is the one where it ran.
@@ -173,13 +179,17 @@ fn label(entry: &mut Entry, name: &str, text: &str) -> Result<(), Bad> {
     Ok(())
 }
 
-fn used(entry: &mut Entry, name: &str, value: Result<u64, Bad>) -> Result<(), Bad> {
-    set(&mut entry.attempt.used, name, Some(value?));
+fn used<V: Into<Option<u64>>>(
+    entry: &mut Entry,
+    name: &str,
+    value: Result<V, Bad>,
+) -> Result<(), Bad> {
+    set(&mut entry.attempt.used, name, value?.into());
     Ok(())
 }
 
-fn asked(entry: &mut Entry, name: &str, value: Result<u64, Bad>) -> Result<(), Bad> {
-    set(&mut entry.attempt.requested, name, Some(value?));
+fn asked(entry: &mut Entry, name: &str, value: Result<Option<u64>, Bad>) -> Result<(), Bad> {
+    set(&mut entry.attempt.requested, name, value?);
     Ok(())
 }
 
@@ -202,8 +212,26 @@ fn disk_of(entry: &mut Entry, name: &str, text: &str) -> Result<(), Bad> {
 }
 
 /// Seconds since 1970 (`SLURM_TIME_FORMAT=%s`), or a local time.
-fn date(entry: &Entry, text: &str) -> Result<i64, Bad> {
-    instant::either(text, SECOND, entry.utc_offset_seconds)
+fn date(entry: &Entry, text: &str) -> Result<Option<i64>, Bad> {
+    match text {
+        NONE => Ok(None),
+        text => instant::either(text, SECOND, entry.utc_offset_seconds).map(Some),
+    }
+}
+
+fn duration(text: &str, read: fn(&str) -> Result<u64, Bad>) -> Result<Option<u64>, Bad> {
+    match text {
+        NONE => Ok(None),
+        text => read(text).map(Some),
+    }
+}
+
+fn seconds(text: &str) -> Result<u64, Bad> {
+    amount::number(text, SECOND)
+}
+
+fn minutes(text: &str) -> Result<u64, Bad> {
+    amount::number(text, 60 * SECOND)
 }
 
 /// `CODE:SIGNAL`.
@@ -324,6 +352,30 @@ mod tests {
         assert_eq!(of("4000"), Ok(Some(Asked::All(4000 << 20))));
         assert_eq!(of("0n"), Ok(None));
         assert!(of("n").is_err() && of("x").is_err());
+    }
+
+    #[test]
+    fn a_date_or_duration_may_be_none() {
+        let mut entry = Entry::default();
+        for column in [
+            "Submit",
+            "Start",
+            "End",
+            "Elapsed",
+            "ElapsedRaw",
+            "TotalCPU",
+            "Timelimit",
+            "TimelimitRaw",
+            "JobName",
+        ] {
+            let (_, set) = COLUMNS.iter().find(|(name, _)| *name == column).unwrap();
+            assert_eq!(set(&mut entry, "None"), Ok(()), "{column}");
+        }
+        let expected = Attempt {
+            category: "None".to_owned(),
+            ..Attempt::default()
+        };
+        assert_eq!((entry.attempt, entry.start), (expected, None));
     }
 
     #[test]
