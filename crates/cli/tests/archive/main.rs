@@ -16,6 +16,7 @@ mod ask;
 mod auto;
 mod check;
 mod graph;
+mod import;
 mod killed;
 mod page;
 mod statistics;

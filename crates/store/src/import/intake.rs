@@ -16,6 +16,8 @@ use super::ColumnMap;
 pub struct Options {
     /// The name of the file, as it is kept with each attempt.
     pub file: Option<String>,
+    /// Its path from the root on, of which identities take the end; without it `file`.
+    pub path: Option<String>,
     /// The set that the attempts belong to, over what the input says.
     pub set: Option<String>,
     /// Which columns of a `csv` are which fields; without it those of the built-in map.
@@ -323,10 +325,38 @@ pub(super) fn end_of(code: Option<i32>, signal: Option<i32>) -> End {
     }
 }
 
-/// The last two parts of the file's path: wherever files are moved to together, these stay.
+/// The last two parts of the file's path, without the end of a compressed one: wherever files are
+/// moved to together, these stay.
 pub(super) fn tail(options: &Options) -> Option<&str> {
-    let path = options.file.as_deref()?;
+    let path = options.path.as_deref().or(options.file.as_deref())?;
+    let path = path.strip_suffix(".gz").unwrap_or(path);
     let mut slashes = path.rmatch_indices('/').map(|(at, _)| at);
     let begin = slashes.nth(1).map_or(0, |at| at + 1);
     path.get(begin..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_path_is_its_last_two_parts() {
+        let of = |file: &str, path: Option<&str>| {
+            let options = Options {
+                file: Some(file.to_owned()),
+                path: path.map(str::to_owned),
+                ..Options::default()
+            };
+            tail(&options).map(str::to_owned)
+        };
+        for (file, path, expected) in [
+            ("a.txt", None, "a.txt"),
+            ("in/a.txt", None, "in/a.txt"),
+            ("x/in/a.txt.gz", None, "in/a.txt"),
+            ("a.txt", Some("/x/in/a.txt"), "in/a.txt"),
+            ("../in/a.txt.gz", Some("/x/in/a.txt.gz"), "in/a.txt"),
+        ] {
+            assert_eq!(of(file, path).as_deref(), Some(expected), "{file} {path:?}");
+        }
+    }
 }

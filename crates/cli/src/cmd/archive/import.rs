@@ -110,10 +110,10 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         files: &args.files,
         place: &args.place,
         options: Options {
-            file: None,
             set: args.set,
             columns: args.map,
             utc_offset_seconds: args.utc_offset.unwrap_or(0),
+            ..Options::default()
         },
         rejects: args.rejects.as_deref(),
         quiet: args.quiet,
@@ -231,6 +231,7 @@ fn file(
     };
     let options = Options {
         file: Some(name.clone()),
+        path: from_root(path).map(|path| path.display().to_string()),
         ..args.options.clone()
     };
     let mut failed: Option<anyhow::Error> = None;
@@ -257,6 +258,21 @@ fn file(
     })?;
     sum.add(summary);
     failed.map_or(Ok(()), Err)
+}
+
+/// The path of a file from the root on: the file is the same however its path is given. Links stay
+/// as they are, but in front of a `..` that its folder is named by.
+fn from_root(path: &Path) -> Option<PathBuf> {
+    if path == Path::new("-") {
+        return None;
+    }
+    let path = std::path::absolute(path).ok()?;
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) if folder.ends_with("..") => {
+            Some(folder.canonicalize().ok()?.join(name))
+        }
+        _ => Some(path),
+    }
 }
 
 /// Larger ones are no series of ours.
