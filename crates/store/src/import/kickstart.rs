@@ -57,6 +57,8 @@ struct Record {
     line: u64,
     text: Vec<u8>,
     is_large: bool,
+    /// Whether its last line has an end.
+    is_ended: bool,
 }
 
 impl Record {
@@ -72,6 +74,7 @@ impl Record {
     fn add(&mut self, line: Line<'_>) {
         let is_large = !line.is_whole || self.text.len() + line.bytes.len() > RECORD_MAX;
         self.is_large |= is_large;
+        self.is_ended = line.is_ended;
         if !is_large {
             self.text.extend_from_slice(line.bytes);
             self.text.push(b'\n');
@@ -207,6 +210,9 @@ fn has(line: &[u8], word: &[u8]) -> bool {
 struct Draft {
     attempt: Attempt,
     is_record: bool,
+    /// Whether it tells of a main job, and how that ended.
+    has_main: bool,
+    has_status: bool,
     /// Of the whole record, where its main job tells none.
     duration: Option<u64>,
     cpu: Option<u64>,
@@ -232,6 +238,7 @@ impl Visit for Draft {
         let path = path.strip_prefix("invocation").unwrap_or(path);
         let path = path.trim_start_matches(['/', '@']);
         self.is_record |= ["", "version", "transformation"].contains(&path);
+        self.meet(path);
         if let Err(Bad(why)) = self.take(path, value) {
             let value: String = value.text().unwrap_or_default().chars().take(40).collect();
             self.bad
@@ -241,6 +248,7 @@ impl Visit for Draft {
 
     /// A file that was named ends: the inputs add up.
     fn end(&mut self, path: &str) {
+        self.meet(path.strip_prefix("-/").unwrap_or(path));
         let name = path.strip_prefix("-/files/");
         if let Some(name) = name.filter(|name| !name.contains('/')) {
             let size = self.file_size.take();
@@ -254,6 +262,11 @@ impl Visit for Draft {
 }
 
 impl Draft {
+    fn meet(&mut self, path: &str) {
+        self.has_main |= path.starts_with("mainjob");
+        self.has_status |= path.starts_with("mainjob/status");
+    }
+
     /// Whether it is told how long the task ran and how it ended.
     fn is_told(&self) -> bool {
         let attempt = &self.attempt;
@@ -350,6 +363,10 @@ fn finish(intake: &mut Intake<'_, '_>, record: &Record, language: Language) -> R
         let why = format!("longer than {RECORD_MAX} bytes, or a line of it than {LINE_MAX}");
         return intake.reject(place, &record.text, why);
     }
+    // Each line that is written has an end; of one that was cut off a number may be less.
+    if language == Language::Yaml && !record.is_ended {
+        return intake.reject(place, &record.text, "has no end of line: it is cut off");
+    }
     let text = String::from_utf8_lossy(&record.text);
     let mut draft = Draft {
         utc_offset_seconds: intake.options().utc_offset_seconds,
@@ -368,6 +385,11 @@ fn finish(intake: &mut Intake<'_, '_>, record: &Record, language: Language) -> R
     }
     if !draft.is_record {
         return intake.reject(place, &record.text, "no record of an invocation");
+    }
+    // What a task used stands in front of how it ended, which is always there.
+    if language == Language::Yaml && draft.has_main && !draft.has_status {
+        let why = "its mainjob has no status: it is cut off";
+        return intake.reject(place, &record.text, why);
     }
     draft.hand_on(intake, place, &record.text)
 }

@@ -23,6 +23,8 @@ pub(super) struct Line<'l> {
     pub(super) bytes: &'l [u8],
     /// Whether these are all.
     pub(super) is_whole: bool,
+    /// Whether an end of line was behind them.
+    pub(super) is_ended: bool,
 }
 
 impl<'r> Lines<'r> {
@@ -38,7 +40,7 @@ impl<'r> Lines<'r> {
     /// The next line; the last one needs no end.
     pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, Halt> {
         self.line.clear();
-        let (mut is_there, mut is_whole) = (false, true);
+        let (mut is_there, mut is_whole, mut is_ended) = (false, true, false);
         loop {
             let chunk = match self.input.fill_buf() {
                 Ok(chunk) => chunk,
@@ -57,7 +59,8 @@ impl<'r> Lines<'r> {
                 .extend_from_slice(part.get(..room).unwrap_or(part));
             let used = end.map_or(chunk.len(), |end| end + 1);
             self.input.consume(used);
-            if end.is_some() {
+            is_ended = end.is_some();
+            if is_ended {
                 break;
             }
         }
@@ -71,6 +74,7 @@ impl<'r> Lines<'r> {
             number: self.number,
             bytes,
             is_whole,
+            is_ended,
         }))
     }
 }
@@ -87,13 +91,13 @@ mod tests {
         let mut lines = Lines::new(&mut input);
         let mut all = Vec::new();
         while let Some(line) = lines.next().ok().flatten() {
-            all.push((line.number, line.bytes.len(), line.is_whole));
+            all.push((line.number, line.bytes.len(), line.is_whole, line.is_ended));
         }
         let expected = [
-            (1, 1, true),
-            (2, 0, true),
-            (3, LINE_MAX, false),
-            (4, 1, true),
+            (1, 1, true, true),
+            (2, 0, true, true),
+            (3, LINE_MAX, false, true),
+            (4, 1, true, false),
         ];
         assert_eq!(all, expected);
     }

@@ -173,3 +173,50 @@ fn whoever_takes_the_rows_may_stop() {
     let summary = import::read(named("nextflow"), &input[..], &options, &mut sink).unwrap();
     assert_eq!((count, summary.attempts), (2, 2));
 }
+
+#[test]
+fn a_record_of_kickstart_that_is_cut_off_is_no_attempt() {
+    let file = std::fs::read_to_string(crate::fixtures().join("kickstart/jobs.yml")).unwrap();
+    let read_all = |text: &str| {
+        let options = Options::default();
+        let told = read(named("kickstart"), text.as_bytes(), &options).unwrap();
+        accounted(&told);
+        told
+    };
+    let whole = read_all(&file);
+    let (_, last) = file
+        .match_indices("- invocation:")
+        .nth(2)
+        .map(|(at, _)| file.split_at(at))
+        .unwrap();
+    let before = file.len() - last.len();
+    let status = before + last.find("status:").unwrap();
+    let (mut within, mut ends) = (0, 0);
+    for at in before + "- invocation: True\n  version".len()..file.len() {
+        let told = read_all(&file[..at]);
+        let is_line = file[..at].ends_with('\n');
+        // A whole line behind the beginning of the status may be the last.
+        if told.attempts.len() == 3 {
+            assert!(is_line, "{:?}", &file[at - 20..at]);
+            let main = file[before..at].contains("mainjob");
+            assert!(!main || at > status, "{:?}", &file[at - 20..at]);
+            ends += 1;
+        } else {
+            assert_eq!(
+                told.attempts,
+                whole.attempts[..2],
+                "{:?}",
+                &file[at - 20..at]
+            );
+            assert_eq!(told.rejected.len(), 1);
+            within += 1;
+        }
+        if at > status + 80 {
+            assert_eq!(told.attempts.len() == 3, is_line);
+            if is_line {
+                assert_eq!(told.attempts[2].used, whole.attempts[2].used);
+            }
+        }
+    }
+    assert!(within > ends && ends > 9, "{within} {ends}");
+}
