@@ -10,10 +10,12 @@ use crate::place::open_special;
 use crate::target::{names_file, resolve};
 use crate::{Error, Left};
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// The main file of a report.
 #[derive(Debug)]
@@ -144,6 +146,10 @@ impl Drop for Output {
     }
 }
 
+/// The end of a common file is looked at so often at most, with this pause.
+const LOOKS: usize = 20;
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// A common file that many tasks append a line to.
 #[derive(Debug)]
 pub struct Append {
@@ -157,7 +163,16 @@ impl Append {
     /// # Errors
     /// If it cannot be opened or made.
     pub fn check(path: &Path) -> Result<Self, Error> {
-        let opened = OpenOptions::new().append(true).create(true).open(path);
+        let open = |read| {
+            let mut how = OpenOptions::new();
+            how.read(read).append(true).create(true).open(path)
+        };
+        // Its end is read; a pipe is not, and a file that may not be read takes lines too.
+        let is_special = fs::metadata(path).is_ok_and(|data| !data.is_file());
+        let opened = match is_special {
+            true => open(false),
+            false => open(true).or_else(|_| open(false)),
+        };
         let file = opened.map_err(|source| Error::Open {
             path: path.to_owned(),
             source,
@@ -177,11 +192,43 @@ impl Append {
     }
 
     /// Appends `line`, its end included, by one `write(2)`: lines of different tasks do not mix.
+    /// Where the file ends within a line, as after a full disk, that line is ended in front of it.
     /// Where only a part has room the file is cut back to where it ended.
     ///
     /// # Errors
     /// If not all of it was taken.
-    pub fn write(mut self, line: &[u8]) -> Result<(), Error> {
+    pub fn write(self, line: &[u8]) -> Result<(), Error> {
+        match self.ends_within_a_line() {
+            true => self.write_all(&[b"\n", line].concat()),
+            false => self.write_all(line),
+        }
+    }
+
+    /// Whether the last line has no end, as far as that can be read. One that another is writing
+    /// grows page by page: it is looked at until it stays as it is. Where its end comes later all
+    /// the same, an empty line comes of it.
+    fn ends_within_a_line(&self) -> bool {
+        let look = || -> io::Result<(u64, bool)> {
+            let end = self.file.metadata()?.len();
+            let mut last = *b"\n";
+            if let Some(place) = end.checked_sub(1) {
+                self.file.read_exact_at(&mut last, place)?;
+            }
+            Ok((end, last != *b"\n"))
+        };
+        let mut before = None;
+        for _ in 0..LOOKS {
+            match look() {
+                Ok((end, true)) if before == Some(end) => return true,
+                Ok((end, true)) => before = Some(end),
+                _ => return false,
+            }
+            thread::sleep(PAUSE);
+        }
+        true
+    }
+
+    fn write_all(mut self, line: &[u8]) -> Result<(), Error> {
         let (mut taken, mut start) = (0, None);
         let source = loop {
             match self.file.write(line.get(taken..).unwrap_or_default()) {
@@ -458,6 +505,28 @@ mod tests {
         output.finish(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_takes_no_other_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("all.jsonl");
+        let append = |line: &str| Append::check(&path).unwrap().write(line.as_bytes());
+        append("{\"a\":1}\n").unwrap();
+        append("{\"b\":2}\n").unwrap();
+        let whole = "{\"a\":1}\n{\"b\":2}\n";
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
+        fs::write(&path, "{\"a\":").unwrap();
+        append("{\"b\":2}\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\":\n{\"b\":2}\n");
+        // A pipe is written as it is.
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from(0o600)).unwrap();
+        let mut both = OpenOptions::new();
+        let mut reader = both.read(true).write(true).open(&pipe).unwrap();
+        Append::check(&pipe).unwrap().write(b"{}\n").unwrap();
+        let mut told = [0; 9];
+        assert_eq!(io::Read::read(&mut reader, &mut told).unwrap(), 3);
     }
 
     #[test]
