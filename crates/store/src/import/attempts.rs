@@ -30,7 +30,7 @@ fn detects(look: &Look<'_>) -> bool {
 }
 
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
-    let mut objects = Objects::new(input, ATTEMPT_MAX);
+    let mut objects = Objects::new(input, ATTEMPT_MAX, BEGIN.as_bytes());
     while let Some(piece) = objects.next()? {
         let place = Place::Record(intake.met());
         let (text, why) = match piece {

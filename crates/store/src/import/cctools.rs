@@ -214,7 +214,7 @@ fn detects(look: &Look<'_>) -> bool {
 }
 
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
-    let mut objects = Objects::new(input, OBJECT_MAX);
+    let mut objects = Objects::new(input, OBJECT_MAX, b"");
     while let Some(piece) = objects.next()? {
         let place = Place::Record(intake.met());
         match piece {

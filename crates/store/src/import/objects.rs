@@ -24,6 +24,11 @@ pub(super) struct Objects<'r> {
     input: &'r mut dyn BufRead,
     /// Bytes that an object may have.
     bytes_max: usize,
+    /// How each begins at the start of a line, which nothing within one does; empty where that is
+    /// not known.
+    begin: &'static [u8],
+    /// Whether that was read of the next one, in search of the end of the one before.
+    is_begun: bool,
     held: Vec<u8>,
 }
 
@@ -40,6 +45,13 @@ struct Scan {
     last: u8,
     is_deep: bool,
     is_large: bool,
+    /// Bytes that were met.
+    length: usize,
+    /// How each object begins.
+    begin: &'static [u8],
+    /// How much of that was met, from which byte on.
+    begun: usize,
+    begun_at: usize,
 }
 
 /// What a byte means for an object.
@@ -48,6 +60,8 @@ enum Step {
     End,
     /// It begins another object: this one has no end.
     Another,
+    /// It is the last of how another object begins.
+    Begun,
 }
 
 /// What may stand between objects; byte order marks too, where files were put together.
@@ -60,18 +74,24 @@ pub(super) fn are_there(input: &mut dyn BufRead) -> Result<bool, Halt> {
 }
 
 impl<'r> Objects<'r> {
-    pub(super) fn new(input: &'r mut dyn BufRead, bytes_max: usize) -> Self {
-        let held = Vec::new();
+    /// Those of an input. Where an object is cut off in front of a value, the next may be that
+    /// value: one that begins with `begin` at the start of a line is none.
+    pub(super) fn new(input: &'r mut dyn BufRead, bytes_max: usize, begin: &'static [u8]) -> Self {
         Self {
             input,
             bytes_max,
-            held,
+            begin,
+            is_begun: false,
+            held: Vec::new(),
         }
     }
 
     /// The next piece.
     pub(super) fn next(&mut self) -> Result<Option<Piece<'_>>, Halt> {
         self.held.clear();
+        if self.is_begun {
+            return self.object().map(Some);
+        }
         match self.first()? {
             None => Ok(None),
             Some(b'{') => self.object().map(Some),
@@ -114,7 +134,13 @@ impl<'r> Objects<'r> {
     }
 
     fn object(&mut self) -> Result<Piece<'_>, Halt> {
-        let mut scan = Scan::new();
+        let mut scan = Scan::new(self.begin);
+        if std::mem::take(&mut self.is_begun) {
+            for byte in self.begin {
+                scan.step(*byte);
+            }
+            self.held.extend_from_slice(self.begin);
+        }
         loop {
             let chunk = fill(self.input)?;
             if chunk.is_empty() {
@@ -125,13 +151,9 @@ impl<'r> Objects<'r> {
             for byte in chunk {
                 match scan.step(*byte) {
                     Step::Within => used += 1,
-                    Step::End => {
-                        used += 1;
-                        end = Some(Step::End);
-                        break;
-                    }
-                    other => {
-                        end = Some(other);
+                    step => {
+                        used += usize::from(!matches!(step, Step::Another));
+                        end = Some(step);
                         break;
                     }
                 }
@@ -142,6 +164,10 @@ impl<'r> Objects<'r> {
             self.held
                 .extend_from_slice(part.get(..room).unwrap_or(part));
             self.input.consume(used);
+            if matches!(end, Some(Step::Begun)) {
+                self.is_begun = true;
+                self.held.truncate(scan.begun_at);
+            }
             return Ok(match end {
                 None => continue,
                 Some(_) if scan.is_large => Piece::Broken(self.beginning(), "is too large"),
@@ -158,7 +184,7 @@ impl<'r> Objects<'r> {
 }
 
 impl Scan {
-    fn new() -> Self {
+    fn new(begin: &'static [u8]) -> Self {
         Self {
             lists: Vec::new(),
             depth: 0,
@@ -168,10 +194,22 @@ impl Scan {
             last: 0,
             is_deep: false,
             is_large: false,
+            length: 0,
+            begin,
+            begun: 0,
+            begun_at: 0,
         }
     }
 
     fn step(&mut self, byte: u8) -> Step {
+        self.length += 1;
+        if self.begun > 0 {
+            let is_next = self.begin.get(self.begun) == Some(&byte);
+            self.begun = if is_next { self.begun + 1 } else { 0 };
+            if self.begun == self.begin.len() {
+                return Step::Begun;
+            }
+        }
         let at_line_start = std::mem::replace(&mut self.at_line_start, byte == b'\n');
         if self.in_text {
             match byte {
@@ -191,6 +229,9 @@ impl Scan {
                 return Step::Another;
             }
             b'{' | b'[' => {
+                if byte == b'{' && at_line_start && self.depth > 0 && !self.begin.is_empty() {
+                    (self.begun, self.begun_at) = (1, self.length - 1);
+                }
                 self.depth += 1;
                 match self.lists.len() < DEPTH_MAX {
                     true => self.lists.push(byte == b'['),
@@ -237,8 +278,12 @@ mod tests {
     use std::io::BufReader;
 
     fn pieces(text: &str, bytes_max: usize) -> Vec<String> {
+        pieces_that_begin(b"", text, bytes_max)
+    }
+
+    fn pieces_that_begin(begin: &'static [u8], text: &str, bytes_max: usize) -> Vec<String> {
         let mut input = BufReader::with_capacity(3, text.as_bytes());
-        let mut objects = Objects::new(&mut input, bytes_max);
+        let mut objects = Objects::new(&mut input, bytes_max, begin);
         let mut all = Vec::new();
         while let Some(piece) = objects.next().ok().flatten() {
             all.push(match piece {
@@ -290,5 +335,28 @@ mod tests {
         );
         let large = pieces("{\"a\":\"0123456789\"}{}", 9);
         assert_eq!(large, ["{\"a\":\"012: is too large", "{}"]);
+    }
+
+    #[test]
+    fn an_object_that_is_cut_off_in_front_of_a_value_takes_no_other_with_it() {
+        let next = "{\"id\":{\"b\":[1]}}";
+        for cut in [
+            "{\"id\":",
+            "{\"id\":[",
+            "{\"id\":[{},",
+            "{\"id\":{\"id\": ",
+            "{\"id\":1,\"c",
+        ] {
+            let text = format!("{next}\n{cut}\n{cut}\n{next}\n{next}\n{cut}");
+            let broken = format!("{}: has no end", cut.trim_end());
+            let expected = [next, &broken, &broken, next, next, &broken];
+            assert_eq!(pieces_that_begin(b"{\"id\":", &text, 99), expected);
+        }
+        // What begins in another way may be a value.
+        let list = "{\"id\":[\n{\"i\":1},\n{\"ideas\":2}\n]}";
+        assert_eq!(pieces_that_begin(b"{\"id\":", list, 99), [list]);
+        let large = "{\"id\":[1111111111,\n{\"id\":2}";
+        let expected = ["{\"id\":[11: is too large", "{\"id\":2}"];
+        assert_eq!(pieces_that_begin(b"{\"id\":", large, 9), expected);
     }
 }

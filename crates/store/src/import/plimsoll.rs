@@ -19,6 +19,9 @@ pub(super) const FORMAT: Format = Format {
 /// Bytes of one report.
 const REPORT_MAX: usize = 64 << 20;
 
+/// How each of them begins that is a line.
+const BEGIN: &[u8] = b"{\"schema\":\"plimsoll.task/";
+
 /// The name of the schema; later versions add to it.
 const SCHEMA: &str = "plimsoll.task/";
 
@@ -27,7 +30,7 @@ fn detects(look: &Look<'_>) -> bool {
 }
 
 fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
-    let mut objects = Objects::new(input, REPORT_MAX);
+    let mut objects = Objects::new(input, REPORT_MAX, BEGIN);
     while let Some(piece) = objects.next()? {
         let place = Place::Record(intake.met());
         let (text, why) = match piece {

@@ -220,3 +220,25 @@ fn a_record_of_kickstart_that_is_cut_off_is_no_attempt() {
     }
     assert!(within > ends && ends > 9, "{within} {ends}");
 }
+
+#[test]
+fn a_line_of_json_that_is_cut_off_takes_no_other_with_it() {
+    for (format, file) in [
+        ("plimsoll", "plimsoll/report.jsonl"),
+        ("attempts", "attempts/export.jsonl"),
+        ("snakemake", "snakemake/benchmarks/longer.jsonl"),
+    ] {
+        let file = std::fs::read_to_string(crate::fixtures().join(file)).unwrap();
+        let line = file.lines().next().unwrap();
+        let options = Options::default();
+        let whole = read(named(format), line.as_bytes(), &options).unwrap();
+        assert_eq!(whole.attempts.len(), 1, "{format}");
+        for (at, _) in line.match_indices([':', '[', ',', '{', '"']).skip(1) {
+            let text = format!("{}\n{line}\n", &line[..=at]);
+            let told = read(named(format), text.as_bytes(), &options).unwrap();
+            accounted(&told);
+            assert_eq!(told.attempts, whole.attempts, "{format}: {text}");
+            assert_eq!(told.rejected.len(), 1, "{format}: {text}");
+        }
+    }
+}

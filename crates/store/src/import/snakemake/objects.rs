@@ -11,6 +11,9 @@ use std::io::BufRead;
 /// Bytes of one object: the rule's parameters are in it.
 const OBJECT_MAX: usize = 64 << 20;
 
+/// Each is a line, and no other object begins one.
+const BEGIN: &[u8] = b"{\"";
+
 /// What comes of an object.
 #[derive(Debug, Default)]
 struct Found {
@@ -82,7 +85,7 @@ pub(super) fn read(
     intake: &mut Intake<'_, '_>,
     names: &Names<'_>,
 ) -> Result<(), Halt> {
-    let mut objects = Objects::new(input, OBJECT_MAX);
+    let mut objects = Objects::new(input, OBJECT_MAX, BEGIN);
     while let Some(piece) = objects.next()? {
         let place = Place::Record(intake.met());
         let text = match piece {
