@@ -52,3 +52,17 @@ fn a_file_is_the_same_however_its_path_is_given() {
     let said = home.import(&within, &["other.txt"]);
     assert!(said.contains("1 new, 0 known before"), "{said}");
 }
+
+#[test]
+fn a_file_without_a_record_is_named() {
+    let home = Home::new();
+    let file = home.path().join("notes.txt");
+    std::fs::write(&file, "hello\n").unwrap();
+    let path = file.to_str().unwrap();
+    for format in ["time", "kickstart", "nextflow", "wfformat"] {
+        let said = home.refused(&["import", "--from", format, path], 1);
+        assert!(said.contains(path), "{format}: {said}");
+    }
+    let said = home.refused(&["import", "--from", "time", path], 1);
+    assert!(said.contains("no record"), "{said}");
+}

@@ -161,6 +161,17 @@ impl<'s, 'o> Intake<'s, 'o> {
         self.summary.records
     }
 
+    /// The input is over: one that has something and no record is of another format.
+    pub(super) fn over(&self, has_something: bool) -> Result<(), Halt> {
+        match has_something && self.summary.records == 0 {
+            false => Ok(()),
+            true => Err(Halt::Failed(Error::NotOfFormat {
+                format: self.format,
+                why: "no record in it".to_owned(),
+            })),
+        }
+    }
+
     /// It tells more of another attempt.
     pub(super) fn joined(&mut self) {
         self.summary.joined += 1;

@@ -101,7 +101,10 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
         records.take(intake, line)?;
     }
     match records {
-        Some(mut records) => records.end(intake),
+        Some(mut records) => {
+            records.end(intake)?;
+            intake.over(true)
+        }
         None => Ok(()),
     }
 }

@@ -85,7 +85,9 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
     let mut lines = Lines::new(input);
     let mut draft: Option<Draft> = None;
     let mut signal = None;
+    let mut has_something = false;
     while let Some(line) = lines.next()? {
+        has_something |= !line.bytes.trim_ascii().is_empty();
         let text = String::from_utf8_lossy(line.bytes);
         let own = labelled(&text);
         if let Some(command) = own.and_then(|own| own.strip_prefix(FIRST)) {
@@ -105,7 +107,8 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
             finish(intake, draft)?;
         }
     }
-    cut_off(intake, draft)
+    cut_off(intake, draft)?;
+    intake.over(has_something)
 }
 
 /// The part of a line that begins with a label. A line of the task's that has no end may stand in

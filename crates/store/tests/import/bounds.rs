@@ -242,3 +242,35 @@ fn a_line_of_json_that_is_cut_off_takes_no_other_with_it() {
         }
     }
 }
+
+#[test]
+fn a_file_without_a_record_of_the_format_is_none_of_it() {
+    let wrong = "hello\n\nworld: 1\n";
+    for format in FORMATS {
+        let told = read(format, wrong.as_bytes(), &Options::default());
+        match told {
+            Err(Error::NotOfFormat { .. }) => {}
+            told => assert!(told.unwrap().summary.rejected > 0, "{}", format.name),
+        }
+        let nothing = read(format, &b" \n\n"[..], &Options::default());
+        if let Ok(told) = nothing {
+            accounted(&told);
+        }
+    }
+    for (format, text) in [
+        ("time", wrong),
+        ("kickstart", "---\n# nothing\n"),
+        ("kickstart", "<?xml version=\"1.0\"?>\n"),
+    ] {
+        let told = read(named(format), text.as_bytes(), &Options::default());
+        assert!(matches!(told, Err(Error::NotOfFormat { .. })), "{format}");
+    }
+    for (format, text) in [
+        ("time", "\n \n"),
+        ("kickstart", "\n"),
+        ("nextflow", "hash\tname\n"),
+    ] {
+        let told = read(named(format), text.as_bytes(), &Options::default()).unwrap();
+        assert_eq!(told.summary, import::Summary::default(), "{format}");
+    }
+}
