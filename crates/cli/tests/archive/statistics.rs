@@ -54,6 +54,31 @@ fn statistics_are_those_of_the_attempts() {
 }
 
 #[test]
+fn where_no_end_is_known_it_is_said() {
+    let home = Home::new();
+    let file = home.path().join("t.csv");
+    std::fs::write(&file, "name,mb\na,1\na,2\nb,3\n").unwrap();
+    let map = "category=name,memory=mb:MiB";
+    let path = file.to_str().unwrap();
+    home.told(&["import", "--quiet", "--from", "csv", "--map", map, path]);
+    let said = home.refused(&["stats"], 1);
+    assert!(said.contains("of 3: 3 without a known end"), "{said}");
+    assert!(said.contains("--end unknown"), "{said}");
+    assert!(home.told(&["stats", "--end", "unknown"]).contains("3 att"));
+    let said = home.refused(&["stats", "--end", "done"], 1);
+    assert_eq!(said, "no attempts\n");
+    let mut failed = attempt(1);
+    failed.end = End::Failed;
+    failed.category = "c".to_owned();
+    let stored = Stored::new(failed, Texts::default());
+    home.folder().add(&stored).unwrap();
+    let said = home.refused(&["stats"], 1);
+    assert!(said.contains("of 4: 1 failed, 3 without"), "{said}");
+    let said = home.refused(&["stats", "--category", "c"], 1);
+    assert!(said.contains("1 failed\n--end HOW"), "{said}");
+}
+
+#[test]
 fn what_moved_between_two_sets_is_told() {
     let home = Home::new();
     for number in 0..40u64 {

@@ -14,6 +14,10 @@ use record::attempt::{End, RESOURCES};
 use record::quantity::show;
 use record::unit::Unit;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use store::Error;
+use store::archive::{Archive, Filter, end_word};
 
 pub(super) const PART: Part = Part {
     name: "stats",
@@ -60,6 +64,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
     work(false, |work| {
         let archive = place::open(&args.place.path()?, work)?;
         let mut filter = args.filter.filter();
+        let is_asked = filter.end.is_some();
         filter.end = filter.end.or(Some(End::Done));
         let heed = |rows| work.heed(&|| format!("{rows} attempts read"));
         let wanted = statistics::named(&args.resource);
@@ -84,11 +89,69 @@ fn call(matches: &ArgMatches) -> Result<Status> {
                 let text = text(attempts, &lines, args.histogram);
                 stdout::write(text.as_bytes())?;
             }
-            FormatWord::Text => stderr::line("no attempts"),
+            FormatWord::Text if is_asked => stderr::line(NONE),
+            FormatWord::Text => {
+                let others = Filter {
+                    end: None,
+                    ..filter
+                };
+                let ends = ends(&archive, &others, &heed)?;
+                work.clear();
+                stderr::line(&none(&ends));
+            }
         }
         super::list::damaged(&archive)?;
         Ok(if attempts > 0 { 0 } else { STATUS_FAILURE })
     })
+}
+
+const NONE: &str = "no attempts";
+
+/// How many attempts ended how.
+fn ends(
+    archive: &Archive,
+    filter: &Filter,
+    heed: &dyn Fn(u64) -> bool,
+) -> Result<BTreeMap<String, u64>, Error> {
+    let mut ends = BTreeMap::new();
+    let mut attempts = 0;
+    archive.scan(&["end"], filter, &mut |batch, rows| {
+        attempts += rows.len() as u64;
+        if !heed(attempts) {
+            return Err(Error::Interrupted);
+        }
+        for row in rows {
+            let word = batch.text(0, *row).unwrap_or(end_word(End::Unknown));
+            *ends.entry(word.to_owned()).or_insert(0) += 1;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(ends)
+}
+
+/// Why there are no attempts that did what they were to do, and what helps.
+fn none(ends: &BTreeMap<String, u64>) -> String {
+    let attempts: u64 = ends.values().sum();
+    if attempts == 0 {
+        return NONE.to_owned();
+    }
+    let unknown = end_word(End::Unknown);
+    let others = ends.iter().filter(|(word, _)| *word != unknown);
+    let mut words: Vec<String> = others
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
+    let mut help = "--end HOW asks for others".to_owned();
+    if let Some(count) = ends.get(unknown) {
+        words.push(format!("{count} without a known end"));
+        help = format!(
+            "--end {unknown} asks for those without a known end; an import tells the end by a \
+             column for `end` or `exit_code`"
+        );
+    }
+    format!(
+        "{NONE} that are known to have done what they were to do, of {attempts}: {}\n{help}",
+        words.join(", ")
+    )
 }
 
 const HEADING: [(&str, Side); 11] = [
