@@ -33,12 +33,12 @@ impl Plan {
         }
         let rungs = Rungs::above(spread.max(), cap(settings));
         let smooth = Smooth::new(spread);
-        let first = rungs.first(&smooth, spread.weight(), settings);
+        let (first, second) = rungs.first(&smooth, spread.weight(), settings);
         let first = settings.request(first);
         let (held, _) = smooth.at_most(first as f64);
         Some(Self {
             first,
-            rungs,
+            rungs: rungs.with(second),
             retries: Share::of(spread.count() - held, spread.count()),
         })
     }
@@ -82,6 +82,7 @@ impl Plan {
 pub(crate) struct Fitted {
     line: Line,
     first: f64,
+    second: Option<f64>,
     /// The largest value as a multiple of what its input made expected.
     max: f64,
     input_max: f64,
@@ -101,11 +102,12 @@ impl Fitted {
             Rungs::above(spread.max(), f64::INFINITY),
             Smooth::new(&spread),
         );
-        let first = rungs.first(&smooth, spread.weight(), settings);
+        let (first, second) = rungs.first(&smooth, spread.weight(), settings);
         let (held, _) = smooth.at_most(first);
         Ok(Self {
             line,
             first: first / RATIO_ONE,
+            second: second.map(|second| second / RATIO_ONE),
             max: spread.max() / RATIO_ONE,
             input_max: runs.iter().map(|run| run.0).fold(0.0, f64::max),
             retries: Share::of(spread.count() - held, spread.count()),
@@ -117,7 +119,8 @@ impl Fitted {
         let base = self.line.base(input.min(BEYOND * self.input_max));
         Plan {
             first: settings.request(self.first * base),
-            rungs: Rungs::above(self.max * base, cap(settings)),
+            rungs: Rungs::above(self.max * base, cap(settings))
+                .with(self.second.map(|second| second * base)),
             retries: self.retries,
         }
     }

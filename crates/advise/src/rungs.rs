@@ -20,6 +20,9 @@ const SCOUTS: usize = 16;
 /// The rule by which rungs follow one another, in amounts or in multiples of a base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rungs {
+    /// A rung below this is followed by this: where a few need many times what the others do, those
+    /// that the first request is too little for.
+    second: Option<f64>,
     /// A rung below this is followed by at most this.
     top: f64,
     /// The last rung.
@@ -30,33 +33,39 @@ impl Rungs {
     /// Above values of which the largest is `max`.
     pub(crate) fn above(max: f64, cap: f64) -> Self {
         Self {
+            second: None,
             top: MARGIN * max,
             cap,
         }
     }
 
+    /// With a second rung, if there is one.
+    pub(crate) const fn with(self, second: Option<f64>) -> Self {
+        Self { second, ..self }
+    }
+
     /// The rung after `rung`; none after the last.
     pub(crate) fn next(&self, rung: f64) -> Option<f64> {
         let double = 2.0 * rung;
-        let next = if rung < self.top {
-            double.min(self.top)
-        } else {
-            double
+        let next = match self.second {
+            Some(second) if rung < second => second,
+            _ if rung < self.top => double.min(self.top),
+            _ => double,
         };
         let next = next.min(self.cap);
         (next > rung).then_some(next)
     }
 
-    /// What `first` costs on average of everything in `smooth`, times its weight, less a constant;
-    /// infinite once that is more than `enough`.
+    /// What `first` costs on average of everything in `smooth` but what is `done` already, times
+    /// its weight, less a constant; infinite once that is more than `enough`.
     fn cost(
         &self,
         first: f64,
         smooth: &Smooth<'_>,
-        (weight, price): (f64, Price),
+        (mut done, weight, price): (f64, f64, Price),
         enough: f64,
     ) -> f64 {
-        let (mut cost, mut rung, mut done) = (0.0, first.min(self.cap), 0.0);
+        let (mut cost, mut rung) = (0.0, first.min(self.cap));
         for _ in 0..STEPS_MAX {
             let (_, held) = smooth.at_most(rung);
             cost += rung * (held - done);
@@ -78,17 +87,42 @@ impl Rungs {
     }
 
     /// The first request that costs least of those that leave few retries; of those that leave more
-    /// where that costs less by far; the smaller of equals.
-    pub(crate) fn first(&self, smooth: &Smooth<'_>, weight: f64, settings: &Settings) -> f64 {
+    /// where that costs less by far; the smaller of equals. Then what follows it, where that is not
+    /// twice as much.
+    pub(crate) fn first(
+        &self,
+        smooth: &Smooth<'_>,
+        weight: f64,
+        settings: &Settings,
+    ) -> (f64, Option<f64>) {
         let few = self.cheapest(smooth, weight, settings.retries, settings.price);
         let Some(most) = settings.retries_at_peaks else {
-            return few.1;
+            return (few.1, None);
         };
         let many = self.cheapest(smooth, weight, most, settings.price);
         match many.0 < PAYS * few.0 {
-            true => many.1,
-            false => few.1,
+            true => (many.1, self.second(many.1, smooth, weight, settings)),
+            false => (few.1, None),
         }
+    }
+
+    /// What costs least of all that `first` is too little for, if that is less than to double it.
+    fn second(
+        &self,
+        first: f64,
+        smooth: &Smooth<'_>,
+        weight: f64,
+        settings: &Settings,
+    ) -> Option<f64> {
+        let (_, done) = smooth.at_most(first);
+        let cost = |next| self.cost(next, smooth, (done, weight, settings.price), f64::INFINITY);
+        let doubled = cost(self.next(first)?);
+        let candidates = smooth.candidates(settings.retries).into_iter();
+        let costs = candidates
+            .filter(|candidate| *candidate > first)
+            .map(|candidate| (cost(candidate), candidate));
+        let best = costs.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.0 < doubled).then_some(best.1)
     }
 
     /// The cost of the first request that costs least of those that leave at most such a share of
@@ -101,7 +135,7 @@ impl Rungs {
         price: Price,
     ) -> (f64, f64) {
         let candidates = smooth.candidates(retries);
-        let cost = |candidate, enough| self.cost(candidate, smooth, (weight, price), enough);
+        let cost = |candidate, enough| self.cost(candidate, smooth, (0.0, weight, price), enough);
         // A few first: most others need not be added up to the end then.
         let scouts = candidates
             .iter()
@@ -249,7 +283,7 @@ mod tests {
                 retries: Share::new(0.05).unwrap(),
                 ..Settings::new(1)
             };
-            let first = rungs.first(&Smooth::new(&spread), spread.weight(), &settings);
+            let (first, _) = rungs.first(&Smooth::new(&spread), spread.weight(), &settings);
             let truth = cheapest(&values, spread.max());
             assert!(
                 (first / truth - 1.0).abs() < 1e-9,

@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
 
-/// What a series takes beside its rows, its key twice and its last row, about: itself and its places
-/// in the map and on the heap.
+/// What a series takes beside its rows, its key twice and its last row, about: itself and its
+/// places in the map and on the heap.
 const SERIES_BYTES: usize = size_of::<Series>() + 112;
 
 /// The rows of one table in one hour.
