@@ -595,14 +595,14 @@ fn each_target_has_its_words() {
     let condor = ["request_memory = 2048", "retry_request_memory = 4096"];
     assert_eq!(lines(&report, "htcondor"), condor);
     let nextflow = [
-        "memory = { 2.GB * 2 ** (task.attempt - 1) }",
+        "memory = { [2.GB, 4.GB, 8.GB][Math.min(task.attempt, 3) - 1] }",
         "errorStrategy = 'retry'",
         "maxRetries = 2",
     ];
     assert_eq!(lines(&report, "nextflow"), nextflow);
     // Of 10^6 bytes, and never less than 2 GiB.
     let snakemake = [
-        "resources: mem_mb=lambda wildcards, attempt: 2148 * 2 ** (attempt - 1)",
+        "resources: mem_mb=lambda wildcards, attempt: [2148, 4295, 8590][min(attempt, 3) - 1]",
         "retries: 2",
     ];
     assert_eq!(lines(&report, "snakemake"), snakemake);

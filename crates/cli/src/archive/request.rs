@@ -109,6 +109,12 @@ fn ask(advice: &Advice) -> Option<Ask> {
         amount: advice.request()?.div_ceil(per),
         by_cpu: None,
         is_retry: resource == "memory",
+        ladder: advice
+            .ladder
+            .iter()
+            .skip(1)
+            .map(|rung| rung.div_ceil(per))
+            .collect(),
     })
 }
 

@@ -19,10 +19,8 @@ fn write(asks: &[Ask]) -> Vec<String> {
         lines.push(format!("request_memory = {amount}"));
         if memory.is_retry {
             // The next rung, where the schedd knows this command.
-            lines.push(format!(
-                "retry_request_memory = {}",
-                amount.saturating_mul(2)
-            ));
+            let next = memory.rungs(2).last().copied().unwrap_or_default();
+            lines.push(format!("retry_request_memory = {}", mebibytes(next)));
         }
     }
     if let Some(cores) = of(asks, "cores") {

@@ -44,6 +44,23 @@ pub struct Ask {
     pub by_cpu: Option<u64>,
     /// More than was asked for before, so that the next attempt may need more again.
     pub is_retry: bool,
+    /// What to ask for after each failure, where that is known; else twice as much each time.
+    pub ladder: Vec<u64>,
+}
+
+impl Ask {
+    /// What to ask for at each of so many attempts; of fewer where no more may be asked for then.
+    pub(crate) fn rungs(&self, attempts: usize) -> Vec<u64> {
+        let mut next = self.ladder.iter().copied();
+        let is_known = !self.ladder.is_empty();
+        let after = |rung: &u64| match is_known {
+            true => next.next(),
+            false => Some(rung.saturating_mul(2)),
+        };
+        std::iter::successors(Some(self.amount), after)
+            .take(attempts)
+            .collect()
+    }
 }
 
 /// Lines for one place.
@@ -121,5 +138,6 @@ fn ask(report: &Report, change: &Change) -> Ask {
         amount: change.to.as_f64() as u64,
         by_cpu: cpus.filter(|cpus| source.contains("PER_CPU") && *cpus > 0),
         is_retry: from.is_some_and(|from| change.to.as_f64() > from),
+        ladder: Vec::new(),
     }
 }

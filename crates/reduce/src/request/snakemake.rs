@@ -18,11 +18,15 @@ fn write(asks: &[Ask]) -> Vec<String> {
     }
     let resource = |name: &str, word: &str, unit: fn(u64) -> u64| {
         let ask = of(asks, name)?;
-        let amount = unit(ask.amount);
         Some(match ask.is_retry {
-            // Twice as much at each attempt, for more may be needed again.
-            true => format!("{word}=lambda wildcards, attempt: {amount} * 2 ** (attempt - 1)"),
-            false => format!("{word}={amount}"),
+            true => {
+                // More at each attempt.
+                let rungs = ask.rungs(RETRIES + 1).into_iter();
+                let rungs: Vec<_> = rungs.map(|amount| unit(amount).to_string()).collect();
+                let (last, rungs) = (rungs.len(), rungs.join(", "));
+                format!("{word}=lambda wildcards, attempt: [{rungs}][min(attempt, {last}) - 1]")
+            }
+            false => format!("{word}={}", unit(ask.amount)),
         })
     };
     let resources = [

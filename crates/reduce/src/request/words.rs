@@ -11,8 +11,8 @@ pub(super) fn of<'a>(asks: &'a [Ask], resource: &str) -> Option<&'a Ask> {
     asks.iter().find(|ask| ask.resource == resource)
 }
 
-/// How often to try again where more may be needed each time: three rungs.
-pub(super) const RETRIES: u32 = 2;
+/// How often to try again where more may be needed each time.
+pub(super) const RETRIES: usize = 2;
 
 /// Whole megabytes of 10^6 bytes.
 pub(super) const fn megabytes(bytes: u64) -> u64 {
@@ -70,8 +70,15 @@ mod tests {
             amount: 7,
             by_cpu: None,
             is_retry: false,
+            ladder: Vec::new(),
         }];
         assert_eq!(of(&asks, "memory").map(|ask| ask.amount), Some(7));
         assert_eq!(of(&asks, "wall"), None);
+        assert_eq!(asks[0].rungs(3), [7, 14, 28]);
+        let capped = Ask {
+            ladder: vec![9],
+            ..asks[0].clone()
+        };
+        assert_eq!(capped.rungs(3), [7, 9]);
     }
 }
