@@ -238,4 +238,16 @@ mod tests {
         let later = unread(&store::Error::Later { path });
         assert_eq!(later, "live/b is of a later version; it stays as it is");
     }
+
+    #[test]
+    fn a_folder_of_somebody_else_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = || refuse_others(folder.path()).map_err(|error| error.to_string());
+        assert!(refused().unwrap_err().contains("is no dataset"));
+        std::fs::write(folder.path().join("kinds"), "").unwrap();
+        assert!(refused().is_err());
+        std::fs::create_dir(folder.path().join("kind=sample")).unwrap();
+        assert_eq!(refused(), Ok(()));
+        assert!(refuse_others(&folder.path().join("none")).is_ok());
+    }
 }
