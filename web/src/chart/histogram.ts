@@ -38,6 +38,28 @@ export function merged(
   return found;
 }
 
+/** The widest that a letter of a line's name is, in pixels. */
+const LETTER = 6.5;
+const NAME_ROWS = 3;
+
+/** Where the names of lines stand so that none lies on another: the row, and whether left of its line. */
+export function named(
+  marks: { place: number; name: string }[],
+  width: number,
+): { row: number; isLeft: boolean }[] {
+  const ends = Array.from({ length: NAME_ROWS }, () => -Infinity);
+  return marks.map(({ place, name }) => {
+    const wide = name.length * LETTER + 8;
+    const isLeft = place + wide > width;
+    const [from, to] = isLeft ? [place - wide, place] : [place, place + wide];
+    const free = ends.findIndex((end) => end <= from);
+    // Where no row is free, the one that is soonest.
+    const row = free >= 0 ? free : ends.indexOf(Math.min(...ends));
+    ends[row] = Math.max(ends[row] ?? to, to);
+    return { row, isLeft };
+  });
+}
+
 /** Buckets that can be drawn: one of no width, where all values are the same, gets some. */
 export function drawable(buckets: Bucket[]): Bucket[] {
   return buckets
@@ -108,27 +130,24 @@ function draw(width: number, of: Statistics): Node {
       ),
     );
   }
-  let row = 0;
-  let last = -Infinity;
-  for (const { at, name, kind } of merged(lines(of), 1, px)) {
-    if (at < least || at > most) continue;
-    const place = px(at);
-    row = place - last < 54 ? (row + 1) % 3 : 0;
-    last = place;
-    const isRight = place > width - 60;
+  const shown = merged(lines(of), 1, px).filter(({ at }) => at >= least && at <= most);
+  const marks = shown.map(({ at, name, kind }) => ({ place: px(at), name, kind }));
+  const places = named(marks, width);
+  marks.forEach(({ place, name, kind }, at) => {
+    const { row, isLeft } = places[at] ?? { row: 0, isLeft: false };
     svg.append(
       s("line", { class: `line ${kind}`, x1: place, x2: place, y1: 4 + row * 11, y2: py(0) }),
       s(
         "text",
         {
           class: "mark over",
-          x: place + (isRight ? -4 : 4),
+          x: place + (isLeft ? -4 : 4),
           y: 11 + row * 11,
-          "text-anchor": isRight ? "end" : "start",
+          "text-anchor": isLeft ? "end" : "start",
         },
         name,
       ),
     );
-  }
+  });
   return svg;
 }

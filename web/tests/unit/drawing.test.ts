@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { assign, COLOURS } from "../../src/colour.ts";
-import { axis, bars, drawable, lines, merged } from "../../src/chart/histogram.ts";
+import { axis, bars, drawable, lines, merged, named } from "../../src/chart/histogram.ts";
 import { mark } from "../../src/format.ts";
 import { fitting, linear, logarithmic, quantile } from "../../src/scale.ts";
 import { logWords, stripSummary } from "../../src/view/category.ts";
@@ -75,6 +75,39 @@ describe("histogram", () => {
     ];
     expect(merged(two, 1, Math.log10).length).toBe(2);
     expect(merged(two, 4, Math.log10).map((one) => one.name)).toEqual(["a, b"]);
+  });
+
+  test("no name of a line lies on another", () => {
+    const marks = [
+      { place: 300, name: "median" },
+      { place: 380, name: "mean" },
+      { place: 390, name: "95 %" },
+      { place: 395, name: "99 %" },
+    ];
+    // At the right edge a name stands left of its line, and must not reach over one before it.
+    const placed = named(marks, 400);
+    expect(placed.map((one) => one.isLeft)).toEqual([false, true, true, true]);
+    const spans = placed.map(({ row, isLeft }, at) => {
+      const { place, name } = marks[at]!;
+      const wide = name.length * 6.5;
+      return { row, from: isLeft ? place - wide : place, to: isLeft ? place : place + wide };
+    });
+    for (const one of spans)
+      for (const two of spans)
+        if (one !== two && one.row === two.row)
+          expect(one.to <= two.from || two.to <= one.from).toBe(true);
+    expect(
+      named(
+        [
+          { place: 10, name: "a" },
+          { place: 200, name: "b" },
+        ],
+        400,
+      ),
+    ).toEqual([
+      { row: 0, isLeft: false },
+      { row: 0, isLeft: false },
+    ]);
   });
 
   test("bars of the logarithm are taken where there are some, with their axis", () => {

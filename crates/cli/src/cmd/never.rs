@@ -94,7 +94,7 @@ const fn verb(
     }
 }
 
-fn command(name: &'static str, about: &'static str) -> Command {
+pub(super) fn command(name: &'static str, about: &'static str) -> Command {
     // Whatever is asked is understood, so that the answer is the same.
     let words = Arg::new("words")
         .action(ArgAction::Append)
@@ -128,11 +128,12 @@ fn without_archive(_: &ArgMatches) -> Result<Status> {
     ))
 }
 
+/// Says that there is no page and no server.
 #[cfg(not(feature = "serve"))]
-fn without_server(_: &ArgMatches) -> Result<Status> {
+pub(super) fn without_server(_: &ArgMatches) -> Result<Status> {
     Err(anyhow!(
-        "this plimsoll was built without the server of an archive: `make install` or `cargo build \
-         --release` makes one with it; `ssh HOST plimsoll archive add -` takes attempts where it \
-         has an archive"
+        "this plimsoll was built without the page and the server of an archive: `make install` or \
+         `cargo build --release` makes one with them; `ssh HOST plimsoll archive add -` takes \
+         attempts where it has an archive"
     ))
 }

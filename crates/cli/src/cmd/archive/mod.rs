@@ -16,6 +16,25 @@ mod set;
 mod show;
 mod stats;
 
+#[cfg(not(feature = "serve"))]
+mod html {
+    //! `plimsoll archive html` of a build without the page.
+
+    use super::Part;
+    use crate::cmd::never;
+
+    pub(super) const PART: Part = Part {
+        name: "html",
+        command: || {
+            never::command(
+                "html",
+                "Write the archive as one page for a browser (not in this build)",
+            )
+        },
+        call: never::without_server,
+    };
+}
+
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb};
 use crate::archive::usual::usual;
 use crate::archive::work::Work;
@@ -50,7 +69,6 @@ const PARTS: &[&Part] = &[
     &check::PART,
     &graph::PART,
     &export::PART,
-    #[cfg(feature = "serve")]
     &html::PART,
     &set::PART,
     &pack::PART,
