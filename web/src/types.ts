@@ -157,6 +157,9 @@ export interface TaskSet {
   description: string | null;
   labels: Record<string, string>;
   attempts: number;
+  total: Line;
+  categories: Line[];
+  categories_of: number;
   rows: SetRow[];
   rows_of: number;
   without_times: number;

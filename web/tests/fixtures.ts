@@ -346,6 +346,7 @@ function taskSet(name: string, rows: Row[], description: string): TaskSet {
       };
     })
     .sort((a, b) => a.began - b.began);
+  const grouped = group(rows, (row) => row.category);
   const first = Math.min(...all.map((row) => row.submitted ?? row.began));
   const last = Math.max(...all.map((row) => row.ended));
   const at = [...Array(200).keys()].map((n) => Math.round(first + ((last - first) * n) / 199));
@@ -368,6 +369,9 @@ function taskSet(name: string, rows: Row[], description: string): TaskSet {
     name,
     description,
     labels: { project: description },
+    total: line(name, rows, null),
+    categories: [...grouped].map(([category, some]) => line(category, some, null)),
+    categories_of: grouped.size,
     attempts: rows.length,
     rows: all.slice(0, 5000),
     rows_of: all.length,

@@ -90,8 +90,10 @@ export function frame(
       if (label === before || at - half < free || at + half > width + 8) continue;
       free = at + half + 8;
       before = label;
+      // At the edge it would be cut.
+      const middle = Math.min(at, width - half);
       svg.append(
-        s("text", { class: "mark", x: at, y: bottom + 17, "text-anchor": "middle" }, label),
+        s("text", { class: "mark", x: middle, y: bottom + 17, "text-anchor": "middle" }, label),
       );
     }
   }

@@ -32,7 +32,11 @@ export function advice(of: Advice): Child {
 function card(name: string, of: AdviceOf): HTMLElement {
   const after = of.ladder.filter((one) => of.first !== null && one > of.first);
   const told = (share: number) =>
-    share === 0 ? "0 %" : share < 0.001 ? "less than 0.1 %" : `${(share * 100).toFixed(1)} %`;
+    share === 0
+      ? "0\u00a0%"
+      : share < 0.001
+        ? "less than 0.1\u00a0%"
+        : `${(share * 100).toFixed(1)}\u00a0%`;
   return h(
     "article",
     { class: "card" },

@@ -7,6 +7,7 @@ import { figure, value } from "../chart/frame.ts";
 import { gantt } from "../chart/gantt.ts";
 import { timeline, type Timeline } from "../chart/timeline.ts";
 import { link, toAttempt, toAttempts, toCategory } from "../link.ts";
+import { asked, bars, cutNote, ends, hours, lines } from "./lines.ts";
 import { table, type Column } from "../table.ts";
 import type { SetRow, TaskSet } from "../types.ts";
 import { fact, labels, part, type Place, type View } from "./place.ts";
@@ -38,6 +39,8 @@ export async function set(place: Place, name: string): Promise<View> {
         "dl",
         { class: "facts" },
         fact("attempts", h("a", { href: toAttempts({ set: name }) }, count(of.attempts))),
+        ends(of.total, of.name),
+        hours(of.total),
         of.rows.length === 0
           ? null
           : [
@@ -257,31 +260,21 @@ export function countsSummary(of: TaskSet): string {
   return `Attempts running over time, at most ${most(of.counts.running)}. ${queued}`;
 }
 
-/** The file knows a category in all sets alone. */
+/** What went into it, and which tasks they were. */
 function categories(of: TaskSet, isFile: boolean): Child {
-  const counts = new Map<string, number>();
-  for (const row of of.rows) counts.set(row.category, (counts.get(row.category) ?? 0) + 1);
-  if (counts.size === 0) return null;
-  return part(
-    "Categories in this set",
-    table({
-      caption: "Categories in this set",
-      rows: [...counts].sort((a, b) => b[1] - a[1]),
-      text: ([name]) => name,
-      columns: [
-        {
-          name: "category",
-          cell: ([name]) => link(toCategory(name, isFile ? null : of.name), name),
-          key: ([name]) => name,
-        },
-        {
-          name: "attempts drawn",
-          isNumber: true,
-          cell: ([name, n]) =>
-            h("a", { href: toAttempts({ set: of.name, category: name }) }, count(n)),
-          key: ([, n]) => n,
-        },
-      ],
-    }),
-  );
+  // The file knows a category in all sets alone.
+  const to = (name: string) => toCategory(name, isFile ? null : of.name);
+  return [
+    h(
+      "div",
+      { class: "columns" },
+      bars("Core hours by category", of.categories, (line) => line.core_hours, null, "h", to),
+      bars("GiB hours by category", of.categories, (line) => line.gib_hours, asked, "GiB.h", to),
+    ),
+    part(
+      "Categories in this set",
+      cutNote(of.categories.length, of.categories_of),
+      lines("Categories in this set", of.categories, to),
+    ),
+  ];
 }

@@ -5,7 +5,8 @@ import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Browser, Page } from "playwright-core";
 import { MARKER } from "../../inline.ts";
-import type { Embedded, Overview } from "../../src/types.ts";
+import { ask } from "../../src/data.ts";
+import type { Embedded, Overview, TaskSet } from "../../src/types.ts";
 import { empty, hostile, large, single, small } from "../fixtures.ts";
 import { built, Files, open, start, type Look } from "./browser.ts";
 
@@ -21,6 +22,7 @@ const data: Record<string, Embedded> = {
   empty: empty(),
 };
 const address: Record<string, string> = {};
+data["timeless"] = timeless("run 1");
 
 beforeAll(async () => {
   browser = await start();
@@ -30,6 +32,16 @@ afterAll(async () => {
   await browser?.close();
   files.remove();
 });
+
+/** The small one, of which nobody knows when a set's attempts ran. */
+function timeless(set: string): Embedded {
+  const made = small();
+  const of = made.answers[ask.set(set)] as TaskSet;
+  Object.assign(of, { rows: [], rows_of: 0, without_times: of.attempts });
+  of.counts = { at: [], running: [], queued: null };
+  of.cores = { at: [], busy: [] };
+  return made;
+}
 
 /** Opens a view of one archive, does something there, and fails on whatever should not be. */
 async function visit(
@@ -328,6 +340,21 @@ describe("by hand", () => {
       await page.waitForSelector("main h1");
       expect(await ground()).not.toBe(light);
     });
+  });
+
+  test("a set tells what its categories took, also where nobody knows when", async () => {
+    const set = data["small"]?.answers[ask.set("run 1")] as TaskSet;
+    for (const name of ["small", "timeless"])
+      await visit(name, "#/set/run%201", {}, async (page) => {
+        const table = page.getByRole("table", { name: "Categories in this set" });
+        expect(await table.locator("tbody tr").count()).toBe(set.categories.length);
+        expect(set.categories.length).toBeGreaterThan(1);
+        const first = set.categories[0]?.name ?? "";
+        expect(await table.locator("tbody tr").first().innerText()).toContain(first);
+        const bars = page.getByRole("table", { name: "GiB hours by category" });
+        expect(await bars.innerText()).toContain(first);
+        await sound(page);
+      });
   });
 
   test("times are those of the reader, whose zone is named", async () => {

@@ -51,6 +51,8 @@ struct View {
     points: usize,
     /// Lines of a set at most.
     lines: usize,
+    /// Categories of a set at most.
+    set_categories: usize,
 }
 
 /// A question under way.
@@ -81,6 +83,7 @@ impl Page {
                 veil: None,
                 points: 2000,
                 lines: 5000,
+                set_categories: 5000,
             },
             path: archive.folder().path().to_owned(),
             idle: Mutex::new(vec![archive]),
@@ -100,9 +103,10 @@ impl Page {
         self
     }
 
-    /// With so many points of a series, and lines of a set, at most.
-    pub(crate) fn at_most(mut self, points: usize, lines: usize) -> Self {
+    /// With so many points of a series, lines of a set, and categories of one, at most.
+    pub(crate) fn at_most(mut self, points: usize, lines: usize, set_categories: usize) -> Self {
         (self.view.points, self.view.lines) = (points, lines);
+        self.view.set_categories = set_categories;
         self
     }
 

@@ -71,8 +71,43 @@ struct Summaries {
     last: usize,
 }
 
+/// The columns that a summary is made of, in this order.
+pub(super) fn columns() -> Vec<&'static str> {
+    COLUMNS.iter().chain(&MORE).copied().collect()
+}
+
+/// Attempts together, and by category.
+#[derive(Default)]
+pub(super) struct Tally {
+    total: Summary,
+    categories: Summaries,
+}
+
+impl Tally {
+    /// Counts a row of [`columns`], which others may follow.
+    pub(super) fn add(&mut self, batch: &Batch<'_>, row: usize) {
+        let read = Reading::of(batch, row);
+        self.total.add(batch, row, &read);
+        if let Some(one) = self.categories.of(batch.text(0, row).unwrap_or_default()) {
+            one.add(batch, row, &read);
+        }
+    }
+
+    /// The line of all, which has a name, and those of the first so many categories of how many.
+    pub(super) fn json(self, name: String, most: usize) -> (Value, Vec<Value>, usize) {
+        let of = self.categories.all.len();
+        let categories = sorted(self.categories, |_| None).into_iter().take(most);
+        let categories = categories.map(|(name, one)| Value::Object(one.json(name)));
+        (
+            Value::Object(self.total.json(name)),
+            categories.collect(),
+            of,
+        )
+    }
+}
+
 pub(super) fn of(asked: &Asked<'_>) -> Result<(Value, Names)> {
-    let columns: Vec<&str> = COLUMNS.iter().chain(&MORE).copied().collect();
+    let columns = columns();
     let (mut sets, mut categories) = (Summaries::default(), Summaries::default());
     let mut attempts = 0_u64;
     asked.scan(&columns, &asked.view.base, false, &mut |batch, row| {

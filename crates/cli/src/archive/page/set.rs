@@ -1,5 +1,6 @@
 //! `api/set`: who ran when in a set.
 
+use super::overview::{self, Tally};
 use super::{Asked, millis, steps};
 use anyhow::Result;
 use record::attempt::End;
@@ -15,19 +16,14 @@ const STEPS_MAX: usize = 600;
 /// Attempts of one set that are looked at together: 56 bytes each.
 const SPANS_MAX: usize = 8_000_000;
 
-const COLUMNS: [&str; 11] = [
-    "id",
-    "task",
-    "category",
-    "host",
-    "submitted",
-    "began",
-    "ended",
-    "end",
-    "used_wall",
-    "used_cpu",
-    "parents",
-];
+/// What is looked at behind what a tally takes, which has those below.
+const MORE: [&str; 6] = ["id", "task", "host", "submitted", "began", "parents"];
+const CATEGORY: usize = 0;
+const SET: usize = 1;
+const END: usize = 2;
+const ENDED: usize = 3;
+const WALL: usize = 5;
+const CPU: usize = 6;
 
 /// One that ran, ordered by when it began.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,6 +53,9 @@ impl PartialOrd for Line {
 
 struct Course {
     most: usize,
+    /// Where [`MORE`] begins.
+    more: usize,
+    tally: Tally,
     attempts: u64,
     without_times: u64,
     without_cpu: u64,
@@ -68,13 +67,16 @@ struct Course {
     cores: Vec<(steps::Span, f64)>,
 }
 
-/// Where a row says which set it is of: `Asked::scan` has it behind the others.
-const SET: usize = COLUMNS.len();
+fn columns() -> Vec<&'static str> {
+    let mut columns = overview::columns();
+    columns.extend(MORE);
+    columns
+}
 
 pub(super) fn of(asked: &Asked<'_>, name: &str) -> Result<Value> {
     let filter = asked.filter(Some(name), None)?;
     let mut course = Course::new(asked.view.lines);
-    asked.scan(&COLUMNS, &filter, name.is_empty(), &mut |batch, row| {
+    asked.scan(&columns(), &filter, name.is_empty(), &mut |batch, row| {
         course.add(batch, row);
     })?;
     if course.attempts == 0 {
@@ -87,7 +89,7 @@ pub(super) fn of(asked: &Asked<'_>, name: &str) -> Result<Value> {
 pub(super) fn many(asked: &Asked<'_>, names: &[String]) -> Result<Vec<Value>> {
     let new = |name: &String| (name.clone(), Course::new(asked.view.lines));
     let mut courses: HashMap<String, Course> = names.iter().map(new).collect();
-    asked.scan(&COLUMNS, &asked.view.base, false, &mut |batch, row| {
+    asked.scan(&columns(), &asked.view.base, false, &mut |batch, row| {
         if let Some(course) = courses.get_mut(batch.text(SET, row).unwrap_or_default()) {
             course.add(batch, row);
         }
@@ -104,6 +106,8 @@ impl Course {
     fn new(most: usize) -> Self {
         Self {
             most,
+            more: overview::columns().len(),
+            tally: Tally::default(),
             attempts: 0,
             without_times: 0,
             without_cpu: 0,
@@ -117,9 +121,11 @@ impl Course {
 
     fn add(&mut self, batch: &Batch<'_>, row: usize) {
         self.attempts += 1;
+        self.tally.add(batch, row);
+        let more = |place: usize| self.more + place;
         // One end of it and how long it took tell the other.
-        let wall = batch.int(8, row).map(|nanos| nanos.div_euclid(1000));
-        let (began, ended) = match (batch.int(5, row), batch.int(6, row), wall) {
+        let wall = batch.int(WALL, row).map(|nanos| nanos.div_euclid(1000));
+        let (began, ended) = match (batch.int(more(4), row), batch.int(ENDED, row), wall) {
             (Some(began), Some(ended), _) => (Some(began), Some(ended)),
             (Some(began), None, Some(wall)) => (Some(began), began.checked_add(wall)),
             (None, Some(ended), Some(wall)) => (ended.checked_sub(wall), Some(ended)),
@@ -130,12 +136,12 @@ impl Course {
             self.without_times += 1;
             return;
         };
-        let submitted = millis(batch.int(4, row));
+        let submitted = millis(batch.int(more(3), row));
         self.knows_queue |= submitted.is_some();
         if self.running.len() < SPANS_MAX {
             self.running.push((began, ended));
             self.queued.extend(submitted.map(|at| (at, began)));
-            match batch.number(9, row).filter(|_| ended > began) {
+            match batch.number(CPU, row).filter(|_| ended > began) {
                 Some(cpu) => {
                     let cores = cpu / 1e6 / (ended - began) as f64;
                     self.cores.push(((began, ended), cores));
@@ -145,7 +151,8 @@ impl Course {
         }
         let is_late = self.lines.len() >= self.most
             && self.lines.peek().is_none_or(|last| {
-                (last.began, last.id.as_str()) <= (began, batch.text(0, row).unwrap_or_default())
+                (last.began, last.id.as_str())
+                    <= (began, batch.text(more(0), row).unwrap_or_default())
             });
         if is_late {
             return;
@@ -153,14 +160,14 @@ impl Course {
         let text = |place: usize| batch.text(place, row).map(str::to_owned);
         self.lines.push(Line {
             began,
-            id: text(0).unwrap_or_default(),
+            id: text(more(0)).unwrap_or_default(),
             ended,
             submitted,
-            task: text(1),
-            category: text(2).unwrap_or_default(),
-            host: text(3),
-            end: text(7).unwrap_or_else(|| end_word(End::Unknown).to_owned()),
-            parents: batch.texts(10, row).map(str::to_owned).collect(),
+            task: text(more(1)),
+            category: text(CATEGORY).unwrap_or_default(),
+            host: text(more(2)),
+            end: text(END).unwrap_or_else(|| end_word(End::Unknown).to_owned()),
+            parents: batch.texts(more(5), row).map(str::to_owned).collect(),
         });
         if self.lines.len() > self.most {
             self.lines.pop();
@@ -185,6 +192,8 @@ impl Course {
         let counts = json!({"at": counts.at, "running": counts.running, "queued": queued});
         let (at, busy) = steps::busy(&self.cores, steps);
         let shown = |text: &Option<String>| text.as_deref().map(|text| asked.view.shown(text));
+        let most = asked.view.set_categories;
+        let (total, categories, categories_of) = self.tally.json(asked.view.shown(name), most);
         let rows = self.lines.into_sorted_vec();
         let rows = rows.into_iter().map(|line| {
             let parents = line.parents.iter().map(|parent| asked.view.shown(parent));
@@ -209,6 +218,9 @@ impl Course {
             ),
             ("labels", Value::Object(labels)),
             ("attempts", json!(self.attempts)),
+            ("total", total),
+            ("categories", json!(categories)),
+            ("categories_of", json!(categories_of)),
             ("rows", json!(rows.collect::<Vec<_>>())),
             ("rows_of", json!(with_times)),
             ("without_times", json!(self.without_times)),

@@ -200,6 +200,65 @@ fn what_makes_no_sense_is_told_apart_from_what_is_not_there() {
 }
 
 #[test]
+fn a_set_tells_what_its_categories_took() {
+    let mut all: Vec<Attempt> = (1..=10).map(attempt).collect();
+    for (place, one) in all.iter_mut().enumerate() {
+        one.used.set("wall", Amount::claimed(3_600_000_000_000));
+        match place {
+            // In another set, and in none.
+            0 => one.set = Some("run 2".to_owned()),
+            1 => one.set = None,
+            2..=4 => {
+                "sort".clone_into(&mut one.category);
+                one.used.set("memory", Amount::claimed(4 << 30));
+                one.end = End::Failed;
+            }
+            _ => {}
+        }
+    }
+    let place = Place::of(all);
+    let name = "run 1".to_owned();
+    let told = place.told(&Question::Set { name });
+    assert_eq!(
+        (&told["attempts"], &told["total"]["attempts"]),
+        (&8.into(), &8.into())
+    );
+    assert_eq!(
+        (&told["total"]["done"], &told["total"]["failed"]),
+        (&5.into(), &3.into())
+    );
+    assert_eq!(told["categories_of"], 2);
+    let lines = told["categories"].as_array().unwrap().iter();
+    let lines: Vec<_> = lines
+        .map(|line| (line["name"].as_str().unwrap(), &line["attempts"]))
+        .collect();
+    // Those with most GiB hours first.
+    assert_eq!(lines, [("sort", &3.into()), ("align", &5.into())]);
+    assert_eq!(told["categories"][0]["memory"]["max"], 4_u64 << 30);
+    assert_eq!(told["categories"][0]["gib_hours"], 12.0);
+    let whole = place.page.names(&|_| true).unwrap().0;
+    let mut lines = whole["sets"].as_array().unwrap().iter();
+    let line = lines.find(|line| line["name"] == "run 1").unwrap();
+    for field in ["done", "gib_hours", "core_hours", "memory", "wall", "last"] {
+        assert_eq!(told["total"][field], line[field], "{field}");
+    }
+    let none = place.told(&Question::Set {
+        name: String::new(),
+    });
+    assert_eq!(none["categories"][0]["attempts"], 1);
+    // Several at once tell the same, in the file at most so many categories.
+    let file = place.page.at_most(50, 50, 1);
+    let names = ["run 1".to_owned(), "run 2".to_owned()];
+    let many = file.sets(&names, &|_| true).unwrap();
+    assert_eq!(many[0]["total"], told["total"]);
+    assert_eq!(
+        (&many[0]["categories"][1], &many[0]["categories_of"]),
+        (&Value::Null, &2.into())
+    );
+    assert_eq!(many[1]["total"]["attempts"], 1);
+}
+
+#[test]
 fn a_live_page_tells_what_came_since() {
     let place = Place::of((1..=40).map(attempt).collect());
     assert_eq!(place.told(&Question::Overview)["attempts"], 40);
@@ -337,7 +396,7 @@ fn categories_that_are_read_together_are_as_one_by_one() {
             end,
             ..Filter::default()
         });
-        place.page = place.page.at_most(5, 5);
+        place.page = place.page.at_most(5, 5, 5);
         let (_, names) = place.page.names(&|_| true).unwrap();
         assert_eq!(names.categories.len(), 7);
         // Two of them are too many for one reading.

@@ -36,6 +36,9 @@ const POINTS_MAX: usize = 500;
 /// Points of all series together; a category has four.
 const POINTS_ALL: usize = 300_000;
 
+/// Categories of all sets together.
+const SET_CATEGORIES_ALL: usize = 6000;
+
 #[derive(Debug, Args)]
 struct HtmlArgs {
     /// The file; `-` is stdout
@@ -137,7 +140,8 @@ fn data(args: &HtmlArgs, shown: Page, work: &Work) -> Result<(Value, String)> {
     let sets = names.sets.get(..SETS_MAX).unwrap_or(&names.sets);
     let series = categories.len() * 4 + sets.len();
     let points = (POINTS_ALL / series.max(1)).clamp(50, POINTS_MAX);
-    let shown = shown.at_most(points, POINTS_MAX);
+    let of_sets = (SET_CATEGORIES_ALL / sets.len().max(1)).max(20);
+    let shown = shown.at_most(points, POINTS_MAX, of_sets);
     let mut answers = Map::new();
     for (name, told) in shown.categories(categories, &reading)? {
         answers.insert(format!("api/category?name={}", encoded(&name)), told);

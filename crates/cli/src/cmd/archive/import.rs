@@ -68,6 +68,7 @@ fn command() -> Command {
              Exit status: 0 all taken in, 1 some records are no attempts or a file cannot be read, \
              2 usage, 130 interrupted.\n\nExamples:\n  \
              plimsoll archive import --from nextflow trace.txt --set 'run 3'\n  \
+             plimsoll archive set 'run 3' --description 'with the new aligner'\n  \
              sacct --parsable2 --allusers --starttime 2026-11-01 --format \
              JobID,JobName,State,Submit,Start,End,Elapsed,MaxRSS,ReqMem,ReqCPUS,TotalCPU,ExitCode \
              | plimsoll archive import --from sacct -\n  \
