@@ -95,15 +95,25 @@ impl Rungs {
         weight: f64,
         settings: &Settings,
     ) -> (f64, Option<f64>) {
-        let few = self.cheapest(smooth, weight, settings.retries, settings.price);
-        let Some(most) = settings.retries_at_peaks else {
-            return (few.1, None);
-        };
-        let many = self.cheapest(smooth, weight, most, settings.price);
-        match many.0 < PAYS * few.0 {
-            true => (many.1, self.second(many.1, smooth, weight, settings)),
-            false => (few.1, None),
+        let price = settings.price;
+        let few = self.cheapest(smooth, (weight, price), settings.retries, f64::INFINITY);
+        let enough = PAYS * few.0;
+        let most = settings.retries_at_peaks;
+        let most = most.filter(|most| self.may_cost(enough, smooth, weight, *most));
+        let many = most.map(|most| self.cheapest(smooth, (weight, price), most, enough));
+        match many.filter(|many| many.0 < enough) {
+            Some(many) => (many.1, self.second(many.1, smooth, weight, settings)),
+            None => (few.1, None),
         }
+    }
+
+    /// Whether any request that leaves at most such a share of retries may cost as little: all of
+    /// it is held at least, so those that cost less are small, and of few of a kind enough are.
+    fn may_cost(&self, enough: f64, smooth: &Smooth<'_>, weight: f64, retries: Share) -> bool {
+        let largest = enough / weight * (1.0 + 1e-8);
+        let (held, _) = smooth.at_most(largest);
+        let least = (1.0 - retries.ratio()) * smooth.count();
+        largest >= self.cap || held >= least * (1.0 - 1e-8)
     }
 
     /// What costs least of all that `first` is too little for, if that is less than to double it.
@@ -126,13 +136,13 @@ impl Rungs {
     }
 
     /// The cost of the first request that costs least of those that leave at most such a share of
-    /// retries, and that request.
+    /// retries, and that request; infinite where that is more than `enough`.
     fn cheapest(
         &self,
         smooth: &Smooth<'_>,
-        weight: f64,
+        (weight, price): (f64, Price),
         retries: Share,
-        price: Price,
+        enough: f64,
     ) -> (f64, f64) {
         let candidates = smooth.candidates(retries);
         let cost = |candidate, enough| self.cost(candidate, smooth, (0.0, weight, price), enough);
@@ -140,8 +150,9 @@ impl Rungs {
         let scouts = candidates
             .iter()
             .step_by((candidates.len() / SCOUTS).max(1));
-        let scouted = scouts.map(|candidate| cost(*candidate, f64::INFINITY));
-        let enough = scouted.fold(f64::INFINITY, f64::min);
+        let enough = scouts.fold(enough, |enough, candidate| {
+            enough.min(cost(*candidate, enough))
+        });
         let mut best = (f64::INFINITY, 1.0);
         for candidate in candidates {
             let enough = enough.min(best.0);

@@ -44,6 +44,11 @@ impl<'a> Smooth<'a> {
         }
     }
 
+    /// How many runs.
+    pub(crate) fn count(&self) -> f64 {
+        self.spread.count()
+    }
+
     /// Count and weight of what is at or below `value`, in runs.
     pub(crate) fn at_most(&self, value: f64) -> (f64, f64) {
         self.factors.iter().fold((0.0, 0.0), |sum, factor| {

@@ -171,8 +171,9 @@ fn nothing(category: &str, attempts: u64, path: &Path) -> String {
         _ => format!(
             "plimsoll advise: of none of {attempts} attempts of `{category}` in {path} is it told \
              that it did its work and how long that took, and advice goes by such alone: import a \
-             CSV file that has it again, with --map exit_code=COLUMN,wall=COLUMN:UNIT, or run one \
-             pilot, with plimsoll run --archive --category '{category}'"
+             CSV file that has it, into a new archive, with --map \
+             exit_code=COLUMN,wall=COLUMN:UNIT, or run one pilot, with plimsoll run --archive \
+             --category '{category}'"
         ),
     }
 }

@@ -126,8 +126,8 @@ fn category_is_as_told(category: &Value) {
 fn set_is_as_told(set: &Value) {
     has_all(
         set,
-        "schema name description labels attempts rows rows_of without_times without_cpu counts \
-         cores",
+        "schema name description labels attempts total categories categories_of rows rows_of \
+         without_times without_cpu counts cores",
     );
     // All were told when they ended and how long they took.
     assert_eq!(

@@ -60,7 +60,8 @@ fn where_no_end_is_known_it_is_said() {
     std::fs::write(&file, "name,mb\na,1\na,2\nb,3\n").unwrap();
     let map = "category=name,memory=mb:MiB";
     let path = file.to_str().unwrap();
-    home.told(&["import", "--quiet", "--from", "csv", "--map", map, path]);
+    let import = ["import", "--from", "csv", "--map", map, "--end", "unknown"];
+    home.told(&[&import[..], &["--quiet", path]].concat());
     let said = home.refused(&["stats"], 1);
     assert!(said.contains("of 3: 3 without a known end"), "{said}");
     assert!(said.contains("--end unknown"), "{said}");
@@ -76,6 +77,30 @@ fn where_no_end_is_known_it_is_said() {
     assert!(said.contains("of 4: 1 failed, 3 without"), "{said}");
     let said = home.refused(&["stats", "--category", "c"], 1);
     assert!(said.contains("1 failed\n--end HOW"), "{said}");
+}
+
+#[test]
+fn a_table_that_tells_no_end_is_one_of_attempts_that_are_done() {
+    let home = Home::new();
+    let file = home.path().join("t.csv");
+    std::fs::write(&file, "name,mb,seconds,code\na,1,5,0\na,2,5,0\nb,3,5,1\n").unwrap();
+    let path = file.to_str().unwrap();
+    let map = "category=name,memory=mb:MiB,wall=seconds:s";
+    let done = home.ask(&["import", "--from", "csv", "--map", map, path]);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.contains("taken as done (--end unknown"), "{said}");
+    assert!(home.told(&["stats"]).contains("3 att"));
+    let mut command = Command::new(binary());
+    command.env_clear().env("HOME", home.path());
+    let advice = command.args(["advise", "--category", "a"]).output();
+    assert!(advice.unwrap().status.success());
+    // A column that tells it is believed, and nothing is said.
+    let other = Home::new();
+    let map = format!("{map},exit_code=code");
+    let done = other.ask(&["import", "--from", "csv", "--map", &map, path]);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(said, "3 records: 3 new, 0 known before\n");
+    assert!(other.told(&["stats"]).contains("2 att"));
 }
 
 #[test]

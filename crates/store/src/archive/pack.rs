@@ -216,9 +216,16 @@ impl Reading {
                     .is_some_and(|first| first == name)
             })
         };
-        let reader = |(name, _): (&str, Kind)| match place(name) {
+        let is_empty = |place: &usize| {
+            let column = there.get(*place);
+            column.is_some_and(|column| {
+                let nothing = column.statistics().and_then(Statistics::null_count_opt);
+                nothing.is_some_and(|count| i64::try_from(count) == Ok(column.num_values()))
+            })
+        };
+        let reader = |(name, _): (&str, Kind)| match place(name).filter(|place| !is_empty(place)) {
             Some(place) => group.get_column_reader(place).map(Some),
-            // A file of an earlier version.
+            // A file of an earlier version, or nobody told.
             None => Ok(None),
         };
         Ok(Self {
@@ -245,10 +252,10 @@ impl Reading {
 
     fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
         for (reader, values) in self.readers.iter_mut().zip(&mut self.values) {
+            // A row that a column does not have is one of which it has nothing.
             values.clear();
-            match reader {
-                Some(reader) => read_column(reader, rows, values)?,
-                None => (0..rows).for_each(|_| values.push(super::cell::Cell::Absent)),
+            if let Some(reader) = reader {
+                read_column(reader, rows, values)?;
             }
         }
         Ok(())

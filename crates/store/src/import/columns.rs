@@ -144,6 +144,14 @@ impl Entry {
         })
     }
 
+    /// Whether the column says something of how an attempt ended.
+    pub(super) fn tells_the_end(&self) -> bool {
+        matches!(
+            self.field,
+            Field::End | Field::Exit | Field::Signal | Field::Text("exceeded")
+        )
+    }
+
     /// Puts what a row has in the column.
     pub(super) fn put(&self, attempt: &mut Attempt, text: &str, offset: i32) -> Result<(), Bad> {
         match &self.field {

@@ -164,6 +164,9 @@ fn read(input: &mut dyn BufRead, intake: &mut Intake<'_, '_>) -> Result<(), Halt
     let columns = columns(&map, &header)?;
     let tail = tail(intake.options());
     let tail = tail.filter(|_| !map.tells_rows_apart()).unwrap_or("");
+    if !columns.iter().flatten().any(|entry| entry.tells_the_end()) {
+        intake.suppose_done();
+    }
     while records.next()? {
         intake.met();
         let place = Place::Line(records.line);

@@ -24,6 +24,9 @@ pub struct Options {
     pub columns: Option<ColumnMap>,
     /// Seconds that local times without a zone are ahead of UTC.
     pub utc_offset_seconds: i32,
+    /// How attempts ended of which the input does not tell it. Without it that is not known; but
+    /// a `csv` of which no column tells it is one of attempts that are done.
+    pub end: Option<End>,
 }
 
 /// What comes out of a record.
@@ -81,6 +84,8 @@ pub struct Summary {
     pub rejected: u64,
     /// Those that tell more of an attempt that is counted already: steps of a job.
     pub joined: u64,
+    /// Attempts that are taken as done because no column says how they ended.
+    pub supposed: u64,
 }
 
 /// Why a reader goes no further.
@@ -129,6 +134,7 @@ pub(super) struct Intake<'s, 'o> {
     sink: &'s mut Sink<'o>,
     seen: HashMap<u128, u64>,
     summary: Summary,
+    supposes_done: bool,
 }
 
 impl<'s, 'o> Intake<'s, 'o> {
@@ -139,6 +145,7 @@ impl<'s, 'o> Intake<'s, 'o> {
             sink,
             seen: HashMap::new(),
             summary: Summary::default(),
+            supposes_done: false,
         }
     }
 
@@ -148,6 +155,11 @@ impl<'s, 'o> Intake<'s, 'o> {
 
     pub(super) fn summary(&self) -> Summary {
         self.summary
+    }
+
+    /// No column says how attempts ended: they are done, unless the caller says otherwise.
+    pub(super) fn suppose_done(&mut self) {
+        self.supposes_done = self.options.end.is_none();
     }
 
     /// The beginning of the identity of an attempt.
@@ -274,6 +286,11 @@ impl<'s, 'o> Intake<'s, 'o> {
         attempt.source.clone_from(&self.options.file);
         if self.options.set.is_some() {
             attempt.set.clone_from(&self.options.set);
+        }
+        if attempt.end == End::Unknown {
+            let done = self.supposes_done.then_some(End::Done);
+            attempt.end = self.options.end.or(done).unwrap_or(End::Unknown);
+            self.summary.supposed += u64::from(done.is_some());
         }
         if attempt.category.is_empty() {
             attempt.category = attempt.tool.clone().unwrap_or_else(|| UNNAMED.to_owned());

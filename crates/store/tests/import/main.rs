@@ -51,9 +51,11 @@ fn accounted(told: &Told) {
         attempts,
         rejected,
         joined,
+        supposed,
     } = told.summary;
     assert_eq!(records, attempts + rejected + joined);
     assert_eq!(attempts, told.attempts.len() as u64);
+    assert!(supposed <= attempts);
     assert_eq!(rejected, told.rejected.len() as u64);
     let mut ids: Vec<_> = told.attempts.iter().map(|one| &one.id).collect();
     ids.sort();

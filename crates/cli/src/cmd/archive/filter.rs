@@ -46,7 +46,7 @@ pub(super) struct FilterArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum EndWord {
+pub(super) enum EndWord {
     /// It did what it was to do
     Done,
     /// It failed by itself
@@ -57,6 +57,18 @@ enum EndWord {
     Cancelled,
     /// Nobody told
     Unknown,
+}
+
+impl EndWord {
+    pub(super) const fn end(self) -> End {
+        match self {
+            EndWord::Done => End::Done,
+            EndWord::Failed => End::Failed,
+            EndWord::Limit => End::Limit,
+            EndWord::Cancelled => End::Cancelled,
+            EndWord::Unknown => End::Unknown,
+        }
+    }
 }
 
 impl FilterArgs {
@@ -73,13 +85,7 @@ impl FilterArgs {
             task: self.task.clone(),
             from: nanos(self.from),
             to: nanos(self.to),
-            end: self.end.map(|end| match end {
-                EndWord::Done => End::Done,
-                EndWord::Failed => End::Failed,
-                EndWord::Limit => End::Limit,
-                EndWord::Cancelled => End::Cancelled,
-                EndWord::Unknown => End::Unknown,
-            }),
+            end: self.end.map(EndWord::end),
             conditions: self.conditions.clone(),
         }
     }

@@ -1,5 +1,6 @@
 //! `plimsoll archive import`: what other tools told of tasks.
 
+use super::filter::EndWord;
 use super::{Part, PlaceArgs, Status, work};
 use crate::archive::place;
 use crate::archive::work::Work;
@@ -45,6 +46,10 @@ struct ImportArgs {
     /// Which column of a CSV is what: memory=peak_mb:MB,wall=seconds:s,category=task
     #[arg(long, value_name = "FIELD=COLUMN[:UNIT],...", value_parser = ColumnMap::parse)]
     map: Option<ColumnMap>,
+    /// How attempts ended of which the files do not tell it [default: done where no column of a CSV
+    /// tells it, else unknown]
+    #[arg(long, value_enum, value_name = "HOW")]
+    end: Option<EndWord>,
     /// How far local times without a zone are ahead of UTC: +02:00, -05:30 [default: 0]
     #[arg(long, value_name = "OFFSET", value_parser = offset, allow_hyphen_values = true)]
     utc_offset: Option<i32>,
@@ -114,6 +119,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             set: args.set,
             columns: args.map,
             utc_offset_seconds: args.utc_offset.unwrap_or(0),
+            end: args.end.map(EndWord::end),
             ..Options::default()
         },
         rejects: args.rejects.as_deref(),
@@ -177,6 +183,7 @@ struct Sum {
     records: u64,
     rejected: u64,
     joined: u64,
+    supposed: u64,
     unread: u64,
 }
 
@@ -185,6 +192,7 @@ impl Sum {
         self.records += one.records;
         self.rejected += one.rejected;
         self.joined += one.joined;
+        self.supposed += one.supposed;
     }
 
     fn tell(&self, taken: Taken) {
@@ -205,6 +213,12 @@ impl Sum {
             words.push(format!("{} files not read to their end", self.unread));
         }
         stderr::line(&words.join(", "));
+        if self.supposed > 0 {
+            stderr::line(
+                "note: no column tells how they ended: taken as done (--end unknown: nobody knows; \
+                 --map exit_code=COLUMN: a column does)",
+            );
+        }
     }
 }
 
