@@ -134,7 +134,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         path: "crates/reduce/src/why",
         table: "CAUSES",
-        parts: &["amounts", "answer", "case", "signals", "verdict"],
+        parts: &["amounts", "answer", "case", "fault", "signals", "verdict"],
     },
     Folder {
         path: "crates/reduce/src/request",

@@ -12,6 +12,8 @@ use record::timestamp::rfc3339;
 use record::unit::{Nanos, Unit};
 use record::value::{Absent, Number};
 use reduce::tree::Tree;
+#[cfg(feature = "bpf")]
+use reduce::why::fault_name;
 use source::context::remote::{Here, leaves_tree};
 use source::group::{OomKills, Throttles};
 use source::interpose::preload::Seen;
@@ -238,7 +240,8 @@ impl Facts {
         }
     }
 
-    /// A process sent the command the signal that it ended by: evidence, unless it was one of ours.
+    /// A process, or the kernel for what it did, sent the command the signal that it ended by:
+    /// evidence, unless it was one of ours.
     #[cfg(feature = "bpf")]
     pub(crate) fn killed_by(&mut self, sender: sys::bpf::Sender) {
         if [std::process::id(), sys::process::parent()].contains(&sender.pid) {
@@ -249,9 +252,10 @@ impl Facts {
         let comm = String::from_utf8_lossy(sender.comm());
         self.report.exit.evidence.push(Evidence {
             kind: "killed_by".to_owned(),
-            value: Scalar::Text(match sender.is_itself {
-                true => format!("{name} from itself ({comm})"),
-                false => {
+            value: Scalar::Text(match sender.fault {
+                Some(code) => format!("{name} from the kernel ({})", fault_name(signal, code)),
+                None if sender.is_itself => format!("{name} from itself ({comm})"),
+                None => {
                     let (pid, uid) = (sender.pid, sender.uid);
                     format!("{name} from pid {pid} of uid {uid} ({comm})")
                 }

@@ -15,6 +15,7 @@ each_mechanism!(
     codes_of_programs_and_shells,
     what_was_not_started_is_known,
     signals_from_within,
+    what_a_program_did_that_the_kernel_ends_is_told,
     who_killed_the_command_is_told,
     whoever_outlives_the_command_is_told,
 );
@@ -118,6 +119,52 @@ fn signals_from_within(mechanism: Mechanism) {
     }
     expect(&sh(mechanism, "kill -11 $$"), "crash", "likely");
     expect(&sh(mechanism, "kill -6 $$"), "crash", "likely");
+}
+
+/// The signal, and what the kernel says with it to programs in it.
+const FAULTS: &[(&str, i32, &str, &str)] = &[
+    (
+        "address",
+        11,
+        "SEGV_MAPERR",
+        "an address where it has no memory",
+    ),
+    ("access", 11, "SEGV_ACCERR", "not allowed there"),
+    ("file", 7, "BUS_ADRERR", "beyond its end"),
+    #[cfg(target_arch = "x86_64")]
+    ("instruction", 4, "ILL_ILLOPN", "an instruction"),
+    #[cfg(target_arch = "x86_64")]
+    (
+        "breakpoint",
+        5,
+        "SI_KERNEL",
+        "a breakpoint outside a debugger",
+    ),
+];
+
+fn what_a_program_did_that_the_kernel_ends_is_told(mechanism: Mechanism) {
+    for (kind, signal, code, what) in FAULTS {
+        let done = Run::watched(mechanism, words![program("fault"), kind]).finish();
+        done.expect_status(128 + signal);
+        let certainty = match certainty_of_senders(&done) {
+            "known" => "known",
+            _ => "likely",
+        };
+        let answer = expect(&done, "crash", certainty);
+        if certainty == "known" {
+            let sentence = answer["sentence"].as_str().unwrap();
+            assert!(
+                sentence.contains("the kernel sent it, for it "),
+                "{sentence}"
+            );
+            assert!(sentence.contains(what), "{sentence}");
+            let text = answer.to_string();
+            assert!(
+                text.contains(&format!(" from the kernel ({code})")),
+                "{text}"
+            );
+        }
+    }
 }
 
 fn certainty_of_senders(done: &Done) -> &'static str {

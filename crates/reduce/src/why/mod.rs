@@ -10,6 +10,7 @@ mod crash;
 mod disk;
 mod elsewhere;
 mod exit_code;
+mod fault;
 mod limit;
 mod memory;
 mod memory_kill;
@@ -32,6 +33,7 @@ mod waits;
 
 pub use answer::{Answer, Whose, answer};
 pub use case::Case;
+pub use fault::name as fault_name;
 pub use verdict::{Certainty, Change, SCHEMA, Told, Verdict, Why};
 
 use record::report::Report;

@@ -56,6 +56,8 @@ pub(super) struct Sent {
     pub(super) is_daemon: bool,
     /// The process that ended by it did.
     pub(super) is_itself: bool,
+    /// The kernel did, for something of this name that the process did.
+    pub(super) fault: Option<String>,
 }
 
 /// The first signal that asked for the end, and who sent it.
@@ -100,11 +102,13 @@ fn who(case: &Case<'_>, signal: &str, by: &str) -> Sent {
         (_, None) => process.to_owned(),
     };
     let is_itself = process == ITSELF;
+    let fault = name.filter(|_| process == KERNEL).map(str::to_owned);
     Sent {
         signal: signal.to_owned(),
         by,
         is_daemon: daemon.is_some(),
         is_itself,
+        fault,
     }
 }
 
@@ -205,8 +209,8 @@ fn to_the_command(case: &Case<'_>) -> Option<Verdict> {
 /// A process sent it, as the kernel tells.
 fn from_a_process(case: &Case<'_>, signal: i32) -> Option<Verdict> {
     let sent = killer(case)?;
-    if sent.is_itself && signals::crash(signal).is_some() {
-        // As abort(3) does.
+    if sent.fault.is_some() || sent.is_itself && signals::crash(signal).is_some() {
+        // It brought it upon itself, or sent it as abort(3) does.
         return None;
     }
     let by = match sent.is_itself {
@@ -228,6 +232,7 @@ fn from_a_process(case: &Case<'_>, signal: i32) -> Option<Verdict> {
 
 /// In the place of a process, where it is the receiver.
 const ITSELF: &str = "itself";
+const KERNEL: &str = "the kernel";
 
 /// Where no scheduler did it.
 const ASK_SENDER: &str = "Ask whoever sent it; another attempt may well end by itself.";

@@ -119,12 +119,13 @@ impl Sent<'_> {
             pid: reader.u32()?,
             uid: reader.u32()?,
             signal: reader.u32()?,
+            fault: Some(reader.u32()?).filter(|code| *code != 0),
             is_itself: false,
-            comm: reader.0.get(4..)?.try_into().ok()?,
+            comm: reader.0.get(..COMM_BYTES)?.try_into().ok()?,
         };
         let is_it = sender.signal != 0 && sender.signal == wait_status & SIGNAL_MASK;
         is_it.then_some(Sender {
-            is_itself: sender.pid == pid,
+            is_itself: sender.pid == pid && sender.fault.is_none(),
             ..sender
         })
     }
@@ -139,6 +140,8 @@ pub struct Sender {
     pub uid: u32,
     /// The number of the signal.
     pub signal: u32,
+    /// The kernel sent it for something that the process did: its `si_code`.
+    pub fault: Option<u32>,
     /// The process sent it to itself.
     pub is_itself: bool,
     comm: [u8; COMM_BYTES],

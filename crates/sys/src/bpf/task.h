@@ -80,7 +80,7 @@ struct sender {
 	__u32 pid;
 	__u32 uid;
 	__u32 signal;
-	__u32 unused;
+	__u32 fault; /* si_code of the kernel's own, for what the process did; 0: somebody's */
 	char comm[COMM_BYTES];
 };
 

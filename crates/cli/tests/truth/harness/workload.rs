@@ -33,6 +33,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "execchain",
     "facts",
     "fat",
+    "fault",
     "fill",
     "gone",
     "handed",
