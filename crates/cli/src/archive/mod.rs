@@ -9,6 +9,8 @@ pub(crate) mod graph;
 #[cfg(feature = "archive")]
 pub(crate) mod history;
 #[cfg(feature = "archive")]
+pub(crate) mod names;
+#[cfg(feature = "archive")]
 pub(crate) mod one;
 #[cfg(feature = "archive")]
 pub(crate) mod outside;

@@ -4,6 +4,7 @@ use super::amounts::{amount, last_of};
 use super::archive::{PlaceArgs, list};
 use super::{STATUS_FAILURE, STATUS_USAGE, Status, Verb, report_file};
 use crate::archive::history::{self, Known};
+use crate::archive::names::meant;
 use crate::archive::place;
 use crate::archive::request::{Answer, Asked};
 use crate::archive::work::Work;
@@ -154,19 +155,24 @@ fn advise(args: &AdviseArgs, work: &mut Work) -> Result<Status> {
     match answer.is_empty() {
         false => Ok(0),
         true => {
-            stderr::line(&nothing(&printable(&category), known.attempts, &path));
+            let meant = match known.attempts {
+                0 => meant(&archive, &of(&category), &|_| true)?,
+                _ => String::new(),
+            };
+            let words = nothing(&printable(&category), &meant, known.attempts, &path);
+            stderr::line(&words);
             Ok(STATUS_FAILURE)
         }
     }
 }
 
 /// Why there is no advice, and what to do.
-fn nothing(category: &str, attempts: u64, path: &Path) -> String {
+fn nothing(category: &str, meant: &str, attempts: u64, path: &Path) -> String {
     let path = path.display();
     match attempts {
         0 => format!(
-            "plimsoll advise: no history of `{category}` in {path}: run one pilot first, with \
-             plimsoll run --archive --category '{category}'"
+            "plimsoll advise: no history of `{category}` in {path}{meant}: run one pilot first, \
+             with plimsoll run --archive --category '{category}'"
         ),
         _ => format!(
             "plimsoll advise: of none of {attempts} attempts of `{category}` in {path} is it told \
@@ -179,12 +185,15 @@ fn nothing(category: &str, attempts: u64, path: &Path) -> String {
 }
 
 fn known(archive: &Archive, category: &str, terms: &Terms, work: &Work) -> Result<Known> {
-    let filter = Filter {
+    let heed = |rows| work.heed(&|| format!("{rows} attempts read"));
+    Ok(history::of(archive, &of(category), terms, &heed)?)
+}
+
+fn of(category: &str) -> Filter {
+    Filter {
         category: Some(category.to_owned()),
         ..Filter::default()
-    };
-    let heed = |rows| work.heed(&|| format!("{rows} attempts read"));
-    Ok(history::of(archive, &filter, terms, &heed)?)
+    }
 }
 
 fn terms(args: &AdviseArgs) -> Terms {

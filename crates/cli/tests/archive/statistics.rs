@@ -104,6 +104,41 @@ fn a_table_that_tells_no_end_is_one_of_attempts_that_are_done() {
 }
 
 #[test]
+fn a_name_that_is_not_there_has_one_that_was_meant() {
+    let home = Home::new();
+    let mut one = attempt(1);
+    (one.category, one.set) = ("metaspades".to_owned(), Some("run 3".to_owned()));
+    home.folder()
+        .add(&Stored::new(one, Texts::default()))
+        .unwrap();
+    let meant = "(did you mean `metaspades`?)";
+    let said = home.refused(&["stats", "--category", "metaspade"], 1);
+    assert!(said.contains(meant), "{said}");
+    let said = home.refused(&["stats", "--category", "metaspade", "--end", "done"], 1);
+    assert!(said.contains(meant), "{said}");
+    let told = home.told(&["query", "--category", "metaspade"]);
+    assert_eq!(told, format!("no attempts {meant}\n"));
+    let said = home.refused(&["diff", "run 4", "run 3"], 1);
+    assert!(said.contains("(did you mean `run 3`?)"), "{said}");
+    let mut command = Command::new(binary());
+    command.env_clear().env("HOME", home.path());
+    let done = command.args(["advise", "--category", "metaspade"]).output();
+    let said = String::from_utf8(done.unwrap().stderr).unwrap();
+    assert!(said.contains(meant), "{said}");
+    // Those that are there are meant themselves.
+    let told = home.told(&[
+        "query",
+        "--category",
+        "metaspades",
+        "--set",
+        "run 3",
+        "--where",
+        "wall>9d",
+    ]);
+    assert_eq!(told, "no attempts\n");
+}
+
+#[test]
 fn what_moved_between_two_sets_is_told() {
     let home = Home::new();
     for number in 0..40u64 {

@@ -2,6 +2,7 @@
 
 use super::{FormatWord, Part, PlaceArgs, Status, width, work};
 use crate::archive::difference::{Difference, Ends, Line};
+use crate::archive::names::meant;
 use crate::archive::{place, statistics};
 use crate::view::stdout;
 use crate::view::style::printable;
@@ -12,6 +13,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use record::attempt::RESOURCES;
 use record::quantity::show;
 use serde_json::{Value, json};
+use store::archive::Filter;
 
 pub(super) const PART: Part = Part {
     name: "diff",
@@ -87,9 +89,14 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             (sets.1, found.ends.values().any(|ends| ends.1.attempts > 0)),
         ] {
             if !there {
+                let filter = Filter {
+                    set: Some(set.to_owned()),
+                    ..Filter::default()
+                };
                 bail!(
-                    "there is no set `{}`: plimsoll archive list names them",
-                    printable(set)
+                    "there is no set `{}`{}: plimsoll archive list names them",
+                    printable(set),
+                    meant(&archive, &filter, &heed)?
                 );
             }
         }

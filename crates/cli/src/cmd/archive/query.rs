@@ -2,6 +2,7 @@
 
 use super::filter::FilterArgs;
 use super::{Part, PlaceArgs, Status, width, work};
+use crate::archive::names::meant;
 use crate::archive::place;
 use crate::archive::rows::{self, Form};
 use crate::view::table::{Side, Table};
@@ -63,7 +64,8 @@ fn call(matches: &ArgMatches) -> Result<Status> {
         let heed = |rows| work.heed(&|| format!("{rows} attempts read"));
         let mut found = Vec::new();
         let mut is_cut = false;
-        rows::each(&archive, &args.filter.filter(), &heed, &mut |attempt| {
+        let filter = args.filter.filter();
+        rows::each(&archive, &filter, &heed, &mut |attempt| {
             if found.len() >= args.limit {
                 is_cut = true;
                 return Ok(ControlFlow::Break(()));
@@ -71,6 +73,10 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             found.push(attempt);
             Ok(ControlFlow::Continue(()))
         })?;
+        let meant = match found.is_empty() {
+            true => meant(&archive, &filter, &heed)?,
+            false => String::new(),
+        };
         work.clear();
         let form = match args.format {
             Word::Text => None,
@@ -79,6 +85,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             Word::Csv => Some(Form::Csv),
         };
         let status = match form {
+            None if found.is_empty() => stdout::write(format!("no attempts{meant}\n").as_bytes())?,
             None => stdout::write(text(&found).as_bytes())?,
             Some(form) => {
                 let mut out = Vec::new();
@@ -149,10 +156,7 @@ fn text(found: &[Attempt]) -> String {
             ended.get(..16).unwrap_or("-").to_owned(),
         ]);
     }
-    match table.is_empty() {
-        true => "no attempts\n".to_owned(),
-        false => table.text(width()),
-    }
+    table.text(width())
 }
 
 /// How it ended, in few letters.

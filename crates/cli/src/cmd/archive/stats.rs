@@ -2,6 +2,7 @@
 
 use super::filter::FilterArgs;
 use super::{FormatWord, Part, PlaceArgs, Status, width, work};
+use crate::archive::names::meant;
 use crate::archive::place;
 use crate::archive::statistics::{self, Line};
 use crate::cmd::STATUS_FAILURE;
@@ -89,15 +90,20 @@ fn call(matches: &ArgMatches) -> Result<Status> {
                 let text = text(attempts, &lines, args.histogram);
                 stdout::write(text.as_bytes())?;
             }
-            FormatWord::Text if is_asked => stderr::line(NONE),
+            FormatWord::Text if is_asked => {
+                let meant = meant(&archive, &filter, &heed)?;
+                work.clear();
+                stderr::line(&format!("{NONE}{meant}"));
+            }
             FormatWord::Text => {
                 let others = Filter {
                     end: None,
                     ..filter
                 };
                 let ends = ends(&archive, &others, &heed)?;
+                let meant = meant(&archive, &others, &heed)?;
                 work.clear();
-                stderr::line(&none(&ends));
+                stderr::line(&format!("{}{meant}", none(&ends)));
             }
         }
         super::list::damaged(&archive)?;
