@@ -201,10 +201,7 @@ impl RunOptions {
     pub fn on_stderr(&self, terminal: bool) -> Vec<Kind> {
         let to_stderr = |one: &&AskedFormat| one.to == Destination::Stderr;
         let asked: Vec<_> = self.formats.iter().filter(to_stderr).collect();
-        let elsewhere = self.output.is_some()
-            || self.append.is_some()
-            || self.archive.is_some()
-            || !self.formats.is_empty();
+        let elsewhere = self.output.is_some() || self.append.is_some() || !self.formats.is_empty();
         if asked.is_empty() && !self.quiet && (terminal || !elsewhere) {
             return vec![Kind::Text];
         }
@@ -687,6 +684,8 @@ mod tests {
         assert_eq!(names("x", false), ["text"]);
         assert_eq!(names("--append f x", false), [""; 0]);
         assert_eq!(names("--append f x", true), ["text"]);
+        // What is in an archive is for later: a person reads this now.
+        assert_eq!(names("--archive=a x", false), ["text"]);
         assert_eq!(names("--quiet x", true), [""; 0]);
         assert_eq!(names("--format json x", true), ["json"]);
         assert_eq!(names("--format json --append f x", false), ["json"]);

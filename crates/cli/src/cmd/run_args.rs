@@ -184,8 +184,8 @@ pub struct ReportArgs {
     pub set: Option<String>,
     /// Write the report in this format too (repeatable; names below) to PATH, `-` for stderr or
     /// fd:N; without PATH to PREFIX.EXT if there is a PREFIX, else (and text always) to stderr.
-    /// Without this the text goes to stderr; where --output, --append or --archive has the report,
-    /// only if that is a terminal
+    /// Without this the text goes to stderr; where --output or --append has the report, only if
+    /// that is a terminal
     #[arg(
         long,
         value_name = "NAME[=PATH]",
