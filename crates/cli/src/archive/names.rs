@@ -27,7 +27,7 @@ pub(crate) fn meant(
         let Some(name) = name else {
             continue;
         };
-        let names = all(archive, column, heed)?;
+        let names = all(archive, &Filter::default(), column, heed)?;
         if !names.contains(name) {
             let meant = did_you_mean(name, names.iter().map(String::as_str));
             said.push_str(&printable(&meant));
@@ -36,13 +36,15 @@ pub(crate) fn meant(
     Ok(said)
 }
 
-fn all(
+/// The names that a column has of the attempts that are wanted.
+pub(crate) fn all(
     archive: &Archive,
+    filter: &Filter,
     column: &'static str,
     heed: &dyn Fn(u64) -> bool,
 ) -> Result<BTreeSet<String>, Error> {
     let (mut names, mut read) = (BTreeSet::new(), 0);
-    archive.scan(&[column], &Filter::default(), &mut |batch, rows| {
+    archive.scan(&[column], filter, &mut |batch, rows| {
         read += rows.len() as u64;
         if !heed(read) {
             return Err(Error::Interrupted);

@@ -12,15 +12,15 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::place;
 use super::private::Veil;
+use super::{names, place};
 use crate::cmd::similar::did_you_mean;
 use crate::view::style::printable;
 use anyhow::Result;
 use remembered::Remembered;
 use serde_json::{Value, json};
 use serve::{Answers, Question, Refusal, Rows};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -270,14 +270,7 @@ impl Asked<'_> {
 
     /// That there is no set or category of this name.
     fn nothing(&self, what: &'static str, name: &str) -> Result<Refusal> {
-        let mut names = BTreeSet::new();
-        self.scan(&[what], &self.view.base, false, &mut |batch, row| {
-            if let Some(text) = batch.text(0, row)
-                && !names.contains(text)
-            {
-                names.insert(text.to_owned());
-            }
-        })?;
+        let names = names::all(self.archive, &self.view.base, what, self.heed)?;
         let names = names.iter().map(String::as_str);
         Ok(Refusal::NotFound(format!(
             "no {what} `{}` in {}{}",

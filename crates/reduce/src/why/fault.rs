@@ -19,8 +19,10 @@ const fn fault(signal: i32, code: u32, name: &'static str, what: &'static str) -
     }
 }
 
-/// `SI_KERNEL`: the processor tells no more.
+/// `SI_KERNEL`: the kernel tells no more. Of SIGSEGV that may be a pointer that was spoilt, a stack
+/// without room for a handler or a program that could not be loaded, so it is no row below.
 const ANY: u32 = 128;
+const ANY_NAME: &str = "SI_KERNEL";
 
 const NOT_THERE: &str = "used an address where it has no memory (a fault of the program, or a \
                          stack too small for it: `ulimit -s`)";
@@ -29,8 +31,8 @@ const INSTRUCTION: &str = "came to an instruction that this processor does not h
                            as of a program built for another one, or to one that a compiler puts \
                            where nothing may come";
 const MACHINE: &str = "used memory of this machine that is broken (a machine check)";
-const SPOILT: &str = "used an address that no memory can have, as of a pointer that was spoilt, or \
-                      an instruction that is not a program's";
+const BREAKPOINT: &str =
+    "came to a breakpoint outside a debugger, or to a trap that a compiler put there";
 
 const FAULTS: &[Fault] = &[
     fault(4, 1, "ILL_ILLOPC", INSTRUCTION),
@@ -38,25 +40,15 @@ const FAULTS: &[Fault] = &[
     fault(4, 3, "ILL_ILLADR", INSTRUCTION),
     fault(4, 4, "ILL_ILLTRP", INSTRUCTION),
     fault(4, 5, "ILL_PRVOPC", INSTRUCTION),
-    fault(
-        5,
-        1,
-        "TRAP_BRKPT",
-        "came to a breakpoint outside a debugger",
-    ),
-    fault(
-        5,
-        ANY,
-        "SI_KERNEL",
-        "came to a breakpoint outside a debugger",
-    ),
+    fault(5, 1, "TRAP_BRKPT", BREAKPOINT),
+    fault(5, ANY, ANY_NAME, BREAKPOINT),
     fault(7, 1, "BUS_ADRALN", "used memory that is not aligned"),
     fault(
         7,
         2,
         "BUS_ADRERR",
-        "used a page of a mapped file that is beyond its end, or that its file system had no room \
-         for",
+        "used a page of a mapped file that is beyond its end, that its file system had no room for \
+         or could not read, or a huge page of which none was left",
     ),
     fault(7, 4, "BUS_MCEERR_AR", MACHINE),
     fault(7, 5, "BUS_MCEERR_AO", MACHINE),
@@ -87,7 +79,6 @@ const FAULTS: &[Fault] = &[
         "SEGV_PKUERR",
         "used memory that a key of its own protects",
     ),
-    fault(11, ANY, "SI_KERNEL", SPOILT),
     fault(
         31,
         1,
@@ -100,7 +91,11 @@ const FAULTS: &[Fault] = &[
 pub fn name(signal: i32, code: u32) -> String {
     let mut all = FAULTS.iter();
     let found = all.find(|one| (one.signal, one.code) == (signal, code));
-    found.map_or_else(|| format!("si_code {code}"), |one| one.name.to_owned())
+    match found {
+        Some(one) => one.name.to_owned(),
+        None if code == ANY => ANY_NAME.to_owned(),
+        None => format!("si_code {code}"),
+    }
 }
 
 /// The one of a signal that has this name.
@@ -122,6 +117,8 @@ mod tests {
             assert!(crash(one.signal).is_some(), "{one:?}");
         }
         assert_eq!(name(11, 77), "si_code 77");
+        assert_eq!(name(11, ANY), ANY_NAME);
+        assert!(named(11, ANY_NAME).is_none());
         assert!(named(11, "FPE_INTDIV").is_none());
     }
 }
