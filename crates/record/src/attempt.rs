@@ -151,9 +151,13 @@ impl Amount {
     }
 }
 
-/// Amounts by resource; what is not known is not there.
+/// Amounts by resource; what is not known is not there. Few are known of most attempts, of which
+/// there may be millions.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Amounts([Option<Amount>; RESOURCES.len()]);
+pub struct Amounts(Vec<Placed>);
+
+/// An amount, and the place of its resource in [`RESOURCES`], by which they are sorted.
+type Placed = (usize, Amount);
 
 impl Amounts {
     /// The amount of a resource, by its name.
@@ -163,7 +167,8 @@ impl Amounts {
 
     /// The amount of a resource, by its place in [`RESOURCES`].
     pub fn at(&self, place: usize) -> Option<Amount> {
-        self.0.get(place).copied().flatten()
+        let found = self.0.iter().find(|(one, _)| *one == place);
+        found.map(|(_, amount)| *amount)
     }
 
     /// Puts an amount; nothing happens if there is no resource of that name.
@@ -175,15 +180,23 @@ impl Amounts {
 
     /// Puts an amount, or that it is not known, by the place in [`RESOURCES`].
     pub fn set_at(&mut self, place: usize, amount: Option<Amount>) {
-        if let Some(slot) = self.0.get_mut(place) {
-            *slot = amount;
+        if place >= RESOURCES.len() {
+            return;
+        }
+        let at = self.0.partition_point(|(one, _)| *one < place);
+        let there = self.0.get_mut(at).filter(|(one, _)| *one == place);
+        match (there, amount) {
+            (Some((_, slot)), Some(amount)) => *slot = amount,
+            (Some(_), None) => drop(self.0.remove(at)),
+            (None, Some(amount)) => self.0.insert(at, (place, amount)),
+            (None, None) => {}
         }
     }
 
     /// What is known, in the order of [`RESOURCES`].
     pub fn iter(&self) -> impl Iterator<Item = (&'static Resource, Amount)> {
-        let known = RESOURCES.iter().zip(&self.0);
-        known.filter_map(|(resource, amount)| amount.map(|amount| (resource, amount)))
+        let known = self.0.iter();
+        known.filter_map(|(place, amount)| Some((RESOURCES.get(*place)?, *amount)))
     }
 }
 

@@ -42,8 +42,13 @@ impl Identity {
 
     /// As text: 32 hexadecimal digits.
     pub fn text(&self) -> String {
-        format!("{:032x}", self.value())
+        text_of(self.value())
     }
+}
+
+/// The 128 bits as text.
+pub(crate) fn text_of(value: u128) -> String {
+    format!("{value:032x}")
 }
 
 #[cfg(test)]

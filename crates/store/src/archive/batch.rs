@@ -4,6 +4,7 @@ use super::Texts;
 use super::cell::{Cell, Values};
 use super::pack::Columns;
 use record::attempt::Attempt;
+use std::borrow::Cow;
 
 /// Some rows. Columns have the places in which they were asked for.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ pub(super) fn values_of(columns: &Columns, rows: &[(Attempt, Texts)]) -> Vec<Val
     for field in &columns.texts {
         let mut values = Values::new(super::cell::Kind::Text);
         for (_, texts) in rows {
-            let text = (field.get)(texts).map(str::to_owned);
+            let text = (field.get)(texts).map(Cow::Borrowed);
             values.push(text.map_or(Cell::Absent, Cell::Text));
         }
         all.push(values);

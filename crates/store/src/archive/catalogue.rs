@@ -181,6 +181,12 @@ impl Catalogue {
         Ok(ask.query_row([id], |row| row.get(0))?)
     }
 
+    /// Whether there is no attempt at all.
+    pub(super) fn is_empty(&self) -> Result<bool, Error> {
+        let ask = "SELECT NOT EXISTS (SELECT 1 FROM packed) AND NOT EXISTS (SELECT 1 FROM loose)";
+        Ok(self.connection.query_row(ask, [], |row| row.get(0))?)
+    }
+
     /// The attempts that have a file of their own and are in one of many too: by its name.
     pub(super) fn in_both(&self) -> Result<BTreeMap<String, Vec<String>>, Error> {
         let mut ask = self.connection.prepare(

@@ -1,6 +1,7 @@
 //! A value of a row in a file of many attempts.
 
 use parquet::data_type::ByteArray;
+use std::borrow::Cow;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,27 +14,27 @@ pub(super) enum Kind {
     Real,
 }
 
-/// One value.
+/// One value, of an attempt or of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
+pub(super) enum Cell<'a> {
     Absent,
-    Text(String),
-    List(Vec<String>),
+    Text(Cow<'a, str>),
+    List(Cow<'a, [String]>),
     Int(i64),
     Real(f64),
 }
 
-impl Cell {
+impl Cell<'_> {
     pub(super) fn text(self) -> Option<String> {
         match self {
-            Cell::Text(text) => Some(text),
+            Cell::Text(text) => Some(text.into_owned()),
             _ => None,
         }
     }
 
     pub(super) fn list(self) -> Vec<String> {
         match self {
-            Cell::List(list) => list,
+            Cell::List(list) => list.into_owned(),
             _ => Vec::new(),
         }
     }
@@ -66,19 +67,16 @@ impl Values {
     }
 
     /// One more row; a value of another kind is none.
-    pub(super) fn push(&mut self, cell: Cell) {
+    pub(super) fn push(&mut self, cell: Cell<'_>) {
         match self {
-            Values::Texts(all) => {
-                all.push(cell.text().map(|text| ByteArray::from(text.into_bytes())))
-            }
-            Values::Lists(all) => {
-                let words = cell.list().into_iter();
-                all.push(
-                    words
-                        .map(|word| ByteArray::from(word.into_bytes()))
-                        .collect(),
-                );
-            }
+            Values::Texts(all) => all.push(match cell {
+                Cell::Text(text) => Some(ByteArray::from(&*text)),
+                _ => None,
+            }),
+            Values::Lists(all) => all.push(match cell {
+                Cell::List(list) => list.iter().map(|word| ByteArray::from(&**word)).collect(),
+                _ => Vec::new(),
+            }),
             Values::Ints(all) => all.push(cell.int()),
             Values::Reals(all) => all.push(match cell {
                 Cell::Real(value) => Some(value),
@@ -87,14 +85,15 @@ impl Values {
         }
     }
 
-    pub(super) fn cell(&self, row: usize) -> Cell {
+    pub(super) fn cell(&self, row: usize) -> Cell<'_> {
         match self {
             Values::Texts(all) => match all.get(row) {
                 Some(Some(bytes)) => Cell::Text(text(bytes)),
                 _ => Cell::Absent,
             },
             Values::Lists(all) => {
-                Cell::List(all.get(row).into_iter().flatten().map(text).collect())
+                let list = all.get(row).into_iter().flatten();
+                Cell::List(list.map(|bytes| text(bytes).into_owned()).collect())
             }
             Values::Ints(all) => all
                 .get(row)
@@ -119,6 +118,6 @@ impl Values {
     }
 }
 
-fn text(bytes: &ByteArray) -> String {
-    String::from_utf8_lossy(bytes.data()).into_owned()
+fn text(bytes: &ByteArray) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.data())
 }

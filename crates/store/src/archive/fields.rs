@@ -5,6 +5,7 @@ use record::attempt::{Amount, Attempt, End, Known, RESOURCES};
 use record::timestamp::rfc3339;
 use record::unit::Unit;
 use record::value::Number;
+use std::borrow::Cow;
 
 /// A column.
 #[derive(Debug, Clone)]
@@ -24,8 +25,8 @@ enum From {
     Upper(usize),
 }
 
-type Get = fn(&Attempt) -> Cell;
-type Set = fn(&mut Attempt, Cell);
+type Get = for<'a> fn(&'a Attempt) -> Cell<'a>;
+type Set = fn(&mut Attempt, Cell<'_>);
 
 const TEXT: Kind = Kind::Text;
 const INT: Kind = Kind::Int;
@@ -174,7 +175,7 @@ pub fn column_names() -> Vec<String> {
 pub fn words(attempt: &Attempt) -> Vec<String> {
     let word = |field: &Field| match field.get(attempt) {
         Cell::Absent => String::new(),
-        Cell::Text(text) => text,
+        Cell::Text(text) => text.into_owned(),
         Cell::Int(micros) if field.kind == Kind::Time => {
             rfc3339(u64::try_from(micros).unwrap_or(0).saturating_mul(1000))
         }
@@ -189,7 +190,7 @@ pub fn words(attempt: &Attempt) -> Vec<String> {
 
 impl Field {
     /// Its value of an attempt.
-    pub(super) fn get(&self, attempt: &Attempt) -> Cell {
+    pub(super) fn get<'a>(&self, attempt: &'a Attempt) -> Cell<'a> {
         let amount = |amount: Option<Amount>| match (amount.map(|amount| amount.value), self.kind) {
             (None, _) => Cell::Absent,
             (Some(Number::Whole(whole)), Kind::Int) => int(Some(whole)),
@@ -209,7 +210,7 @@ impl Field {
     }
 
     /// Gives an attempt its value. What is known of an amount comes behind the amount.
-    pub(super) fn set(&self, attempt: &mut Attempt, cell: Cell) {
+    pub(super) fn set(&self, attempt: &mut Attempt, cell: Cell<'_>) {
         let value = match &cell {
             Cell::Int(value) => u64::try_from(*value).ok().map(Number::Whole),
             Cell::Real(value) => Some(Number::Real(*value)),
@@ -238,49 +239,49 @@ impl Field {
     }
 }
 
-fn text(text: &str) -> Cell {
-    Cell::Text(text.to_owned())
+fn text(text: &str) -> Cell<'_> {
+    Cell::Text(Cow::Borrowed(text))
 }
 
-fn some(text: &Option<String>) -> Cell {
-    text.as_ref()
-        .map_or(Cell::Absent, |text| Cell::Text(text.clone()))
+fn some(one: &Option<String>) -> Cell<'_> {
+    one.as_deref().map_or(Cell::Absent, text)
 }
 
-fn list(words: &[String]) -> Cell {
-    Cell::List(words.to_vec())
+fn list(words: &[String]) -> Cell<'_> {
+    Cell::List(Cow::Borrowed(words))
 }
 
-fn int<T: TryInto<i64>>(value: Option<T>) -> Cell {
+fn int<T: TryInto<i64>>(value: Option<T>) -> Cell<'static> {
     let value = value.and_then(|value| value.try_into().ok());
     value.map_or(Cell::Absent, Cell::Int)
 }
 
-fn micros(at: Option<i64>) -> Cell {
+fn micros(at: Option<i64>) -> Cell<'static> {
     int(at.map(|at| at.div_euclid(1000)))
 }
 
-fn nanos(cell: Cell) -> Option<i64> {
+fn nanos(cell: Cell<'_>) -> Option<i64> {
     cell.int().map(|micros| micros.saturating_mul(1000))
 }
 
-fn number<T: TryFrom<i64>>(cell: Cell) -> Option<T> {
+fn number<T: TryFrom<i64>>(cell: Cell<'_>) -> Option<T> {
     cell.int().and_then(|value| T::try_from(value).ok())
 }
 
-fn word(cell: Cell) -> String {
+fn word(cell: Cell<'_>) -> String {
     cell.text().unwrap_or_default()
 }
 
-fn labels(attempt: &Attempt) -> Cell {
+fn labels(attempt: &Attempt) -> Cell<'_> {
     match attempt.labels.is_empty() {
         true => Cell::Absent,
         // A map of texts is always JSON.
-        false => serde_json::to_string(&attempt.labels).map_or(Cell::Absent, Cell::Text),
+        false => serde_json::to_string(&attempt.labels)
+            .map_or(Cell::Absent, |text| Cell::Text(text.into())),
     }
 }
 
-fn labels_of(cell: Cell) -> std::collections::BTreeMap<String, String> {
+fn labels_of(cell: Cell<'_>) -> std::collections::BTreeMap<String, String> {
     let text = cell.text().unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
@@ -299,7 +300,7 @@ pub fn end_word(end: End) -> &'static str {
     found.map_or("unknown", |(_, word)| *word)
 }
 
-fn end_of(cell: Cell) -> End {
+fn end_of(cell: Cell<'_>) -> End {
     let word = cell.text().unwrap_or_default();
     let found = ENDS.iter().find(|(_, one)| *one == word);
     found.map_or(End::Unknown, |(end, _)| *end)

@@ -1,12 +1,15 @@
 //! Taking in many attempts at once: those that are there already are left out.
 
 use super::Texts;
-use super::folder::{Stored, is_id};
+use super::folder::{Folder, Stored, is_id};
 use super::whole::Archive;
 use super::write::Rows;
 use crate::Error;
 use record::attempt::Attempt;
 use std::collections::HashSet;
+use std::io;
+use std::sync::mpsc::{self, SyncSender};
+use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 /// So few attempts get a file each.
@@ -36,6 +39,9 @@ pub struct Intake<'a> {
     bytes: usize,
     seen: HashSet<u128>,
     taken: Taken,
+    /// Whether the archive had nothing before, once that was asked.
+    is_first: Option<bool>,
+    writer: Option<Writer>,
 }
 
 impl<'a> Intake<'a> {
@@ -46,6 +52,8 @@ impl<'a> Intake<'a> {
             bytes: 0,
             seen: HashSet::new(),
             taken: Taken::default(),
+            is_first: None,
+            writer: None,
         }
     }
 
@@ -58,7 +66,7 @@ impl<'a> Intake<'a> {
         let Some(digits) = digits.filter(|_| is_id(&attempt.id)) else {
             return Err(Error::Id { id: attempt.id });
         };
-        if !self.seen.insert(digits) || self.archive.has(&attempt.id)? {
+        if !self.seen.insert(digits) || self.had(&attempt.id)? {
             self.taken.known += 1;
             return Ok(false);
         }
@@ -69,6 +77,15 @@ impl<'a> Intake<'a> {
             self.flush()?;
         }
         Ok(true)
+    }
+
+    /// Whether the archive had it before.
+    fn had(&mut self, id: &str) -> Result<bool, Error> {
+        let is_first = match self.is_first {
+            Some(is_first) => is_first,
+            None => *self.is_first.insert(self.archive.catalogue().is_empty()?),
+        };
+        Ok(!is_first && self.archive.catalogue().has(id)?)
     }
 
     /// What was taken in so far.
@@ -83,6 +100,11 @@ impl<'a> Intake<'a> {
     /// If a file cannot be written.
     pub fn end(mut self, now: SystemTime) -> Result<Taken, Error> {
         self.flush()?;
+        if self.writer.is_some() {
+            // The files before are there, as the last one is written.
+            self.archive.learn(now)?;
+        }
+        self.written()?;
         let taken = self.taken;
         self.archive.folder().settle(self.seen.iter().copied())?;
         self.archive.learn(now)?;
@@ -101,11 +123,72 @@ impl<'a> Intake<'a> {
                     folder.add(&Stored::new(attempt, texts))?;
                 }
             }
-            _ => {
-                rows.write(folder)?;
-            }
+            _ => self.write(rows)?,
         }
         Ok(())
+    }
+
+    /// Hands a file on to be written meanwhile.
+    fn write(&mut self, rows: Rows) -> Result<(), Error> {
+        if self.writer.is_none() {
+            self.writer = Writer::begin(self.archive.folder()).ok();
+        }
+        let handed = match &self.writer {
+            Some(writer) => writer.rows.send(rows).map_err(|refused| refused.0),
+            None => Err(rows),
+        };
+        match handed {
+            Ok(()) => Ok(()),
+            // There may be no more threads, or that one failed, and says why.
+            Err(rows) => {
+                self.written()?;
+                rows.write(self.archive.folder()).map(drop)
+            }
+        }
+    }
+
+    /// Waits until all is written that was handed on.
+    fn written(&mut self) -> Result<(), Error> {
+        self.writer.take().map_or(Ok(()), Writer::end)
+    }
+}
+
+impl Drop for Intake<'_> {
+    fn drop(&mut self) {
+        // Whoever leaves off in the middle has an error to tell.
+        let _ = self.written();
+    }
+}
+
+/// Writes files of many while the next attempts come.
+#[derive(Debug)]
+struct Writer {
+    rows: SyncSender<Rows>,
+    thread: JoinHandle<Result<(), Error>>,
+}
+
+impl Writer {
+    fn begin(folder: &Folder) -> io::Result<Self> {
+        // One file is written, one fills: no more are held.
+        let (rows, coming) = mpsc::sync_channel::<Rows>(0);
+        let folder = folder.clone();
+        let write = move || {
+            let mut coming = coming.into_iter();
+            coming.try_for_each(|rows| rows.write(&folder).map(drop))
+        };
+        let named = thread::Builder::new().name("pack".to_owned());
+        Ok(Self {
+            thread: named.spawn(write)?,
+            rows,
+        })
+    }
+
+    fn end(self) -> Result<(), Error> {
+        drop(self.rows);
+        match self.thread.join() {
+            Ok(written) => written,
+            Err(panicked) => std::panic::resume_unwind(panicked),
+        }
     }
 }
 

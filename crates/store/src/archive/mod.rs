@@ -11,6 +11,8 @@ mod catalogue;
 #[cfg(feature = "archive")]
 mod cell;
 #[cfg(feature = "archive")]
+mod column;
+#[cfg(feature = "archive")]
 mod fields;
 #[cfg(feature = "archive")]
 mod filter;

@@ -160,12 +160,9 @@ impl Archive {
         Ok(damaged)
     }
 
-    /// Whether an attempt is there.
-    ///
-    /// # Errors
-    /// If the catalogue cannot be used.
-    pub fn has(&self, id: &str) -> Result<bool, Error> {
-        self.catalogue.has(id)
+    /// What was learned.
+    pub(super) fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
     }
 
     /// Begins to take in many attempts.

@@ -1,7 +1,8 @@
 //! Many attempts as one Parquet file, sorted by category and end.
 
 use super::Texts;
-use super::cell::{Kind, Values};
+use super::cell::{Cell, Kind};
+use super::column::Column;
 use super::fields::{Field, fields};
 use super::folder::{self, Folder};
 use super::texts::TEXT_FIELDS;
@@ -10,13 +11,13 @@ use crate::identity::Identity;
 use parquet::basic::{
     Compression, ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel,
 };
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 use record::attempt::{Attempt, SCHEMA};
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
@@ -70,17 +71,21 @@ impl Rows {
         writing.end()
     }
 
-    /// Their places by category and end. An attempt is large: each is moved once.
+    /// Their places by category and end. An attempt is large: each is moved once, and what they
+    /// are compared by is looked up once.
     fn order(&self) -> Vec<usize> {
+        let categories = self.0.iter().map(|(one, _)| one.category.as_str());
+        let sorted: BTreeSet<&str> = categories.clone().collect();
+        let ranks: HashMap<&str, usize> = sorted.into_iter().zip(0..).collect();
         let key = |(one, _): &(Attempt, _)| (one.ended.or(one.began), one.submitted);
-        let mut rows: Vec<_> = self.0.iter().enumerate().collect();
-        rows.sort_unstable_by(|(_, one), (_, other)| {
-            let order = one.0.category.cmp(&other.0.category);
-            order
-                .then_with(|| key(one).cmp(&key(other)))
-                .then_with(|| one.0.id.cmp(&other.0.id))
-        });
-        rows.into_iter().map(|(place, _)| place).collect()
+        let keyed = categories.zip(&self.0).enumerate();
+        let mut rows: Vec<_> = keyed
+            .map(|(place, (category, row))| {
+                (ranks.get(category), key(row), row.0.id.as_str(), place)
+            })
+            .collect();
+        rows.sort_unstable();
+        rows.into_iter().map(|(.., place)| place).collect()
     }
 }
 
@@ -159,73 +164,33 @@ fn write_group<W: Write + Send>(
     fields: &[Field],
     rows: &[(Attempt, Texts)],
 ) -> Result<(), ParquetError> {
+    let column = |kind| Column::new(kind, rows.len());
+    let mut columns: Vec<_> = kinds(fields).map(column).collect();
+    // Row by row: attempts are large, and are taken from memory once.
+    for (attempt, texts) in rows {
+        let cells = fields.iter().map(|field| field.get(attempt));
+        let brought = TEXT_FIELDS.iter().map(|field| (field.get)(texts));
+        let brought = brought.map(|text| text.map_or(Cell::Absent, |text| Cell::Text(text.into())));
+        for (column, cell) in columns.iter_mut().zip(cells.chain(brought)) {
+            column.push(&cell);
+        }
+    }
     let mut group = writer.next_row_group()?;
-    let mut next = |values: &Values| -> Result<(), ParquetError> {
-        let Some(mut column) = group.next_column()? else {
+    for column in columns {
+        let Some(mut to) = group.next_column()? else {
             return Err(ParquetError::General("a column without a place".to_owned()));
         };
-        write_column(&mut column, values)?;
-        column.close()
-    };
-    for field in fields {
-        let mut values = Values::new(field.kind);
-        for (attempt, _) in rows {
-            values.push(field.get(attempt));
-        }
-        next(&values)?;
-    }
-    for field in TEXT_FIELDS {
-        let texts = rows.iter().map(|(_, texts)| (field.get)(texts));
-        let texts = texts.map(|text| text.map(ByteArray::from));
-        next(&Values::Texts(texts.collect()))?;
+        column.write(&mut to)?;
+        to.close()?;
     }
     group.close()?;
     Ok(())
 }
 
-fn write_column(
-    column: &mut SerializedColumnWriter<'_>,
-    values: &Values,
-) -> Result<(), ParquetError> {
-    match values {
-        Values::Texts(all) => {
-            let (present, levels) = split(all);
-            let writer = column.typed::<ByteArrayType>();
-            writer.write_batch(&present, Some(&levels), None)?;
-        }
-        Values::Ints(all) => {
-            let (present, levels) = split(all);
-            let writer = column.typed::<Int64Type>();
-            writer.write_batch(&present, Some(&levels), None)?;
-        }
-        Values::Reals(all) => {
-            let (present, levels) = split(all);
-            let writer = column.typed::<DoubleType>();
-            writer.write_batch(&present, Some(&levels), None)?;
-        }
-        Values::Lists(all) => {
-            let (mut words, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
-            for list in all {
-                levels.extend(std::iter::repeat_n(1, list.len()));
-                repeats.extend((0..list.len()).map(|place| i16::from(place > 0)));
-                if list.is_empty() {
-                    levels.push(0);
-                    repeats.push(0);
-                }
-                words.extend(list.iter().cloned());
-            }
-            let writer = column.typed::<ByteArrayType>();
-            writer.write_batch(&words, Some(&levels), Some(&repeats))?;
-        }
-    }
-    Ok(())
-}
-
-/// The values that are there, and by row whether there is one.
-fn split<T: Clone>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
-    let present = all.iter().flatten().cloned().collect();
-    let levels = all.iter().map(|one| i16::from(one.is_some())).collect();
-    (present, levels)
+/// What each column holds, in their order in a file.
+fn kinds(fields: &[Field]) -> impl Iterator<Item = Kind> {
+    let texts = TEXT_FIELDS.iter().map(|_| Kind::Text);
+    fields.iter().map(|field| field.kind).chain(texts)
 }
 
 fn schema(fields: &[Field]) -> Result<TypePtr, ParquetError> {

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::archive::folder::is_id;
-use crate::identity::Identity;
+use crate::identity::{self, Identity};
 use record::attempt::{Amount, Amounts, Attempt, End, Known, resource};
 use std::collections::HashMap;
 use std::fmt;
@@ -331,7 +331,7 @@ impl<'s, 'o> Intake<'s, 'o> {
             false => (b"place", self.summary.records),
         };
         match (word, number) {
-            (b"again", 1) => identity.text(),
+            (b"again", 1) => identity::text_of(value),
             (word, number) => identity.with(word).with(&number.to_le_bytes()).text(),
         }
     }
