@@ -56,6 +56,13 @@ fn limit(attempt: &mut Attempt, resource: &str) -> End {
     End::Limit
 }
 
+/// What a step used the most of counts.
+const MEMORY: [&str; 2] = ["rss", "virtual"];
+
+/// How the id of the step ends that holds what comes from outside, as by ssh; it has a process that
+/// sleeps in any case.
+const OUTSIDE: &str = ".extern";
+
 /// A job whose steps may follow.
 #[derive(Debug)]
 pub(super) struct Job {
@@ -71,6 +78,10 @@ pub(super) struct Job {
     steps_read: Option<u64>,
     steps_written: Option<u64>,
     is_starved: bool,
+    /// Whether steps of the job's own followed.
+    has_own: bool,
+    /// Of the step that holds what comes from outside.
+    outside: Option<Amounts>,
 }
 
 impl Job {
@@ -86,20 +97,21 @@ impl Job {
             steps_read: None,
             steps_written: None,
             is_starved: false,
+            has_own: false,
+            outside: None,
         }
     }
 
     pub(super) fn join(&mut self, step: Entry) {
         let (read, written) = (step.sum("read"), step.sum("written"));
-        let Entry { attempt, state, .. } = step;
-        for name in ["rss", "virtual"] {
-            let own = self.entry.attempt.used.get(name);
-            let more = attempt
-                .used
-                .get(name)
-                .filter(|step| own.is_none_or(|own| step.value.as_f64() > own.value.as_f64()));
-            if let Some(more) = more {
-                self.entry.attempt.used.set(name, more);
+        let Entry {
+            attempt, state, id, ..
+        } = step;
+        match id.is_some_and(|id| id.ends_with(OUTSIDE)) {
+            true => self.outside = Some(attempt.used.clone()),
+            false => {
+                self.has_own = true;
+                self.at_least(&attempt.used);
             }
         }
         let cpu = attempt.used.get("cpu").and_then(whole);
@@ -113,6 +125,20 @@ impl Job {
             }
         }
         self.is_starved |= state.is_some_and(|state| state.starts_with("OUT_OF_ME"));
+    }
+
+    /// It used as much memory as one of its steps.
+    fn at_least(&mut self, step: &Amounts) {
+        let used = &mut self.entry.attempt.used;
+        for name in MEMORY {
+            let own = used.get(name);
+            let more = step
+                .get(name)
+                .filter(|step| own.is_none_or(|own| step.value.as_f64() > own.value.as_f64()));
+            if let Some(more) = more {
+                used.set(name, more);
+            }
+        }
     }
 
     pub(super) fn finish(mut self, intake: &mut Intake<'_, '_>) -> Result<(), Halt> {
@@ -185,6 +211,15 @@ impl Job {
     }
 
     fn amounts(&mut self) {
+        // A job that was too short to be looked at has 0 of its own: what the step used that only
+        // waits is not what the job did.
+        let used = &self.entry.attempt.used;
+        let is_seen = |name: &str| used.get(name).is_some_and(|own| own.value.as_f64() > 0.0);
+        if let Some(outside) = self.outside.take()
+            && (!self.has_own || MEMORY.iter().any(|name| is_seen(name)))
+        {
+            self.at_least(&outside);
+        }
         let read = self.steps_read.or_else(|| self.entry.sum("read"));
         let written = self.steps_written.or_else(|| self.entry.sum("written"));
         let steps_cpu = self.steps_cpu;
