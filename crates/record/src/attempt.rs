@@ -334,9 +334,10 @@ mod tests {
             ..Attempt::default()
         };
         one.used.set("memory", Amount::claimed(1 << 60));
-        let half = Amount::new(Number::Real(0.5), Known::Sampled);
-        one.used.set("cores", half);
-        one.used.set("nothing", half);
+        // Read with a rounding too many it would be 1.658.
+        let cores = Amount::new(Number::Real(1.658_000_000_000_000_1), Known::Sampled);
+        one.used.set("cores", cores);
+        one.used.set("nothing", cores);
         let text = serde_json::to_string(&one).unwrap();
         assert!(
             text.contains(r#""memory":{"value":1152921504606846976,"known":"claimed"}"#),
