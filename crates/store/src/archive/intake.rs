@@ -25,7 +25,7 @@ const ROW_BYTES: usize = 1 << 10;
 /// What became of what was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taken {
-    /// Attempts that are new.
+    /// Attempts that are new, and on the device.
     pub new: u64,
     /// Attempts that were there.
     pub known: u64,
@@ -39,6 +39,8 @@ pub struct Intake<'a> {
     bytes: usize,
     seen: HashSet<u128>,
     taken: Taken,
+    /// Whether a file of many was written, or will be.
+    is_many: bool,
     /// Whether the archive had nothing before, once that was asked.
     is_first: Option<bool>,
     writer: Option<Writer>,
@@ -52,6 +54,7 @@ impl<'a> Intake<'a> {
             bytes: 0,
             seen: HashSet::new(),
             taken: Taken::default(),
+            is_many: false,
             is_first: None,
             writer: None,
         }
@@ -70,7 +73,6 @@ impl<'a> Intake<'a> {
             self.taken.known += 1;
             return Ok(false);
         }
-        self.taken.new += 1;
         self.bytes += weight(&attempt, &texts);
         self.rows.0.push((attempt, texts));
         if self.rows.0.len() >= FILE_ROWS || self.bytes >= FILE_BYTES {
@@ -86,11 +88,6 @@ impl<'a> Intake<'a> {
             None => *self.is_first.insert(self.archive.catalogue().is_empty()?),
         };
         Ok(!is_first && self.archive.catalogue().has(id)?)
-    }
-
-    /// What was taken in so far.
-    pub fn taken(&self) -> Taken {
-        self.taken
     }
 
     /// Writes what is left, and learns where all of it is. Then everything that was given is on the
@@ -114,13 +111,13 @@ impl<'a> Intake<'a> {
     fn flush(&mut self) -> Result<(), Error> {
         self.bytes = 0;
         let rows = std::mem::take(&mut self.rows);
-        let folder = self.archive.folder();
         match rows.0.len() {
             0 => {}
             // An end of many goes with them.
-            1..=SINGLE_MAX if self.taken.new <= SINGLE_MAX as u64 => {
+            1..=SINGLE_MAX if !self.is_many => {
                 for (attempt, texts) in rows.0 {
-                    folder.add(&Stored::new(attempt, texts))?;
+                    self.archive.folder().add(&Stored::new(attempt, texts))?;
+                    self.taken.new += 1;
                 }
             }
             _ => self.write(rows)?,
@@ -130,6 +127,7 @@ impl<'a> Intake<'a> {
 
     /// Hands a file on to be written meanwhile.
     fn write(&mut self, rows: Rows) -> Result<(), Error> {
+        self.is_many = true;
         if self.writer.is_none() {
             self.writer = Writer::begin(self.archive.folder()).ok();
         }
@@ -142,14 +140,30 @@ impl<'a> Intake<'a> {
             // There may be no more threads, or that one failed, and says why.
             Err(rows) => {
                 self.written()?;
-                rows.write(self.archive.folder()).map(drop)
+                let done = Done::default().and(rows, self.archive.folder());
+                self.count(done)
             }
         }
     }
 
     /// Waits until all is written that was handed on.
     fn written(&mut self) -> Result<(), Error> {
-        self.writer.take().map_or(Ok(()), Writer::end)
+        match self.writer.take() {
+            Some(writer) => self.count(writer.end()),
+            None => Ok(()),
+        }
+    }
+
+    fn count(&mut self, done: Done) -> Result<(), Error> {
+        self.taken.new += done.attempts;
+        match done.failed {
+            None => Ok(()),
+            Some(error) => {
+                // Some of these are not there: who tells them again is to be heard.
+                self.seen.clear();
+                Err(error)
+            }
+        }
     }
 }
 
@@ -164,7 +178,25 @@ impl Drop for Intake<'_> {
 #[derive(Debug)]
 struct Writer {
     rows: SyncSender<Rows>,
-    thread: JoinHandle<Result<(), Error>>,
+    thread: JoinHandle<Done>,
+}
+
+/// How many attempts were written, and why no more were.
+#[derive(Debug, Default)]
+struct Done {
+    attempts: u64,
+    failed: Option<Error>,
+}
+
+impl Done {
+    fn and(mut self, rows: Rows, folder: &Folder) -> Self {
+        let attempts = rows.0.len() as u64;
+        match rows.write(folder) {
+            Ok(_) => self.attempts += attempts,
+            Err(error) => self.failed = Some(error),
+        }
+        self
+    }
 }
 
 impl Writer {
@@ -173,8 +205,13 @@ impl Writer {
         let (rows, coming) = mpsc::sync_channel::<Rows>(0);
         let folder = folder.clone();
         let write = move || {
-            let mut coming = coming.into_iter();
-            coming.try_for_each(|rows| rows.write(&folder).map(drop))
+            let mut done = Done::default();
+            while done.failed.is_none()
+                && let Ok(rows) = coming.recv()
+            {
+                done = done.and(rows, &folder);
+            }
+            done
         };
         let named = thread::Builder::new().name("pack".to_owned());
         Ok(Self {
@@ -183,10 +220,10 @@ impl Writer {
         })
     }
 
-    fn end(self) -> Result<(), Error> {
+    fn end(self) -> Done {
         drop(self.rows);
         match self.thread.join() {
-            Ok(written) => written,
+            Ok(done) => done,
             Err(panicked) => std::panic::resume_unwind(panicked),
         }
     }
@@ -197,4 +234,49 @@ pub(super) fn weight(attempt: &Attempt, texts: &Texts) -> usize {
     let command: usize = attempt.command.iter().map(|word| word.len() + 24).sum();
     let parents: usize = attempt.parents.iter().map(|word| word.len() + 24).sum();
     ROW_BYTES + command + parents + texts.bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::ops::Range;
+
+    fn take(intake: &mut Intake<'_>, numbers: Range<u64>) -> usize {
+        let mut new = 0;
+        for number in numbers {
+            let attempt = Attempt {
+                id: format!("{number:032x}"),
+                ..Attempt::default()
+            };
+            new += usize::from(intake.take(attempt, Texts::default()).unwrap());
+        }
+        new
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_not_counted_and_may_come_again() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::create(home.path()).unwrap();
+        let packed = folder.packed();
+        let mut archive = Archive::open(folder, None).unwrap();
+        let mut intake = archive.intake();
+        assert_eq!(take(&mut intake, 0..100), 100);
+        intake.flush().unwrap();
+        intake.written().unwrap();
+        assert_eq!(intake.taken, Taken { new: 100, known: 0 });
+        let aside = home.path().join("aside");
+        fs::rename(&packed, &aside).unwrap();
+        fs::write(&packed, "in the way").unwrap();
+        assert_eq!(take(&mut intake, 100..200), 100);
+        intake.flush().unwrap();
+        intake.written().unwrap_err();
+        assert_eq!(intake.taken, Taken { new: 100, known: 0 });
+        fs::remove_file(&packed).unwrap();
+        fs::rename(&aside, &packed).unwrap();
+        assert_eq!(take(&mut intake, 100..200), 100);
+        let taken = intake.end(SystemTime::now()).unwrap();
+        assert_eq!(taken, Taken { new: 200, known: 0 });
+        assert_eq!(archive.count().unwrap(), (200, 0));
+    }
 }
