@@ -61,6 +61,7 @@ impl Machine {
         let proc = Path::new(PROC);
         let mut connector = Connector::open(proc)?;
         connector.follow(INIT, KTHREADD);
+        connector.tell_whole_commands();
         let mut events = Vec::new();
         connector.resync(&mut events)?;
         let mut machine = Self {

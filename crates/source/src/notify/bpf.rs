@@ -13,6 +13,8 @@ mod everyone;
 #[cfg(feature = "bpf")]
 mod groups;
 #[cfg(feature = "bpf")]
+mod parts;
+#[cfg(feature = "bpf")]
 mod task;
 
 #[cfg(feature = "bpf")]

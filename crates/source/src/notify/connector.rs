@@ -42,8 +42,10 @@ const BUFFER_BYTES: u32 = 16 << 20;
 const MESSAGES_MAX: usize = 16_384;
 /// CPUs whose sequence numbers are kept; far beyond the kernel's own bound of 8192.
 const CPUS_MAX: usize = 65_536;
-/// A command line longer than this is cut.
+/// A command line longer than this is cut, unless it is to be whole: then one that is longer than
+/// the other.
 const COMMAND_BYTES: u64 = 4096;
+const WHOLE_BYTES: u64 = 128 << 10;
 /// Without any message for so long, the subscription is asked whether it still stands.
 const SILENCE: Nanos = Nanos::from_secs(1);
 /// After a loss, `/proc` is read again after so long, until a reading coincides with no event.
@@ -98,6 +100,7 @@ pub struct Connector {
     told: Vec<Event>,
     values: Option<ExitValues>,
     proc: PathBuf,
+    command_bytes: u64,
     heard_at: Nanos,
     asked: bool,
     /// The last drain left nothing in the socket.
@@ -144,6 +147,7 @@ impl Connector {
             told: Vec::new(),
             values: None,
             proc: proc.to_owned(),
+            command_bytes: COMMAND_BYTES,
             heard_at: Nanos(clock::boot()),
             asked: false,
             caught_up: false,
@@ -171,6 +175,11 @@ impl Connector {
             start: known,
             memory_of: None,
         });
+    }
+
+    /// Command lines are told whole, up to 128 KiB, from now on.
+    pub(crate) fn tell_whole_commands(&mut self) {
+        self.command_bytes = WHOLE_BYTES;
     }
 
     /// Whether the ends of processes are told with what they had used.
@@ -253,7 +262,13 @@ impl Connector {
                 })
                 .collect();
             for (at, what) in &pending {
-                sink.extend(tell(tree, &self.proc, &ended, *at, *what));
+                sink.extend(tell(
+                    tree,
+                    (&self.proc, self.command_bytes),
+                    &ended,
+                    *at,
+                    *what,
+                ));
             }
         }
         pending.clear();
@@ -385,7 +400,7 @@ fn broken(source: sys::Error) -> Error {
 /// Applies one message to the tree; an event if it concerns a process of the task.
 fn tell(
     tree: &mut Tree,
-    proc: &Path,
+    (proc, command_bytes): (&Path, u64),
     ended: &HashSet<u32>,
     at: Nanos,
     what: What,
@@ -408,12 +423,12 @@ fn tell(
             let command = if gone {
                 Vec::new()
             } else {
-                command(proc, process)
+                command(proc, process, command_bytes)
             };
             Some(Event::Exec {
                 at,
                 pid: process,
-                truncated: command.len() as u64 == COMMAND_BYTES,
+                truncated: command.len() as u64 == command_bytes,
                 command,
                 path: None,
                 former: None,
@@ -436,10 +451,10 @@ fn tell(
 }
 
 /// The command line of `pid`, a NUL behind each argument; empty if it is gone.
-fn command(proc: &Path, pid: u32) -> Vec<u8> {
+fn command(proc: &Path, pid: u32, most: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
     let file = File::open(proc.join(pid.to_string()).join("cmdline"));
-    let read = file.and_then(|file| file.take(COMMAND_BYTES).read_to_end(&mut bytes));
+    let read = file.and_then(|file| file.take(most).read_to_end(&mut bytes));
     if read.is_err() {
         bytes.clear();
     }

@@ -46,6 +46,20 @@ static __always_inline void emit(struct process *process, void *event, __u64 siz
 	emit_as(process, event, size, false);
 }
 
+/* Whether a run of the process has little room left in its ring. */
+static __always_inline bool is_crowded(struct process *process)
+{
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		__u64 id = process->runs[i];
+		__u32 slot = id % RUN_SLOTS;
+		void *ring = id ? bpf_map_lookup_elem(&rings, &slot) : NULL;
+
+		if (ring && is_half_full(ring))
+			return true;
+	}
+	return false;
+}
+
 static __always_inline void count_lost(struct process *process)
 {
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {

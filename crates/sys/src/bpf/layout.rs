@@ -38,6 +38,8 @@ pub enum RawEvent<'a> {
         command: &'a [u8],
         /// Whether `command` was cut.
         truncated: bool,
+        /// How long it was before.
+        full_bytes: u32,
         /// The path given to `execve`, up to 255 bytes.
         path: &'a [u8],
         /// How long the thread had waited for a CPU up to here; 0 where that is not counted.
@@ -49,6 +51,18 @@ pub enum RawEvent<'a> {
         faults: u64,
         /// Its control groups.
         groups: GroupNumbers,
+    },
+    /// More of the command line of an `Exec`, which comes behind all of these; where everyone is
+    /// followed, and the ring has room.
+    Arguments {
+        /// Who.
+        pid: u32,
+        /// Its start since boot.
+        start_ns: u64,
+        /// Behind so many bytes of it.
+        at: u32,
+        /// At most 4096 bytes.
+        text: &'a [u8],
     },
     /// The last thread of a process ended.
     Exit {
@@ -212,6 +226,7 @@ const KIND_EXEC: u32 = 2;
 const KIND_EXIT: u32 = 3;
 const KIND_FINAL: u32 = 4;
 const KIND_GROUP: u32 = 5;
+const KIND_ARGUMENTS: u32 = 6;
 
 /// `sizeof(struct sender)`.
 const SENDER_BYTES: usize = 32;
@@ -277,6 +292,15 @@ pub(super) fn decode(bytes: &[u8], page_bytes: u64, clock: Offsets) -> Option<Ra
             cpu_ns: reader.u64()?,
         }),
         KIND_GROUP => decode_group(&mut reader),
+        KIND_ARGUMENTS => {
+            let (at, bytes) = (reader.u32()?, reader.u32()?);
+            Some(RawEvent::Arguments {
+                pid: head.pid,
+                start_ns: head.start_ns,
+                at,
+                text: reader.take(usize::try_from(bytes).ok()?)?,
+            })
+        }
         _ => None,
     }
 }
@@ -296,6 +320,7 @@ fn decode_exec<'a>(head: &Head, reader: &mut Reader<'a>, page_bytes: u64) -> Opt
         start_ns: head.start_ns,
         command: reader.take(usize::try_from(command_bytes).ok()?)?,
         truncated: full_bytes > command_bytes,
+        full_bytes,
         path: reader.take(usize::try_from(path_bytes).ok()?)?,
         run_delay_ns,
         maxrss_bytes,
@@ -509,6 +534,7 @@ mod tests {
             start_ns: 6,
             command: b"a\0b\0",
             truncated: true,
+            full_bytes: 9,
             path: b"/x",
             run_delay_ns: 77,
             maxrss_bytes: 3 * 4096,

@@ -186,6 +186,29 @@ int on_newtask(__u64 *ctx)
 	return 0;
 }
 
+/*
+ * What of a command line does not fit into the event, as long as there is room: it is not worth an
+ * event of another process.
+ */
+static __always_inline void emit_arguments(struct process *process, struct event_arguments *event,
+					   __u64 start, __u32 full)
+{
+	for (__u32 part = 1; part < COMMAND_PARTS_MAX; part++) {
+		__u32 at = part * COMMAND_BYTES_MAX, size;
+
+		if (at >= full || is_crowded(process))
+			break;
+		size = full - at;
+		if (size > COMMAND_BYTES_MAX)
+			size = COMMAND_BYTES_MAX;
+		if (bpf_probe_read_user(event->text, size, (void *)(start + at)))
+			break;
+		event->at = at;
+		event->bytes = size;
+		emit(process, event, __builtin_offsetof(struct event_arguments, text) + size);
+	}
+}
+
 /* (task, old_pid, linux_binprm), in the context of the task, its new memory in place. */
 SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *ctx)
@@ -210,10 +233,16 @@ int on_exec(__u64 *ctx)
 	signal = BPF_CORE_READ(task, signal);
 	process->execs++;
 	process->maxrss_at_exec_pages = BPF_CORE_READ(signal, maxrss);
-	event->head.kind = EVENT_EXEC;
+	mm = BPF_CORE_READ(task, mm);
+	start = BPF_CORE_READ(mm, arg_start);
+	size = BPF_CORE_READ(mm, arg_end) - start;
 	event->head.pid = task->tgid;
 	event->head.at_ns = bpf_ktime_get_boot_ns();
 	event->head.start_ns = process->start_ns;
+	event->head.kind = EVENT_ARGUMENTS;
+	if (constants.everyone && size > COMMAND_BYTES_MAX)
+		emit_arguments(process, (struct event_arguments *)event, start, size);
+	event->head.kind = EVENT_EXEC;
 	event->unused = 0;
 	event->run_delay_ns = 0;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
@@ -223,10 +252,7 @@ int on_exec(__u64 *ctx)
 	event->faults = task->min_flt + task->maj_flt + BPF_CORE_READ(signal, min_flt) +
 			BPF_CORE_READ(signal, maj_flt);
 	read_groups(event->groups, task);
-	mm = BPF_CORE_READ(task, mm);
-	start = BPF_CORE_READ(mm, arg_start);
-	event->command_full_bytes = BPF_CORE_READ(mm, arg_end) - start;
-	size = event->command_full_bytes;
+	event->command_full_bytes = size;
 	if (size > COMMAND_BYTES_MAX)
 		size = COMMAND_BYTES_MAX;
 	if (bpf_probe_read_user(event->text, size, (void *)start))

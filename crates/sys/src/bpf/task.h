@@ -14,6 +14,8 @@
 /* More than a kernel can be built for. */
 #define CPUS_MAX 8192
 #define COMMAND_BYTES_MAX 4096
+/* A longer command line comes in so many parts at most, where everyone is followed. */
+#define COMMAND_PARTS_MAX 32
 #define PATH_BYTES_MAX 256
 #define COMM_BYTES 16
 /* Hierarchies of control groups in which a process is told: version 2, and two of version 1. */
@@ -28,6 +30,7 @@ enum event_kind {
 	EVENT_EXIT = 3,
 	EVENT_FINAL = 4,
 	EVENT_GROUP = 5,
+	EVENT_ARGUMENTS = 6,
 };
 
 /* Who a process is; set once, before its first instruction. */
@@ -126,6 +129,14 @@ struct event_exec {
 	__u64 faults;	    /* of the process up to here */
 	__u64 groups[GROUPS_TOLD]; /* numbers of its control groups; 0: not told */
 	char text[COMMAND_BYTES_MAX + PATH_BYTES_MAX];
+};
+
+/* More of the command line of an event_exec, which comes behind all of these. */
+struct event_arguments {
+	struct event head;
+	__u32 at;    /* behind so many bytes of it */
+	__u32 bytes; /* in text */
+	char text[COMMAND_BYTES_MAX];
 };
 
 /* Flags of event_exit. */

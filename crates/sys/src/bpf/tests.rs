@@ -145,7 +145,9 @@ impl Seen {
                 start_ns,
             } => self.finals.push((pid, cpu_ns, start_ns)),
             RawEvent::Lost { count, .. } => self.lost += count,
-            RawEvent::Group { .. } => panic!("nobody asked for groups"),
+            RawEvent::Group { .. } | RawEvent::Arguments { .. } => {
+                panic!("nobody asked for groups and long command lines")
+            }
         });
     }
 
@@ -283,4 +285,52 @@ fn bpf_root_groups_are_told_by_number_and_path() {
     assert_ne!(of(&execs)[0], number);
     assert_eq!(of(&exits), [number]);
     assert!(exits[0][0] != 0 && exits[0][2] == 0, "{exits:?}");
+}
+
+#[test]
+fn bpf_root_a_long_command_line_comes_whole() {
+    let mut run = match TaskPrograms::follow_everyone([None, None]) {
+        Ok(run) => run,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    // As much as is told, and as much as the kernel takes in one argument.
+    let lengths = [5000, 131_072 - "/bin/true".len() - 2, 131_071];
+    for length in lengths {
+        let mut command = std::process::Command::new("/bin/true");
+        let text: String = (0..length)
+            .map(|at| char::from(b'a' + (at % 23) as u8))
+            .collect();
+        let mut child = command.arg(&text).spawn().unwrap();
+        assert!(child.wait().unwrap().success());
+        let (mut parts, mut exec, mut is_over) = (Vec::new(), None, false);
+        for _ in 0..5000 {
+            run.drain(&mut |event| match event {
+                RawEvent::Arguments { pid, at, text, .. } if pid == child.id() => {
+                    assert!(exec.is_none());
+                    parts.push((at, text.to_vec()));
+                }
+                RawEvent::Exec {
+                    pid,
+                    command,
+                    full_bytes,
+                    ..
+                } if pid == child.id() => exec = Some((command.to_vec(), full_bytes)),
+                RawEvent::Exit { pid, .. } if pid == child.id() => is_over = true,
+                _ => {}
+            });
+            if is_over {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let (mut told, full) = exec.unwrap();
+        let expected = format!("/bin/true\0{text}\0").into_bytes();
+        assert_eq!(full as usize, expected.len());
+        for (at, text) in parts {
+            assert_eq!(at as usize, told.len());
+            told.extend(text);
+        }
+        assert_eq!(told.len(), expected.len().min(128 << 10));
+        assert!(expected.starts_with(&told));
+    }
 }

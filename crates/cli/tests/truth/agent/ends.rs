@@ -11,7 +11,12 @@ use crate::harness::workload::program;
 use crate::harness::{each_reader, skip, words};
 use std::process::Stdio;
 
-each_reader!(empty_name, ends_between_two_readings, ends_of_the_wanted);
+each_reader!(
+    empty_name,
+    ends_between_two_readings,
+    ends_of_the_wanted,
+    long_command_lines_of_the_short
+);
 
 /// Without a single reading: each process that came and went is there with what it used.
 fn ends_between_two_readings(mechanism: Mechanism) {
@@ -73,6 +78,49 @@ fn ends_between_two_readings(mechanism: Mechanism) {
     let end = rows_of(&dataset, "exit", shell).pop().unwrap();
     assert_eq!((end.get("exit_code"), end.get("signal")), (None, Some(9)));
     assert_eq!(status, 137);
+}
+
+/// All arguments of a program that is over before anybody could look, the last one told from its
+/// beginning to its end; of longer ones as much as of those that are read.
+fn long_command_lines_of_the_short(mechanism: Mechanism) {
+    let agent = listening(mechanism);
+    let text = |length: usize| {
+        let letters = (0..length).map(|at| char::from(b'a' + (at % 23) as u8));
+        letters.collect::<String>()
+    };
+    let lines = [
+        (vec![text(3000), text(5000), text(20_000)], false),
+        (vec![text(100_000), text(100_000)], true),
+    ];
+    let mut pids = Vec::new();
+    for (arguments, _) in &lines {
+        let mut command = words!["/bin/true"];
+        command.extend(arguments.iter().map(Into::into));
+        let short = Run::bare(command).start();
+        pids.push(short.pid());
+        short.finish().expect_status(0);
+    }
+    agent.send(Signal::TERM);
+    let done = agent.finish();
+    done.expect_status(0);
+    let dataset = done.path("d");
+    compact(&dataset);
+    for (pid, (arguments, is_cut)) in pids.into_iter().zip(lines) {
+        let told = rows_of(&dataset, "process", pid).pop();
+        let row = told.filter(|row| row.text("command").is_some());
+        let Some(row) = row else {
+            // Over netlink it is told a moment later: the process may be gone by then.
+            assert!(mechanism == Mechanism::Procfs || done.stderr.contains("events were missed"));
+            continue;
+        };
+        let command = row.text("command").unwrap();
+        assert!(command.contains(&arguments[0]), "{}", command.len());
+        assert_eq!(row.get("command_cut"), is_cut.then_some(1));
+        match is_cut {
+            true => assert!((128 << 10..129 << 10).contains(&command.len())),
+            false => assert!(arguments.iter().all(|word| command.contains(word))),
+        }
+    }
 }
 
 /// An agent that listens and does not read.

@@ -1,6 +1,7 @@
 //! Everyone who is on this node or is born there, followed in the kernel to their ends.
 
 use super::groups::Groups;
+use super::parts::Parts;
 use super::task::{cannot, counters, peaks};
 use crate::error::Error;
 use crate::everyone::{Happened, Program};
@@ -25,15 +26,22 @@ const SIGKILL: u8 = 9;
 /// After so many readings that found nothing the next event wakes us.
 const QUIET_MAX: u32 = 2;
 
+/// What was told of processes of which more is to come.
+#[derive(Debug)]
+struct Told {
+    /// Ended, with their CPU time not final yet.
+    waiting: HashMap<ProcessId, (Exit, GroupNumbers)>,
+    groups: Groups,
+    parts: Parts,
+}
+
 /// Everyone, followed by a copy of the in-kernel programs that ends with this process.
 #[derive(Debug)]
 pub struct Everyone {
     run: Run,
     /// We were woken, as half of the ring is full.
     edge: Edge,
-    /// Ended, with their CPU time not final yet.
-    waiting: HashMap<ProcessId, (Exit, GroupNumbers)>,
-    groups: Groups,
+    told: Told,
     /// When an end by SIGKILL woke us last.
     killed_at: Nanos,
     /// Readings in a row that found nothing.
@@ -55,8 +63,11 @@ impl Everyone {
         Ok(Self {
             run,
             edge,
-            waiting: HashMap::new(),
-            groups,
+            told: Told {
+                waiting: HashMap::new(),
+                groups,
+                parts: Parts::default(),
+            },
             killed_at: Nanos(0),
             quiet: 0,
         })
@@ -81,17 +92,17 @@ impl Everyone {
 
     /// Looks for control groups that are not known, if one was told.
     pub fn refresh(&mut self) {
-        self.groups.refresh();
+        self.told.groups.refresh();
     }
 
     /// Tells what happened since the last call, 16 MiB of it at most.
     pub fn read(&mut self, tell: &mut dyn FnMut(Happened<'_>)) {
-        let (waiting, groups) = (&mut self.waiting, &mut self.groups);
+        let told = &mut self.told;
         let (mut is_quiet, mut is_killed) = (true, false);
         let is_woken = self.edge.take();
         self.run.drain(&mut |event| {
             is_quiet = false;
-            take(event, waiting, groups, &mut |happened| {
+            told.take(event, &mut |happened| {
                 is_killed |= matches!(happened, Happened::Killed(..));
                 tell(happened);
             });
@@ -105,6 +116,7 @@ impl Everyone {
             true => self.run.watch(),
             false => self.run.watch_kills(),
         }
+        let (waiting, groups) = (&mut told.waiting, &mut told.groups);
         let is_full = waiting.len() > WAITING_MAX;
         waiting.retain(|_, (exit, numbers)| {
             let stays = !is_full && now.since(exit.at) < FINAL_WITHIN;
@@ -113,7 +125,7 @@ impl Everyone {
             }
             stays
         });
-        self.quiet = if is_quiet && self.waiting.is_empty() {
+        self.quiet = if is_quiet && self.told.waiting.is_empty() {
             self.quiet.saturating_add(1)
         } else {
             0
@@ -124,68 +136,87 @@ impl Everyone {
     }
 }
 
-fn take(
-    event: RawEvent<'_>,
-    waiting: &mut HashMap<ProcessId, (Exit, GroupNumbers)>,
-    known_groups: &mut Groups,
-    tell: &mut dyn FnMut(Happened<'_>),
-) {
-    match event {
-        RawEvent::Fork {
-            pid,
-            parent,
-            start_ns,
-            ..
-        } => tell(Happened::Born {
-            pid,
-            parent,
-            start: Nanos(start_ns),
-        }),
-        RawEvent::Exec {
+impl Told {
+    fn take(&mut self, event: RawEvent<'_>, tell: &mut dyn FnMut(Happened<'_>)) {
+        match event {
+            RawEvent::Fork {
+                pid,
+                parent,
+                start_ns,
+                ..
+            } => tell(Happened::Born {
+                pid,
+                parent,
+                start: Nanos(start_ns),
+            }),
+            RawEvent::Exec { .. } => self.became(event, tell),
+            RawEvent::Arguments {
+                pid,
+                start_ns,
+                at,
+                text,
+            } => {
+                let id = ProcessId::new(pid, Nanos(start_ns));
+                self.parts
+                    .more(id, usize::try_from(at).unwrap_or(usize::MAX), text);
+            }
+            RawEvent::Exit { groups, .. } => {
+                if let Some(exit) = exit_of(event) {
+                    if exit.ending == Ending::Signal(SIGKILL) {
+                        tell(Happened::Killed(exit.id, self.groups.chain(groups)));
+                    }
+                    self.parts.end(exit.id);
+                    self.waiting.insert(exit.id, (exit, groups));
+                }
+            }
+            RawEvent::Final {
+                pid,
+                start_ns,
+                cpu_ns,
+            } => {
+                let id = ProcessId::new(pid, Nanos(start_ns));
+                if let Some((mut exit, groups)) = self.waiting.remove(&id) {
+                    exit.own.cpu = exit.own.cpu.max(Some(Nanos(cpu_ns)));
+                    tell(Happened::Ended(&exit, self.groups.chain(groups)));
+                }
+            }
+            RawEvent::Group {
+                number,
+                hierarchy,
+                path,
+            } => self.groups.made(hierarchy, number, path),
+            RawEvent::Lost { count, .. } => tell(Happened::Lost(count)),
+        }
+    }
+
+    /// A process became another program.
+    fn became(&mut self, event: RawEvent<'_>, tell: &mut dyn FnMut(Happened<'_>)) {
+        let RawEvent::Exec {
             at_ns,
             pid,
             start_ns,
             command,
             truncated,
+            full_bytes,
             path,
             groups,
             ..
-        } => {
-            let program = Program {
-                id: ProcessId::new(pid, Nanos(start_ns)),
-                at: Nanos(at_ns),
-                command,
-                is_cut: truncated,
-                comm: Some(short_name(path)),
-                path,
-            };
-            tell(Happened::Became(program, known_groups.chain(groups)));
-        }
-        RawEvent::Exit { groups, .. } => {
-            if let Some(exit) = exit_of(event) {
-                if exit.ending == Ending::Signal(SIGKILL) {
-                    tell(Happened::Killed(exit.id, known_groups.chain(groups)));
-                }
-                waiting.insert(exit.id, (exit, groups));
-            }
-        }
-        RawEvent::Final {
-            pid,
-            start_ns,
-            cpu_ns,
-        } => {
-            let id = ProcessId::new(pid, Nanos(start_ns));
-            if let Some((mut exit, groups)) = waiting.remove(&id) {
-                exit.own.cpu = exit.own.cpu.max(Some(Nanos(cpu_ns)));
-                tell(Happened::Ended(&exit, known_groups.chain(groups)));
-            }
-        }
-        RawEvent::Group {
-            number,
-            hierarchy,
+        } = event
+        else {
+            return;
+        };
+        let id = ProcessId::new(pid, Nanos(start_ns));
+        let whole = truncated.then(|| self.parts.whole(id, command));
+        let command = whole.as_deref().unwrap_or(command);
+        let program = Program {
+            id,
+            at: Nanos(at_ns),
+            command,
+            is_cut: command.len() as u64 != u64::from(full_bytes),
+            comm: Some(short_name(path)),
             path,
-        } => known_groups.made(hierarchy, number, path),
-        RawEvent::Lost { count, .. } => tell(Happened::Lost(count)),
+        };
+        tell(Happened::Became(program, self.groups.chain(groups)));
     }
 }
 

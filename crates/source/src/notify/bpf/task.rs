@@ -372,7 +372,7 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Option<Event> {
             at: Nanos(at_ns),
             count,
         },
-        RawEvent::Group { .. } => return None,
+        RawEvent::Group { .. } | RawEvent::Arguments { .. } => return None,
     })
 }
 
@@ -465,6 +465,7 @@ mod tests {
             start_ns: 1,
             command: b"a\0",
             truncated: false,
+            full_bytes: 0,
             path: b"",
             run_delay_ns: 0,
             maxrss_bytes: 1000,
