@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use sys::clock;
 use sys::confine::{self, Capability, Files, Forbidden, Rules};
 use sys::descriptor::{self, Received, Waiting};
+use sys::heap;
 use sys::local;
 use sys::process::{self, Fork};
 
@@ -106,6 +107,9 @@ fn serve(channel: &OwnedFd, door: &OwnedFd, path: &Path) -> ! {
             let words = [lacks(&programs), held(path, programs.is_ok())].concat();
             let words = format!("{READY}{words}");
             if descriptor::send(channel.as_fd(), words.as_bytes()).is_ok() {
+                // Loading took far more than serving does, and this may wait for days.
+                heap::trim();
+                heap::drop_program();
                 lend(channel, door, &listener, programs.as_ref().ok());
             }
             // Another agent may have made its own there meanwhile; it would be told so.
