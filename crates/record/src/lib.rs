@@ -19,6 +19,7 @@ pub mod name;
 pub mod named;
 pub mod quantity;
 pub mod report;
+pub mod room;
 pub mod sample;
 pub mod socket;
 pub mod table;

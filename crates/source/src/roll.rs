@@ -1,5 +1,6 @@
 //! Those who live, in the order in which readings tell them.
 
+use record::room;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
@@ -37,6 +38,7 @@ impl<K: Copy + Eq + Hash, V> Roll<K, V> {
         self.next = place + 1;
         let is_new = place == self.all.len();
         if is_new {
+            room::make(&mut self.all, 1);
             self.all.push((key, make()));
         }
         (&mut self.all[place].1, is_new)

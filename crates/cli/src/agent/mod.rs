@@ -96,8 +96,9 @@ const PROCESSES_MAX: usize = 1 << 16;
 /// (docs/segment.md).
 const ROW_BYTES: (u64, u64) = (4, 31);
 
-/// By then everyone was looked at twice, and what that took is given back; and now and then.
-const PASSES_BEGINNING: u64 = 4;
+/// What was needed once is given back: after these, when everyone was looked at twice, when who
+/// rests is no longer read, and when everyone was asked again; and now and then.
+const PASSES_BEGINNING: [u64; 3] = [4, 16, 72];
 const PASSES_BETWEEN_TRIMS: u64 = 256;
 
 const DAY: Nanos = Nanos::from_secs(86_400);
@@ -396,7 +397,9 @@ impl Agent {
 
     /// Gives memory back, now and then.
     fn trim(&self) {
-        if self.passes == PASSES_BEGINNING || self.passes.is_multiple_of(PASSES_BETWEEN_TRIMS) {
+        if PASSES_BEGINNING.contains(&self.passes)
+            || self.passes.is_multiple_of(PASSES_BETWEEN_TRIMS)
+        {
             heap::trim();
             heap::drop_program();
         }

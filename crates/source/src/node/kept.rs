@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// More than any of these files has.
 const FILE_BYTES_MAX: usize = 8 << 20;
 
-/// A first guess at the size of a file.
-const BUFFER_BYTES: usize = 16 << 10;
+/// A first guess at the size of a file, which is kept for each source.
+const BUFFER_BYTES: usize = 4 << 10;
 
 /// Files of a folder that are looked at, at most.
 const ENTRIES_MAX: usize = 4096;

@@ -6,6 +6,7 @@
 
 use super::{CHANGED, COLUMNS_MAX, KEY_BYTES_MAX, LOOSE, NEW, Row, SAME, SLOTS_MAX, put_changes};
 use crate::codec::varint::{put, put_bytes};
+use crate::room;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
@@ -211,7 +212,9 @@ impl Encoder {
             }
             None if self.slots.len() >= SLOTS_MAX => return None,
             None => {
+                room::make(&mut self.slots, 1);
                 self.slots.push(slot);
+                room::make(&mut self.values, self.columns);
                 self.values.resize(self.slots.len() * self.columns, 0);
                 self.slots.len() - 1
             }

@@ -7,6 +7,7 @@ use crate::query::counters::{add, larger, peaks_only, without_io};
 use crate::query::field::tick_of;
 use record::codec::series::Revision;
 use record::identity::ProcessId;
+use record::room;
 use record::sample::{Counters, Memory, ProcessSample, Shared};
 use record::unit::Nanos;
 use rustc_hash::FxHashMap;
@@ -177,6 +178,8 @@ impl Roster {
         self.fresh.sort_unstable_by_key(|(sample, _)| sample.id.pid);
         let last = self.samples.last().map(|sample| sample.id.pid);
         let first = self.fresh.first().map(|(sample, _)| sample.id.pid);
+        room::make(&mut self.samples, self.fresh.len());
+        room::make(&mut self.known, self.fresh.len());
         for (sample, known) in self.fresh.drain(..) {
             self.samples.push(sample);
             self.known.push(known);
@@ -188,8 +191,8 @@ impl Roster {
         }
         let mut order: Vec<usize> = (0..self.samples.len()).collect();
         order.sort_by_key(|place| self.samples.get(*place).map(|sample| sample.id.pid));
-        in_order(&mut self.samples, &order);
-        in_order(&mut self.known, &order);
+        in_order(&mut self.samples, order.clone());
+        in_order(&mut self.known, order);
     }
 
     /// Notes in each sample whose memory it is, if an older process has the same address space.
@@ -220,11 +223,19 @@ impl Roster {
     }
 }
 
-/// Moves what was at `order[n]` to `n`.
-fn in_order<T>(all: &mut Vec<T>, order: &[usize]) {
-    let mut taken: Vec<Option<T>> = all.drain(..).map(Some).collect();
-    let next = |place: &usize| taken.get_mut(*place).and_then(Option::take);
-    all.extend(order.iter().filter_map(next));
+/// Moves what was at `order[n]` to `n`, in place.
+fn in_order<T>(all: &mut [T], mut order: Vec<usize>) {
+    for start in 0..all.len() {
+        let mut place = start;
+        while let Some(from) = order
+            .get_mut(place)
+            .map(|from| std::mem::replace(from, place))
+            && from != start
+        {
+            all.swap(place, from);
+            place = from;
+        }
+    }
 }
 
 /// What a pass says of a process, after `before`: counters only grow, but those of ended threads
@@ -267,5 +278,26 @@ fn sample_of(
         memory_of: None,
         pss_denied: false,
         revision: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_goes_to_its_place() {
+        for order in [
+            vec![],
+            vec![0],
+            vec![2, 0, 1],
+            vec![0, 3, 2, 1, 5, 4],
+            vec![4, 3, 2, 1, 0],
+        ] {
+            let mut all: Vec<usize> = (0..order.len()).map(|place| place * 10).collect();
+            let expected: Vec<usize> = order.iter().map(|from| from * 10).collect();
+            in_order(&mut all, order);
+            assert_eq!(all, expected);
+        }
     }
 }
