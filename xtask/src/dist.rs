@@ -33,7 +33,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let words = [&words[..], NODE].concat();
     let mut cargo = workspace.cargo(&words);
     cargo.arg("--message-format=json-render-diagnostics");
-    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    // At a fixed address, as crates/cli/build.rs has it otherwise.
+    let flags = "-C target-feature=+crt-static -C relocation-model=static";
+    cargo.env("RUSTFLAGS", flags);
     step::announce(&cargo);
     let messages = step::read(&mut cargo)?;
     let built = crate::workspace::programs(&messages)

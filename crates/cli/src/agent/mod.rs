@@ -96,8 +96,7 @@ const PROCESSES_MAX: usize = 1 << 16;
 /// (docs/segment.md).
 const ROW_BYTES: (u64, u64) = (4, 31);
 
-/// What was needed once is given back: after these, when everyone was looked at twice, when who
-/// rests is no longer read, and when everyone was asked again; and now and then.
+/// What was needed once is given back: when everyone was asked twice and again, and now and then.
 const PASSES_BEGINNING: [u64; 3] = [4, 16, 72];
 const PASSES_BETWEEN_TRIMS: u64 = 256;
 
@@ -397,9 +396,8 @@ impl Agent {
 
     /// Gives memory back, now and then.
     fn trim(&self) {
-        if PASSES_BEGINNING.contains(&self.passes)
-            || self.passes.is_multiple_of(PASSES_BETWEEN_TRIMS)
-        {
+        let passes = self.passes;
+        if PASSES_BEGINNING.contains(&passes) || passes.is_multiple_of(PASSES_BETWEEN_TRIMS) {
             heap::trim();
             heap::drop_program();
         }

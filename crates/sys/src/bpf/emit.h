@@ -52,7 +52,7 @@ static __always_inline bool is_crowded(struct process *process)
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
 		__u64 id = process->runs[i];
 		__u32 slot = id % RUN_SLOTS;
-		void *ring = id ? bpf_map_lookup_elem(&rings, &slot) : NULL;
+		void *ring = live_run(id) ? bpf_map_lookup_elem(&rings, &slot) : NULL;
 
 		if (ring && is_half_full(ring))
 			return true;

@@ -29,8 +29,7 @@ use super::layout::RUN_SLOTS;
 use super::load::{fd_bytes, update};
 use super::mapping::Mapping;
 use super::programs::Shared;
-use super::ring::Ring;
-use super::run::create_ring;
+use super::ring::{self, Ring};
 use crate::clock::{self, Offsets};
 use crate::error::Error;
 use crate::network::Network;
@@ -38,12 +37,12 @@ use layout::{
     DUMPED_BYTES, KEY_BYTES, Key, ROW_BYTES, decode_classes, decode_dumped, decode_folder_run,
     decode_key, has_classes,
 };
-use libbpf_rs::{MapCore, MapHandle};
+use libbpf_rs::MapCore;
 use load::{BOOT_NS, GENERATION, HAS_CLASSES, JIFFIES};
 use share::Use;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -87,7 +86,7 @@ pub struct Files {
     table: Mapping,
     config: Mapping,
     ring: Ring,
-    ring_map: MapHandle,
+    ring_map: OwnedFd,
     tick_ns: u64,
     clock: Offsets,
     /// The network that the programs know the addresses of, as long as it has these.
@@ -112,7 +111,7 @@ impl Files {
         let network = Network::of_self().ok();
         let network = network.filter(|it| own::tell(&used.maps.own, it).is_ok());
         let bytes = usize::try_from(RUN_SLOTS).unwrap_or(0) * RUN_BYTES;
-        let ring_map = create_ring(RING_BYTES)?;
+        let ring_map = ring::create(RING_BYTES)?;
         let files = Self {
             slot,
             id,

@@ -3,18 +3,18 @@
 use super::calls::Calls;
 use super::files::{FileOptions, Files};
 use super::layout::{RawEvent, add_run, added_key, decode, new_process};
-use super::load::{bpf_error, fd_bytes, lookup, update};
+use super::load::{fd_bytes, lookup, update};
 use super::lock::Lock;
 use super::mapping::page_bytes;
 use super::programs::Shared;
 use super::queue::Queue;
-use super::ring::Ring;
+use super::ring::{self, Ring};
 use crate::clock::Offsets;
 use crate::error::Error;
 use crate::{clock, process};
-use libbpf_rs::{MapCore, MapHandle, MapType};
+use libbpf_rs::MapCore;
 use std::fs;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -92,7 +92,7 @@ pub struct Run {
     id: u64,
     ring: Ring,
     queue: Queue,
-    map: MapHandle,
+    map: OwnedFd,
     lost_seen: u64,
     clock: Offsets,
     /// Holds the slot; the kernel frees it when we die. Dropped last.
@@ -106,11 +106,11 @@ impl Run {
         lock: Option<Lock>,
     ) -> Result<Self, Error> {
         let bytes = ring_bytes();
-        let map = create_ring(bytes)?;
+        let map = ring::create(bytes)?;
         let ring = Ring::new(map.as_fd(), bytes)?;
         // Never the id of an earlier run in this slot: the clock has moved on.
         let id = (clock::boot() << 10) | u64::from(slot);
-        programs.state.begin_run(slot, id, &map)?;
+        programs.state.begin_run(slot, id, map.as_fd())?;
         Ok(Self {
             programs,
             slot,
@@ -283,23 +283,6 @@ impl Drop for Run {
         self.programs.state.end_run(self.slot);
         self.programs.give_back(self.slot);
     }
-}
-
-pub(super) fn create_ring(bytes: usize) -> Result<MapHandle, Error> {
-    let options = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as u64,
-        ..Default::default()
-    };
-    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-    MapHandle::create(
-        MapType::RingBuf,
-        Some("plimsoll_ring"),
-        0,
-        0,
-        bytes,
-        &options,
-    )
-    .map_err(|error| bpf_error("creation of a ring buffer", &error))
 }
 
 /// A power of two, larger where more processors write.

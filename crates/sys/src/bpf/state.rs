@@ -4,8 +4,8 @@ use super::layout::RUN_SLOTS;
 use super::load::{Maps, fd_bytes, update};
 use super::mapping::Mapping;
 use crate::error::Error;
-use libbpf_rs::{MapCore, MapHandle};
-use std::os::fd::AsFd;
+use libbpf_rs::MapCore;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `sizeof(struct run)`.
@@ -43,12 +43,12 @@ impl State {
     }
 
     /// Begins the run `id` in a slot, with its ring; what a dead run left there ends before.
-    pub(super) fn begin_run(&self, slot: u32, id: u64, ring: &MapHandle) -> Result<(), Error> {
+    pub(super) fn begin_run(&self, slot: u32, id: u64, ring: BorrowedFd<'_>) -> Result<(), Error> {
         for word in (0..RUN_BYTES / 8).filter_map(|word| self.word(slot, word)) {
             word.store(0, Ordering::SeqCst);
         }
         self.name(slot, NO_RUN_YET);
-        update(&self.maps.rings, &slot.to_ne_bytes(), &fd_bytes(ring))?;
+        update(&self.maps.rings, &slot.to_ne_bytes(), &fd_bytes(&ring))?;
         self.name(slot, id);
         Ok(())
     }
