@@ -2,8 +2,8 @@
 
 use super::amount::{Marks, number, percent};
 use super::headline::{not_ended, overshoot};
-use super::report::shorten;
 use super::rows::Row;
+use super::shorten::shorten;
 use super::style::{cut, printable};
 use record::quantity;
 use record::report::{Claim, Exceeded, Report};

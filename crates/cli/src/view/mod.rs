@@ -22,6 +22,7 @@ pub mod report;
 pub mod rows;
 #[cfg(test)]
 mod sample;
+mod shorten;
 mod space;
 pub mod status;
 pub mod stderr;

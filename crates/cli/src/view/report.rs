@@ -10,6 +10,7 @@ use super::limits;
 use super::named;
 use super::network;
 use super::rows::{LABEL_WIDTH, Row};
+use super::shorten::{shorten, tell_apart};
 use super::space;
 use super::style::{Role, Style, cut, printable};
 use record::file::{FileLine, OtherFiles};
@@ -356,38 +357,14 @@ fn top(extra: &Extra, style: Style, out: &mut String) {
         let command = if one.command.is_empty() {
             "(gone)".to_owned()
         } else {
-            shorten(&printable(&one.command), width)
+            let others = extra.top.iter().filter(|other| other.pid != one.pid);
+            let others: Vec<_> = others.map(|other| printable(&other.command)).collect();
+            tell_apart(&printable(&one.command), &others, width)
         };
         out.push_str(&left);
         out.push_str(&cut(&command, width));
         out.push('\n');
     }
-}
-
-/// A command line that is too wide begins with the program's name, without its folders; if that is
-/// not enough, its options make way for what it works on: `cc1 ... src/main.c ...`.
-pub(super) fn shorten(command: &str, width: usize) -> String {
-    let fits = |text: &str| text.chars().count() <= width;
-    let (program, rest) = command.split_at(command.find(' ').unwrap_or(command.len()));
-    let bare = match program.rfind('/') {
-        Some(slash) => program.get(slash + 1..).unwrap_or(program),
-        None => program,
-    };
-    if fits(command) {
-        return command.to_owned();
-    }
-    let short = format!("{bare}{rest}");
-    if fits(&short) {
-        return short;
-    }
-    let mut words = vec![bare];
-    for word in rest.split(' ').filter(|word| !word.is_empty()) {
-        let word = if word.starts_with('-') { "..." } else { word };
-        if word != "..." || words.last() != Some(&word) {
-            words.push(word);
-        }
-    }
-    words.join(" ")
 }
 
 fn last_rows(report: &Report, marks: Marks) -> Vec<Row> {
@@ -483,23 +460,6 @@ mod tests {
             cpu: Some(Nanos::from_secs(seconds)),
             rss_peak: Some(Bytes::from_mib(mib)),
         }
-    }
-
-    #[test]
-    fn a_wide_command_line_loses_its_folders_first() {
-        assert_eq!(
-            shorten("/usr/lib/gcc/cc1 -quiet a/b.c", 20),
-            "cc1 -quiet a/b.c"
-        );
-        assert_eq!(
-            shorten("/usr/lib/gcc/cc1 -quiet -O2 a/b.c -o x.s", 20),
-            "cc1 ... a/b.c ... x.s"
-        );
-        assert_eq!(shorten("/bin/true x", 20), "/bin/true x");
-        assert_eq!(
-            shorten("averylongprogramname x/y", 10),
-            "averylongprogramname x/y"
-        );
     }
 
     #[test]
