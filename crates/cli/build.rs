@@ -1,6 +1,6 @@
 //! Links the program at a fixed address: its tables of pointers, 160 000 with everything in it, are
-//! then right in the file. Else each start of it, one a task, writes them all anew, which takes 3
-//! ms and 2.5 MiB; libraries, heap and stack still lie at random places.
+//! then right in the file. Else each start of it, one a task, writes them all anew, which takes 1
+//! to 3 ms and 2.5 MiB; libraries, heap and stack still lie at random places.
 
 #![expect(
     clippy::disallowed_macros,

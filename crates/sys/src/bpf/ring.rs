@@ -12,6 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const HEADER_BYTES: usize = 8;
+const BUSY: u32 = 1 << 31;
+const DISCARDED: u32 = 1 << 30;
 const NAME: &str = "plimsoll_ring";
 
 /// What `BPF_MAP_CREATE` reads of `union bpf_attr`, up to the name.
@@ -75,8 +77,6 @@ fn create_by_libbpf(bytes: u32) -> Result<OwnedFd, Error> {
             source,
         })
 }
-const BUSY: u32 = 1 << 31;
-const DISCARDED: u32 = 1 << 30;
 
 /// The reading end of one ring buffer.
 #[derive(Debug)]
