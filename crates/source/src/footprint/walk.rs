@@ -125,7 +125,8 @@ impl Walked {
 /// A walk under way.
 #[derive(Debug)]
 pub struct Walk {
-    result: Receiver<Walked>,
+    /// `None` once the result was given.
+    result: Option<Receiver<Walked>>,
     seen: Arc<AtomicU64>,
 }
 
@@ -145,6 +146,7 @@ impl Walk {
         std::thread::Builder::new()
             .name("footprint".into())
             .spawn(walk)?;
+        let result = Some(result);
         Ok(Self { result, seen })
     }
 
@@ -158,8 +160,14 @@ impl Walk {
     /// # Errors
     /// That the walk ended without a result, or was asked again after its result.
     pub fn poll(&mut self) -> io::Result<Option<Walked>> {
-        match self.result.try_recv() {
-            Ok(walked) => Ok(Some(walked)),
+        let Some(result) = &self.result else {
+            return Err(ErrorKind::BrokenPipe.into());
+        };
+        match result.try_recv() {
+            Ok(walked) => {
+                self.result = None;
+                Ok(Some(walked))
+            }
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) => Err(ErrorKind::BrokenPipe.into()),
         }
