@@ -16,6 +16,8 @@ each_mechanism!(
     children_static_two_at_a_time,
     threads_are_counted_once,
     threads_one_after_another,
+    a_thread_that_worked_executes,
+    a_thread_that_worked_executes_without_the_first,
     six_hundred_times_nothing,
 );
 
@@ -116,6 +118,24 @@ fn threads_one_after_another(mechanism: Mechanism) {
         let truth = Truth::between(2, most);
         holds(&done, "threads_peak", truth, mechanism.counts());
     }
+}
+
+fn executing_thread(mechanism: Mechanism, first: &str) {
+    let command = words![program("threadwork"), "500", first, program("burn"), "800"];
+    let done = cpu(mechanism, &command, 0.02);
+    let peak = number(&done, "cores_peak");
+    assert!(peak <= 1.1, "cores_peak {peak}\n{}", done.context());
+    let mut notes = done.report().monitor.notes.iter();
+    let bypassed = notes.any(|note| note.contains("nobody waited"));
+    assert!(!bypassed, "{}", done.context());
+}
+
+fn a_thread_that_worked_executes(mechanism: Mechanism) {
+    executing_thread(mechanism, "stay");
+}
+
+fn a_thread_that_worked_executes_without_the_first(mechanism: Mechanism) {
+    executing_thread(mechanism, "leave");
 }
 
 fn six_hundred_times_nothing(mechanism: Mechanism) {

@@ -66,6 +66,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "swapped",
     "syscalls",
     "threadexec",
+    "threadwork",
     "threads",
     "untraced",
     "unwaited",

@@ -49,6 +49,9 @@ impl Turn {
     }
 }
 
+/// By so much clock ticks may tell less of a process than its threads tell a moment later.
+const TICKS_LATE: Nanos = Nanos::from_millis(50);
+
 /// Passes of a process's youth, in each of which its descriptors are looked at.
 const RINGS_YOUNG: u32 = 48;
 /// Afterwards they are looked at in one pass of so many.
@@ -82,6 +85,8 @@ pub(super) struct Watch {
     threads_live: u64,
     has_waited: bool,
     threads: Threads,
+    /// Context switches of the main thread, voluntary and not, as this reading told.
+    switches: (Option<u64>, Option<u64>),
     memory: Memory,
     sigchld_ignored: bool,
     /// A thread that lives, while the main one does not: the memory is read of it.
@@ -213,7 +218,7 @@ impl Watch {
                 true => self.read_memory_of_thread(&mut means),
                 false => self.read_memory(due, &mut means)?,
             }
-            self.read_threads(due, &mut means)?;
+            self.read_threads(due, &rest, &mut means)?;
             self.rest.state(sample.state);
         } else {
             self.memory = peaks_only(self.memory);
@@ -330,16 +335,7 @@ impl Watch {
                 // A kernel thread, or one that has just given its memory back.
                 None => peaks_only(self.memory),
             };
-            if self.threads_live == 1 {
-                self.threads.set_only(
-                    means.pid,
-                    Counters {
-                        switches_voluntary: status.switches_voluntary,
-                        switches_involuntary: status.switches_involuntary,
-                        ..Counters::default()
-                    },
-                );
-            }
+            self.switches = (status.switches_voluntary, status.switches_involuntary);
             return Ok(());
         };
         let text = means.read(&mut self.statm, "statm")?;
@@ -388,10 +384,21 @@ impl Watch {
         Some(sample)
     }
 
-    fn read_threads(&mut self, due: bool, means: &mut Means<'_>) -> Result<(), Absent> {
+    fn read_threads(
+        &mut self,
+        due: bool,
+        rest: &Rest,
+        means: &mut Means<'_>,
+    ) -> Result<(), Absent> {
         if self.threads_live != 1 {
             self.rest.forget();
         }
+        let switches = std::mem::take(&mut self.switches);
+        let (pid, has_clocks) = (means.pid, means.turn.has_clocks);
+        let whole = || {
+            let by_clock = clock::cpu_time(pid).filter(|_| has_clocks).map(Nanos);
+            by_clock.or(rest.ticks.cpu.map(|cpu| cpu.plus(TICKS_LATE)))
+        };
         if self.threads_live == 1 {
             let line = match means.read(&mut self.schedstat, "schedstat") {
                 Ok(text) => proc_pid_schedstat::parse(text),
@@ -402,6 +409,8 @@ impl Watch {
             let mut main = Counters {
                 cpu: line.map(|line| line.cpu),
                 cpu_wait: line.map(|line| line.wait),
+                switches_voluntary: switches.0,
+                switches_involuntary: switches.1,
                 ..Counters::default()
             };
             if due && self.has_waited {
@@ -409,15 +418,14 @@ impl Watch {
                 let io = read_thread_io(means.root, means.pid, means.descriptors, means.buffer);
                 main = add(main, io.unwrap_or_default());
             }
-            self.threads.set_only(means.pid, main);
+            self.threads.set_only(means.pid, main, whole);
         } else if self.threads_live > means.turn.threads_max {
             means.cost.threads_unread += 1;
         } else if due {
-            let task = means.root.process(means.pid, "task");
             means.cost.files_read += self.threads.walk(
-                &task,
-                self.has_waited,
-                means.turn.threads_max,
+                (means.root, means.pid),
+                (self.has_waited, means.turn.threads_max),
+                whole,
                 means.descriptors,
                 means.buffer,
             );
