@@ -10,6 +10,7 @@
 mod bucket;
 mod columns;
 mod damage;
+mod footer;
 mod hive;
 mod journal;
 mod known;

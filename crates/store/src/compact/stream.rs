@@ -1,11 +1,11 @@
 //! A file that was written earlier, read row by row in little memory.
 
 use super::columns::{self, Values};
+use super::footer::Footer;
 use crate::error::Error;
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use record::table::Table;
 use std::cmp::Ordering;
 use std::fs::File;
@@ -18,7 +18,7 @@ const BATCH_ROWS: usize = 2048;
 /// A file of a table, at one of its rows.
 pub(super) struct Stream {
     path: PathBuf,
-    file: SerializedFileReader<File>,
+    file: Footer,
     /// Where each column of the table is in the file; an older file may not have it.
     places: Vec<Option<usize>>,
     readers: Vec<Option<ColumnReader>>,
@@ -55,9 +55,9 @@ impl Stream {
     pub(super) fn open(path: &Path, table: &'static Table) -> Result<Option<Self>, Error> {
         let failed = |error| failed(path, error);
         let file = File::open(path).map_err(|error| failed(error.into()))?;
-        let file = SerializedFileReader::new(file).map_err(failed)?;
-        let descriptor = file.metadata().file_metadata().schema_descr_ptr();
-        let theirs: Vec<_> = descriptor
+        let file = Footer::read(file).map_err(failed)?;
+        let theirs: Vec<_> = file
+            .schema()
             .columns()
             .iter()
             .map(|column| column.path().parts().first().cloned().unwrap_or_default())
@@ -98,8 +98,8 @@ impl Stream {
     }
 
     /// Rows of the whole file.
-    pub(super) fn rows_in_all(&self) -> u64 {
-        u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
+    pub(super) const fn rows_in_all(&self) -> u64 {
+        self.file.rows()
     }
 
     /// The rows from here on that were read already and come before the row of another.
@@ -192,14 +192,14 @@ impl Stream {
 
     fn read(&mut self) -> Result<(), ParquetError> {
         while self.rows_left == 0 {
-            if self.group >= self.file.num_row_groups() {
+            let Some(rows) = self.file.rows_of(self.group) else {
                 return Ok(());
-            }
-            let group = self.file.get_row_group(self.group)?;
+            };
+            let group = self.group;
             self.group += 1;
-            self.rows_left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            self.rows_left = rows;
             let reader = |place: &Option<usize>| match place {
-                Some(place) => group.get_column_reader(*place).map(Some),
+                Some(place) => self.file.column(group, *place).map(Some),
                 None => Ok(None),
             };
             self.readers = self.places.iter().map(reader).collect::<Result<_, _>>()?;
