@@ -1,7 +1,7 @@
 //! What a dataset costs: bytes a row and time a row, of simulated samples.
 //!
 //! `cargo run -p plimsoll-store --release --example dataset_cost -- FOLDER PROCESSES PASSES BUSY_%
-//! [MEMORY_MIB]`
+//! [MEMORY_MIB]`; with a folder alone, what merging the files there costs.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -44,6 +44,9 @@ fn main() {
     let words: Vec<_> = std::env::args().collect();
     let number = |n: usize| words[n].parse::<u64>().unwrap();
     let folder = PathBuf::from(&words[1]);
+    if words.len() == 2 {
+        return merged(&folder);
+    }
     let (processes, passes, busy) = (number(2), number(3), number(4));
     let origin = Origin::of_writer("node", "01234567-89ab", 1, "0.1.0");
     let mut writer = Writer::new(RealDisk, &folder, origin, segment::Options::default()).unwrap();
@@ -107,6 +110,7 @@ fn main() {
     );
     let memory = words.get(5).map(|mib| mib.parse::<usize>().unwrap() << 20);
     compacted(&folder, rows, memory);
+    merged(&folder);
 }
 
 /// The keys of so many series.
@@ -135,6 +139,10 @@ fn compacted(folder: &Path, rows: f64, memory: Option<usize>) {
         100.0 * summary.rows_changed as f64 / summary.rows_in as f64,
     );
     println!("{}", peak());
+}
+
+/// Merges, and says what that cost.
+fn merged(folder: &Path) {
     let options = Options {
         merge: Some(Merge {
             files: 2,

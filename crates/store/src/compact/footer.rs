@@ -3,6 +3,7 @@
 //! some 25 MiB.
 
 use parquet::basic::Compression;
+use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
@@ -111,8 +112,77 @@ impl Footer {
             .set_num_values(chunk.values)
             .set_compression(chunk.compression)
             .build()?;
-        let pages = SerializedPageReader::new(Arc::clone(&self.file), &place, rows, None)?;
+        let pages = Pages {
+            file: Arc::clone(&self.file),
+            place,
+            rows,
+            source: Source::Untouched,
+        };
         Ok(get_column_reader(described, Box::new(pages)))
+    }
+}
+
+/// The pages of a column of a row group. What unpacks them, which takes 100 KiB, is there from the
+/// first to the last of them and no longer: mostly there is one.
+struct Pages {
+    file: Arc<File>,
+    place: ColumnChunkMetaData,
+    rows: usize,
+    source: Source,
+}
+
+enum Source {
+    Untouched,
+    Open(Box<SerializedPageReader<File>>),
+    Over,
+}
+
+impl Pages {
+    fn source(&mut self) -> Result<Option<&mut SerializedPageReader<File>>, ParquetError> {
+        if matches!(self.source, Source::Untouched) {
+            let file = Arc::clone(&self.file);
+            let source = SerializedPageReader::new(file, &self.place, self.rows, None)?;
+            self.source = Source::Open(Box::new(source));
+        }
+        match &mut self.source {
+            Source::Open(source) => Ok(Some(source)),
+            Source::Untouched | Source::Over => Ok(None),
+        }
+    }
+
+    /// If that was the last page. An error is told with the next one.
+    fn close_behind_last(&mut self) {
+        if let Source::Open(source) = &mut self.source
+            && matches!(source.peek_next_page(), Ok(None))
+        {
+            self.source = Source::Over;
+        }
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.source()?.map_or(Ok(None), PageReader::get_next_page)?;
+        self.close_behind_last();
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.source()?.map_or(Ok(None), PageReader::peek_next_page)
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.source()?.map_or(Ok(()), PageReader::skip_next_page)?;
+        self.close_behind_last();
+        Ok(())
+    }
+}
+
+impl Iterator for Pages {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
     }
 }
 
