@@ -42,14 +42,22 @@ const MOVING: [&str; 16] = [
 
 fn main() {
     let words: Vec<_> = std::env::args().collect();
-    let number = |n: usize| words[n].parse::<u64>().unwrap();
     let folder = PathBuf::from(&words[1]);
-    if words.len() == 2 {
-        return merged(&folder);
+    if words.len() > 2 {
+        let number = |n: usize| words[n].parse::<u64>().unwrap();
+        let memory = words.get(5).map(|mib| mib.parse::<usize>().unwrap() << 20);
+        let (processes, passes) = (number(2), number(3));
+        written(&folder, processes, passes, number(4));
+        compacted(&folder, (processes * passes) as f64, memory);
     }
-    let (processes, passes, busy) = (number(2), number(3), number(4));
+    merged(&folder);
+}
+
+/// Writes what `busy` of a hundred of so many processes change in so many readings, and says what
+/// that cost.
+fn written(folder: &Path, processes: u64, passes: u64, busy: u64) {
     let origin = Origin::of_writer("node", "01234567-89ab", 1, "0.1.0");
-    let mut writer = Writer::new(RealDisk, &folder, origin, segment::Options::default()).unwrap();
+    let mut writer = Writer::new(RealDisk, folder, origin, segment::Options::default()).unwrap();
     let mut sheet = Sheet::new(&table::sample::TABLE);
     let column = |name: &str| {
         let mut columns = table::sample::TABLE.columns.iter();
@@ -108,9 +116,6 @@ fn main() {
         writer.bytes_total() as f64 / rows,
         written as f64 / rows
     );
-    let memory = words.get(5).map(|mib| mib.parse::<usize>().unwrap() << 20);
-    compacted(&folder, rows, memory);
-    merged(&folder);
 }
 
 /// The keys of so many series.

@@ -9,6 +9,7 @@ use store::Error;
 use store::compact::{Keep, Merge, Options, Step, compact, retain};
 use store::disk::RealDisk;
 use sys::clock::{self, Clock};
+use sys::heap;
 use sys::process::{self, Fork};
 use sys::scheduling;
 
@@ -183,8 +184,10 @@ fn work(dataset: &Path, keep: Option<Keep>) -> i32 {
 }
 
 fn tell(step: Step<'_>) {
-    if let Step::Unread(error) = step {
-        say(&format!("warning: {}", unread(error)));
+    match step {
+        Step::Done(_) => {}
+        Step::Freed => heap::trim(),
+        Step::Unread(error) => say(&format!("warning: {}", unread(error))),
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use store::compact::{Keep, Merge, Options, Removed, Step, Summary, compact, retain};
 use store::disk::RealDisk;
 use sys::clock::{self, Clock};
+use sys::heap;
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -98,6 +99,7 @@ fn call(matches: &ArgMatches) -> Result<Status> {
             ));
         }
         Step::Done(_) => {}
+        Step::Freed => heap::trim(),
         Step::Unread(error) => stderr::line(&format!("plimsoll: warning: {}", unread(error))),
     });
     let of = || format!("dataset {}", args.dataset.display());

@@ -55,6 +55,7 @@ pub(super) fn merge<D: Disk>(
                 Ok(Some(merged)) => {
                     files.retain(|file| parts.iter().all(|part| part.path != file.path));
                     files.push(merged);
+                    tell(Step::Freed);
                     tell(Step::Done(*summary));
                 }
                 Ok(None) => break,

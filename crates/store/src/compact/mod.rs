@@ -109,6 +109,8 @@ pub struct Summary {
 pub enum Step<'a> {
     /// So much is done.
     Done(Summary),
+    /// What was written is no longer held: whoever pays for memory may give it back now.
+    Freed,
     /// A file could not be read, and stays as it is; of a segment whose beginning is damaged there
     /// is a copy, and it goes ([`Error::Damaged`]).
     Unread(&'a Error),
@@ -152,10 +154,12 @@ pub fn compact<D: Disk>(
         if work.is_full() {
             work.write_all()?;
             work.journal.commit(disk)?;
+            tell(Step::Freed);
         }
     }
     work.write_all()?;
     work.journal.commit(disk)?;
+    tell(Step::Freed);
     let mut summary = work.summary;
     merge::merge(disk, dataset, options, &mut summary, tell)?;
     drop(lock);
