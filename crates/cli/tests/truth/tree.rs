@@ -1,7 +1,7 @@
 //! Which processes are the task: daemons, storms, clones, exec chains, execs from threads.
 
 use crate::harness::cpu::told;
-use crate::harness::expect::{Rigour, Truth, holds, number};
+use crate::harness::expect::{Rigour, Truth, holds, number, slowness};
 use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Cleanup};
 use crate::harness::run::{Done, Run, plimsoll};
@@ -136,7 +136,9 @@ fn a_daemon_that_outlives_is_ended_when_asked(mechanism: Mechanism) {
 fn whoever_a_limit_ended_after_the_command_is_told(mechanism: Mechanism) {
     let script = "(trap '' TERM; sleep 90; sleep 90) & sleep 90";
     let command = words!["/bin/sh", "-c", script];
-    let options = ["--limit", "wall=500ms", "--grace", "500ms"];
+    // Both ignore the signal by then, on a slow machine too.
+    let wall = format!("wall={}ms", 500 * slowness().min(10));
+    let options = ["--limit", &wall, "--grace", "500ms"];
     let run = Run::watched(mechanism, command).options(options);
     let done = run.options(["--format", "text"]).finish();
     done.expect_status(124);
