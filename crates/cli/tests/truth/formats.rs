@@ -166,11 +166,7 @@ fn the_text_has_a_file_if_it_is_given_one() {
 fn an_open_descriptor_takes_a_format_and_the_task_does_not_have_it() {
     let run = Run::plain(
         &["--format", "json=fd:5"],
-        words![
-            "/bin/sh",
-            "-c",
-            "ls -l /proc/$$/fd | wc -l; test ! -e /proc/$$/fd/5"
-        ],
+        words!["/bin/sh", "-c", "test ! -e /proc/$$/fd/5"],
     );
     let file = run.path("five");
     let wrapper = words!["/bin/sh", "-c", "exec \"$0\" \"$@\" 5>\"$FILE\""];
