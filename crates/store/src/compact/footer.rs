@@ -1,6 +1,5 @@
 //! The footer of a file that was written earlier: of each column of each row group where it is,
-//! and no more. As the Parquet library keeps footers, those of one hour of a busy node's files take
-//! some 25 MiB.
+//! and no more. As the Parquet library keeps footers they take some hundred bytes for each of them.
 
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -122,7 +121,7 @@ impl Footer {
     }
 }
 
-/// The pages of a column of a row group. What unpacks them, which takes 100 KiB, is there from the
+/// The pages of a column of a row group. What unpacks them, some 80 KiB, is there from the
 /// first to the last of them and no longer: mostly there is one.
 struct Pages {
     file: Arc<File>,
