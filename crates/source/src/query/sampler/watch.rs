@@ -42,11 +42,9 @@ pub(super) struct Turn {
     pub(super) has_clocks: bool,
 }
 
-impl Turn {
-    /// By the clock of this process, if that can be asked.
-    fn cpu_time(&self, pid: u32) -> Option<u64> {
-        clock::cpu_time(pid).filter(|_| self.has_clocks)
-    }
+/// The CPU time of a process by its clock, if that can be asked: see [`Turn::has_clocks`].
+fn cpu_time(pid: u32, has_clocks: bool) -> Option<u64> {
+    clock::cpu_time(pid).filter(|_| has_clocks)
 }
 
 /// By so much clock ticks may tell less of a process than its threads tell a moment later.
@@ -201,7 +199,7 @@ impl Watch {
             cost,
         };
         // Before any file: it may run while it is read.
-        let cpu_time = means.turn.cpu_time(pid);
+        let cpu_time = cpu_time(pid, means.turn.has_clocks);
         let held = self.hold_stat(&mut means)?;
         let opened = means.descriptors.opened();
         let due = self.is_due(&mut means);
@@ -396,7 +394,7 @@ impl Watch {
         let switches = std::mem::take(&mut self.switches);
         let (pid, has_clocks) = (means.pid, means.turn.has_clocks);
         let whole = || {
-            let by_clock = clock::cpu_time(pid).filter(|_| has_clocks).map(Nanos);
+            let by_clock = cpu_time(pid, has_clocks).map(Nanos);
             by_clock.or(rest.ticks.cpu.map(|cpu| cpu.plus(TICKS_LATE)))
         };
         if self.threads_live == 1 {
