@@ -12,7 +12,7 @@ use crate::cmd::run::{MonitorDeath, RunOptions};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use sys::descriptor::{self, Received, Waiting};
 use sys::process;
-use sys::signal::{self, Signals};
+use sys::signal::{self, Arrived, Signals};
 
 /// Signals that a process may send us and that we pass on. The rest keeps its default action.
 const PASSED_ON: &[i32] = &[
@@ -110,7 +110,7 @@ fn listen_until_end(
             return Served::Status(give_up(before, monitor_pid));
         }
         while let Some(arrived) = signals.next() {
-            if arrived.signal != SIGCHLD {
+            if !is_ours(&arrived, monitor_pid) {
                 before.signal(arrived.signal);
                 asked = asked.or(Some(arrived.signal).filter(|one| ENDING.contains(one)));
                 // A monitor that is gone is noticed below.
@@ -145,6 +145,12 @@ fn listen_until_end(
             descriptor::close_inherited(&unneeded);
         }
     }
+}
+
+/// Whether a signal is for us alone: of a child, and what the monitor continues us with, which
+/// comes again where we were not quick to show that we go on.
+fn is_ours(arrived: &Arrived, monitor_pid: u32) -> bool {
+    arrived.signal == SIGCHLD || arrived.signal == SIGCONT && arrived.pid == monitor_pid
 }
 
 /// What was asked of us before the command started.
