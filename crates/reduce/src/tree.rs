@@ -169,11 +169,15 @@ impl Tree {
         self.record(at);
     }
 
-    /// A look at some of the living processes between two passes, which began at `at`.
+    /// A look at some of the living processes between two passes, which began at `at`. What has the
+    /// id of one that has ended since the pass is none of them.
     pub fn glance(&mut self, at: Nanos, processes: &[ProcessSample]) {
         let mut some = Pass::new(at);
         for sample in processes {
-            self.take(at, sample, &mut some);
+            let known = self.living.get(&sample.id.pid);
+            if known.is_some_and(|life| !later(sample.id.start_ns, life.start)) {
+                self.take(at, sample, &mut some);
+            }
         }
         self.peaks.images.raise(self.of_images(&some.images), at);
         self.peaks.hugetlb.raise(some.hugetlb, at);
@@ -181,13 +185,19 @@ impl Tree {
 
     fn take(&mut self, at: Nanos, sample: &ProcessSample, pass: &mut Pass) {
         let ProcessId { pid, start_ns } = sample.id;
-        let another = |life: &Life| later(start_ns, life.start) && life.announced;
+        let told = self.settings.mechanism.tells_tree();
+        let another = |life: &Life| later(start_ns, life.start) && (life.announced || !told);
         if self.living.get(&pid).is_some_and(|life| another(life)) {
             self.end_unseen(at, pid);
         }
         if !self.living.contains_key(&pid) {
             if self.is_dead(sample.id) {
                 self.is_not_gone(pid);
+                return;
+            }
+            // Where events tell who is of the task, it was read by the id of one whose end they
+            // lost, which anybody on the machine may have by now.
+            if told && !self.untraced && !self.living.contains_key(&sample.ppid) {
                 return;
             }
             self.born(pid, Some(sample.ppid), start_ns, at, false);

@@ -3,7 +3,7 @@
 mod scene;
 
 use record::event::Event;
-use record::sample::Counters;
+use record::sample::{Counters, ProcessSample};
 use record::unit::{Bytes, Nanos};
 use record::value::{Absent, Method};
 use reduce::settings::KernelCounts;
@@ -325,6 +325,52 @@ fn a_late_sample_brings_nobody_back_and_a_used_again_pid_is_another() {
     fork(&mut task, 1900, 1, 2);
     let usage = task.usage(&end(2000, None));
     assert_eq!(whole(&usage, "processes_total"), 4);
+}
+
+/// A program elsewhere that has the id of a process whose end was lost.
+fn stranger(pid: u32, start: u64) -> ProcessSample {
+    let stranger = sample(pid, start, cpu(7000), cpu(7000));
+    ProcessSample {
+        ppid: 4000,
+        ..stranger
+    }
+}
+
+#[test]
+fn a_stranger_with_the_id_of_one_whose_end_was_lost_is_not_of_the_task() {
+    let mut task = tree(Bpf);
+    fork(&mut task, 100, 1, 2);
+    task.event(&Event::Lost {
+        at: ms(200),
+        count: 1,
+    });
+    task.sample(ms(900), &[stranger(2, 800)]);
+    assert_eq!(task.alive(), [1]);
+    assert!(!task.knows(2, Some(ms(800))) && task.knows(2, Some(ms(100))));
+    let usage = task.usage(&end(2000, None));
+    assert_eq!(whole(&usage, "processes_total"), 2);
+}
+
+#[test]
+fn a_glance_at_the_id_of_one_that_ended_finds_nobody() {
+    for mechanism in [Procfs, Connector] {
+        let mut task = tree(mechanism);
+        fork(&mut task, 100, 1, 2);
+        task.sample(ms(150), &[sample(2, 100, cpu(5), cpu(5))]);
+        gone(&mut task, 200, 2);
+        task.glance(ms(300), &[stranger(2, 250)]);
+        assert_eq!(task.alive(), [1], "{mechanism:?}");
+        assert_eq!(whole(&task.usage(&end(400, None)), "processes_total"), 2);
+    }
+}
+
+#[test]
+fn where_nobody_tells_of_ends_an_id_that_is_used_again_is_of_another_process() {
+    let mut task = tree(Procfs);
+    task.sample(ms(100), &[sample(2, 50, cpu(30), cpu(30))]);
+    task.sample(ms(9000), &[sample(2, 8000, cpu(5), cpu(5))]);
+    assert_eq!(task.alive(), [1, 2]);
+    assert_eq!(whole(&task.usage(&end(9100, None)), "processes_total"), 3);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::reader::{Reader, below};
 use super::reaped::{self, Reaped};
 use super::rhythm::Rhythm;
 use super::task::Task;
+use super::unended::is_stranger;
 use super::untraced::Untraced;
 use crate::cmd::run::{Level, Mechanism, RunOptions, Series};
 use anyhow::Result;
@@ -421,7 +422,8 @@ impl Eyes {
     pub(crate) fn everyone(&self, hold: &Hold) -> Vec<u32> {
         let mut pids = self.survivors();
         if self.told() {
-            pids.extend(self.tree.alive());
+            let alive = self.tree.alive().into_iter();
+            pids.extend(alive.filter(|pid| !is_stranger(*pid, &self.tree)));
         }
         pids.extend(hold.pids());
         pids.sort_unstable();

@@ -4,7 +4,9 @@
 use crate::view::headline::NOT_ENDED;
 use record::report::{Evidence, serde_free::Scalar};
 use reduce::tree::Tree;
+use source::follow::procfs;
 use std::os::fd::AsFd;
+use std::path::Path;
 use sys::descriptor::{self, Waiting};
 
 /// Most processes that are remembered; of the rest it is only known that there are some.
@@ -87,6 +89,12 @@ impl One {
             false => format!("{command} (pid {})", self.pid),
         }
     }
+}
+
+/// Whether `pid` is the id of another process by now than of the task's: its end was lost then.
+pub(super) fn is_stranger(pid: u32, tree: &Tree) -> bool {
+    let found = procfs::read_process(Path::new("/proc"), pid);
+    found.is_some_and(|found| tree.knows(pid, None) && !tree.knows(pid, Some(found.start)))
 }
 
 /// Whether the process `pid`, which there is, has not ended yet. `/proc` may hide it from us.

@@ -236,6 +236,17 @@ impl Tree {
         Some(exit(end.at, end.process, ending))
     }
 
+    /// The members that `read` finds to be the processes that they were: what has the id of one
+    /// whose end was not told may be a stranger by now.
+    pub fn remaining(&self, read: impl Fn(u32) -> Option<Found>) -> Vec<Found> {
+        let members = self.members.iter();
+        members
+            .filter_map(|(pid, member)| {
+                read(*pid).filter(|found| same_start(member.start, found.start))
+            })
+            .collect()
+    }
+
     /// Makes the set agree with `found`: the members still there and all descendants of members and
     /// adopter. Returns what must have happened meanwhile. The numbers are lower bounds from then
     /// on.
@@ -423,6 +434,22 @@ mod tests {
         let counts = tree.counts();
         assert_eq!((counts.processes_alive, counts.threads_alive), (3, 5));
         assert!(!counts.exact);
+    }
+
+    #[test]
+    fn a_stranger_with_the_id_of_a_member_is_none_of_those_that_remain() {
+        let mut tree = Tree::new(10, 5, Nanos(1_000_000_000));
+        tree.fork(Nanos(2_000_000_000), 10, 11);
+        tree.fork(Nanos(2_000_000_000), 10, 12);
+        let there = [
+            found(10, 5, 1_000_000_000, 1),
+            found(11, 10, 1_990_000_000, 1),
+            found(12, 1, 2_500_000_000, 1),
+        ];
+        let read = |pid| there.iter().find(|one| one.pid == pid).cloned();
+        let mut pids: Vec<_> = tree.remaining(read).iter().map(|one| one.pid).collect();
+        pids.sort_unstable();
+        assert_eq!(pids, [10, 11]);
     }
 
     #[test]

@@ -302,11 +302,8 @@ impl Connector {
         let Some(tree) = self.tree.as_mut() else {
             return Ok(());
         };
-        let mut seeds: Vec<u32> = tree.pids().collect();
-        let members: Vec<Found> = seeds
-            .iter()
-            .filter_map(|pid| procfs::read_process(&self.proc, *pid))
-            .collect();
+        let members = tree.remaining(|pid| procfs::read_process(&self.proc, pid));
+        let mut seeds: Vec<u32> = members.iter().map(|member| member.pid).collect();
         if tree.adopter() != 0 {
             seeds.push(tree.adopter());
         }
