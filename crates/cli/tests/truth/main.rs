@@ -55,6 +55,7 @@ mod machine;
 mod memory;
 mod named;
 mod names;
+mod namesake;
 mod numbers;
 mod output;
 mod preload;

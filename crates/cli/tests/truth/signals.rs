@@ -4,9 +4,11 @@ use crate::harness::mechanism::Mechanism;
 use crate::harness::process::{self, Signal};
 use crate::harness::run::Run;
 use crate::harness::workload::program;
-use crate::harness::{each_mechanism, words};
+use crate::harness::{each_mechanism, skip, words};
 use record::report::ExitType;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 each_mechanism!(
     a_signal_is_passed_on_once,
@@ -102,17 +104,50 @@ fn a_stopped_task_is_ended_on_request(mechanism: Mechanism) {
         process::state(running.pid()) == Some('T')
     });
     running.send(Signal::TERM);
-    // It looks again each time, and may continue the front more than once: never the task.
-    for _ in 0..200 {
-        for monitor in process::children(running.pid()) {
-            process::send(monitor, Signal::WINCH);
-        }
-    }
     let done = running.finish();
     done.expect_status(128 + 9);
     let exit = &done.report().exit;
     let told = exit.cause.as_deref().unwrap_or_default();
     assert!(told.contains("SIGTERM was sent to plimsoll"), "{told}");
+}
+
+/// A front that is slow to read what waits for it is continued again and again: it alone.
+#[test]
+fn what_continues_the_front_continues_nobody_else() {
+    if !Path::new("/usr/bin/strace").exists() {
+        skip!("no strace");
+    }
+    let running = Run::watched(
+        Mechanism::Default,
+        words!["/bin/sh", "-c", "kill -STOP $$; exit 9"],
+    )
+    .options(["--grace", "300ms"])
+    .start();
+    process::wait_until("it is stopped", || {
+        process::state(running.pid()) == Some('T')
+    });
+    let mut slowing = Command::new("/usr/bin/strace")
+        .args(["-qq", "-o", "/dev/null", "-e", "trace=read"])
+        .args(["-e", "inject=read:delay_enter=100000", "-p"])
+        .arg(running.pid().to_string())
+        .spawn()
+        .unwrap();
+    process::wait_until("it is slow", || {
+        process::state(running.pid()) == Some('t') || slowing.try_wait().unwrap().is_some()
+    });
+    running.send(Signal::TERM);
+    // The monitor looks after its front each time.
+    for _ in 0..40 {
+        for monitor in process::children(running.pid()) {
+            process::send(monitor, Signal::WINCH);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let done = running.finish();
+    if !slowing.wait().unwrap().success() {
+        skip!("strace may not attach");
+    }
+    done.expect_status(128 + 9);
 }
 
 fn the_status_after_sigterm_is_the_tasks_own(mechanism: Mechanism) {

@@ -11,7 +11,7 @@
 use super::taskstats::{self, ExitValues};
 use super::{Mechanism, Notify, Unusable};
 use crate::error::Error;
-use crate::follow::procfs::{self, Found};
+use crate::follow::procfs;
 use crate::follow::tree::{Counts, ThreadEnd, Tree};
 use record::event::Event;
 use record::unit::Nanos;

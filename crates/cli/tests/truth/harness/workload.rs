@@ -47,6 +47,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "many",
     "mmapread",
     "names",
+    "namesake",
     "renames",
     "naps",
     "nothing",
