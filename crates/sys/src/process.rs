@@ -3,7 +3,7 @@
 
 use crate::error::{Error, check};
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Which side of a fork we are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,18 @@ pub fn pidfd(pid: u32) -> Result<OwnedFd, Error> {
     })?;
     // SAFETY: the kernel just returned this descriptor and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// Sends `signal` to the process that `pidfd` names: to no other that has its id by now
+/// (`pidfd_send_signal(2)`, Linux 5.1).
+pub fn kill_by(pidfd: BorrowedFd<'_>, signal: i32) -> Result<(), Error> {
+    let (call, fd) = (libc::SYS_pidfd_send_signal, pidfd.as_raw_fd());
+    let default = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: the descriptor is open; the null pointer asks for what kill(2) tells.
+    check("pidfd_send_signal", unsafe {
+        libc::syscall(call, fd, signal, default, 0)
+    })
+    .map(drop)
 }
 
 /// Whether this process is in the first pid namespace, whose pids device drivers tell

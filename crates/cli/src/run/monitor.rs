@@ -328,8 +328,7 @@ impl<'a> Monitor<'a> {
         };
         let passing = came.passing();
         if passing.forward {
-            // The command may have ended in this moment: then there is nobody to tell.
-            drop(sys::process::kill(main, arrived.signal));
+            self.task.signal(arrived.signal);
         }
         if passing.ends {
             let now = Nanos(sys::clock::boot());

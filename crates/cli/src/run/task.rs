@@ -9,7 +9,7 @@ use record::sample::{Counters, MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos};
 use source::query::proc_pid_status;
 use source::root::Root;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use sys::launcher::{Launcher, Message, Plan, Totals};
 use sys::process::{self, Usage};
 use sys::rlimit;
@@ -43,6 +43,8 @@ pub(crate) struct Task {
     /// A thread of ours traces the task, and waits for it.
     traced: bool,
     pid: u32,
+    /// Names the command's process when its id is another's; not before Linux 5.3.
+    process: Option<OwnedFd>,
     ended: bool,
     totals: Totals,
     totals_final: bool,
@@ -72,6 +74,7 @@ impl Task {
                 launcher_gone: false,
                 traced: false,
                 pid,
+                process: process::pidfd(pid).ok(),
                 ended: false,
                 totals: Totals::default(),
                 totals_final: false,
@@ -134,6 +137,17 @@ impl Task {
     pub(crate) fn ignores(&self, signal: i32) -> bool {
         let status = proc_pid_status::read(&Root::default(), Some(self.pid()));
         status.is_ok_and(|status| status.ignores(signal) == Some(true))
+    }
+
+    /// Sends `signal` to the command's process. It may have ended and nobody heard of it yet, and
+    /// its id may be another's.
+    pub(crate) fn signal(&self, signal: i32) {
+        let sent = match &self.process {
+            Some(process) => process::kill_by(process.as_fd(), signal),
+            None => process::kill(self.pid, signal),
+        };
+        // Then there is nobody to tell.
+        drop(sent);
     }
 
     /// The descriptor to wait on for [`Task::next`]; none when the launcher is gone.

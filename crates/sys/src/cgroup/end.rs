@@ -5,9 +5,9 @@ use super::control::ControlDir;
 use super::error::Error;
 use super::group::{Group, Part, members};
 use super::places::Controller;
-use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use crate::process;
+use libc::SIGKILL;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// The first and the longest pause between two looks at a group that should become empty.
@@ -138,7 +138,10 @@ impl Freezer<'_> {
 /// is safe.
 pub(crate) fn kill_members(dir: &ControlDir) -> Result<(), Error> {
     for batch in members(dir)?.chunks(BATCH) {
-        let held: Vec<_> = batch.iter().map(|pid| (*pid, open_pid(*pid))).collect();
+        let held: Vec<_> = batch
+            .iter()
+            .map(|pid| (*pid, process::pidfd(*pid)))
+            .collect();
         let mut listed = members(dir)?;
         listed.sort_unstable();
         for (pid, descriptor) in held {
@@ -150,36 +153,12 @@ pub(crate) fn kill_members(dir: &ControlDir) -> Result<(), Error> {
     Ok(())
 }
 
-/// `pidfd_open(2)`, since 5.3.
-fn open_pid(pid: u32) -> io::Result<File> {
-    // SAFETY: pidfd_open takes two numbers and no memory.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, libc::c_long::from(pid), 0) };
-    let fd = i32::try_from(fd).unwrap_or(-1);
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just made, is open and nobody else's.
-    Ok(unsafe { File::from_raw_fd(fd) })
-}
-
-/// SIGKILL through the descriptor, or by number where the kernel has none. An error means that the
-/// process is gone or not ours to signal: the caller counts who is left.
-fn kill(pid: u32, descriptor: Option<&File>) {
-    if let Some(file) = descriptor {
-        let (call, fd) = (libc::SYS_pidfd_send_signal, file.as_raw_fd());
-        // SAFETY: `file` keeps the descriptor open during the call; the null pointer asks for the
-        // default siginfo.
-        unsafe {
-            libc::syscall(
-                call,
-                fd,
-                libc::SIGKILL,
-                std::ptr::null::<libc::siginfo_t>(),
-                0,
-            )
-        };
-    } else if let Ok(pid) = libc::pid_t::try_from(pid) {
-        // SAFETY: kill takes two numbers and no memory; `pid` is above 0, so one process is meant.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
-    }
+/// SIGKILL through the descriptor, or by number where the kernel has none.
+fn kill(pid: u32, descriptor: Option<&OwnedFd>) {
+    let killed = match descriptor {
+        Some(descriptor) => process::kill_by(descriptor.as_fd(), SIGKILL),
+        None => process::kill(pid, SIGKILL),
+    };
+    // It is gone or not ours to signal: the caller counts who is left.
+    drop(killed);
 }
