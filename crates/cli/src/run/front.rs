@@ -255,12 +255,13 @@ fn listen(monitor: &OwnedFd, before: &mut Before, row_taken: &mut bool) -> Optio
     }
 }
 
-/// Stops as the command did, so that the shell sees the job stopped; returns when continued.
+/// Stops as the command did, so that the shell sees the job stopped; returns when continued. The
+/// `SIGCONT` waits to be read, for who sent it to us alone means the command.
 fn stop_with(signal: i32) {
     signal::set_default(signal);
     process::raise(signal);
     // Unblocking delivers it: we stop in this call, and block again when continued.
-    let mask = signal::set_mask(!signal::bit(signal) & !signal::bit(SIGCONT));
+    let mask = signal::set_mask(!signal::bit(signal));
     signal::set_mask(mask);
 }
 

@@ -16,6 +16,7 @@ each_mechanism!(
     a_deaf_task_is_killed_after_the_grace,
     the_status_after_sigterm_is_the_tasks_own,
     a_stopped_task_is_ended_on_request,
+    continuing_plimsoll_continues_the_task,
     what_the_task_sends_to_its_own_group_ends_nothing,
 );
 
@@ -109,6 +110,18 @@ fn a_stopped_task_is_ended_on_request(mechanism: Mechanism) {
     let exit = &done.report().exit;
     let told = exit.cause.as_deref().unwrap_or_default();
     assert!(told.contains("SIGTERM was sent to plimsoll"), "{told}");
+}
+
+/// As bare, where there is one process to continue.
+fn continuing_plimsoll_continues_the_task(mechanism: Mechanism) {
+    let script = "kill -STOP $$; exit 9";
+    let running = Run::watched(mechanism, words!["/bin/sh", "-c", script]).start();
+    process::wait_until("it is stopped", || {
+        process::state(running.pid()) == Some('T')
+    });
+    running.send(Signal::CONT);
+    let done = running.finish();
+    done.expect_status(9);
 }
 
 /// A front that is slow to read what waits for it is continued again and again: it alone.
