@@ -6,6 +6,7 @@
 
 use super::ending::{ENDING, SIGCONT};
 use super::reader::below;
+use super::stopped::is_stopped;
 use super::words::{MESSAGE_BYTES, ToFront, ToMonitor};
 use super::{hold, live, paper};
 use crate::cmd::run::{MonitorDeath, RunOptions};
@@ -112,6 +113,10 @@ fn listen_until_end(
         while let Some(arrived) = signals.next() {
             if !is_ours(&arrived, monitor_pid) {
                 before.signal(arrived.signal);
+                if arrived.signal == SIGCONT && is_stopped(monitor_pid) {
+                    // It was stopped with its group, and has to hear this.
+                    drop(process::kill(monitor_pid, SIGCONT));
+                }
                 asked = asked.or(Some(arrived.signal).filter(|one| ENDING.contains(one)));
                 // A monitor that is gone is noticed below.
                 drop(descriptor::send(

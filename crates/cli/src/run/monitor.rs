@@ -324,7 +324,7 @@ impl<'a> Monitor<'a> {
             to_group,
             main_in_group: sys::process::group(main) == sys::process::group(std::process::id()),
             main_ignores: self.task.ignores(arrived.signal),
-            stopped: self.stopped,
+            stopped: self.stopped || arrived.signal == SIGCONT && stopped::is_stopped(main),
         };
         let passing = came.passing();
         if passing.forward {

@@ -1,7 +1,8 @@
-//! A front that is stopped with the command: it cannot tell which signals wait for it.
+//! Who is stopped: a front that stopped with the command cannot tell which signals wait for it, and
+//! a monitor that was stopped with its group cannot pass on the one that continues the front.
 
 use record::unit::Nanos;
-use source::query::proc_pid_status;
+use source::query::{proc_pid_stat, proc_pid_status};
 use source::root::Root;
 
 /// Time between two looks.
@@ -17,4 +18,10 @@ pub(super) fn is_asked_to_end(pid: u32) -> bool {
         let waits = |signal: &i32| status.has_pending(*signal) == Some(true);
         ENDING.iter().any(waits)
     })
+}
+
+/// Whether the process `pid` is stopped now.
+pub(super) fn is_stopped(pid: u32) -> bool {
+    let stopped = proc_pid_stat::read(&Root::default(), Some(pid), |stat| stat.state == 'T');
+    stopped == Ok(true)
 }

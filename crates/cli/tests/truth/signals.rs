@@ -124,6 +124,26 @@ fn continuing_plimsoll_continues_the_task(mechanism: Mechanism) {
     done.expect_status(9);
 }
 
+/// What was stopped by the group, the monitor with it, is continued by the pid that is known.
+#[test]
+fn a_group_that_was_stopped_is_continued_by_plimsoll_alone() {
+    // It leads a group of its own then, which is not that of the tests.
+    let script = "echo ready; read line; exit 9";
+    let mut running = Run::watched(Mechanism::Default, words!["/bin/sh", "-c", script])
+        .wrapped(words!["setsid"])
+        .input(Stdio::piped())
+        .start();
+    running.wait_for("ready");
+    let group = rustix::process::Pid::from_raw(running.pid() as i32).unwrap();
+    rustix::process::kill_process_group(group, Signal::STOP).unwrap();
+    process::wait_until("it is stopped", || {
+        process::state(running.pid()) == Some('T')
+    });
+    running.send(Signal::CONT);
+    running.end_input();
+    running.finish().expect_status(9);
+}
+
 /// A front that is slow to read what waits for it is continued again and again: it alone.
 #[test]
 fn what_continues_the_front_continues_nobody_else() {
