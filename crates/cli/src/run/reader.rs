@@ -12,6 +12,8 @@ use source::query::walk::{Gain, Walker};
 use source::root::Root;
 use std::path::Path;
 #[cfg(feature = "bpf")]
+use std::thread::JoinHandle;
+#[cfg(feature = "bpf")]
 use sys::clock::{self, Clock};
 
 /// How the processes are read.
@@ -34,6 +36,9 @@ enum Walk {
     Later(Gain),
     /// Now.
     Due,
+    /// A thread of its own loads it, as that takes longer than many passes: limits are looked at
+    /// meanwhile.
+    Loading(JoinHandle<Option<Walker>>),
     /// With what the last pass through `/proc` had taken of a CPU, nanoseconds.
     On(Box<Walker>, u64),
 }
@@ -61,15 +66,24 @@ impl Reader {
         }
     }
 
-    /// Loads the walk if that is due: between two passes, as it takes longer than many of them.
+    /// Begins to load the walk if that is due, and takes it once it is there. Who may not have it
+    /// reads on through `/proc`, which tells the same.
     pub(crate) fn prepare(&mut self, adopter: u32, facts: &mut Facts) {
         #[cfg(feature = "bpf")]
-        if matches!(self.walk, Walk::Due) {
-            // Who may not have it reads on through /proc, which tells the same.
-            self.walk = Walker::open(&Root::default(), adopter).map_or(Walk::Off, |walker| {
-                facts.note("processes were read by a walk in the kernel, here cheaper than /proc");
-                Walk::On(Box::new(walker), self.cost)
-            });
+        {
+            self.walk = match std::mem::replace(&mut self.walk, Walk::Off) {
+                Walk::Due => load(adopter).map_or(Walk::Off, Walk::Loading),
+                Walk::Loading(thread) if thread.is_finished() => match thread.join() {
+                    Ok(Some(walker)) => {
+                        facts.note(
+                            "processes were read by a walk in the kernel, here cheaper than /proc",
+                        );
+                        Walk::On(Box::new(walker), self.cost)
+                    }
+                    _ => Walk::Off,
+                },
+                other => other,
+            };
         }
         #[cfg(not(feature = "bpf"))]
         let _ = (adopter, facts);
@@ -121,7 +135,7 @@ impl Reader {
     /// Whether a pass would find what the last one found, as far as a short look tells.
     pub(crate) fn is_still(&mut self) -> bool {
         #[cfg(feature = "bpf")]
-        if matches!(self.walk, Walk::Due | Walk::On(..)) {
+        if matches!(self.walk, Walk::Due | Walk::Loading(_) | Walk::On(..)) {
             return false;
         }
         self.sampler.is_still()
@@ -177,6 +191,15 @@ impl Reader {
         }
         Some(samples.iter().map(|sample| sample.id.pid).collect())
     }
+}
+
+/// Loads a walk over what is below `adopter`; `None` where there can be no further thread.
+#[cfg(feature = "bpf")]
+fn load(adopter: u32) -> Option<JoinHandle<Option<Walker>>> {
+    std::thread::Builder::new()
+        .name("walk".to_owned())
+        .spawn(move || Walker::open(&Root::default(), adopter).ok())
+        .ok()
 }
 
 /// The processes below `adopter` that live.
