@@ -17,6 +17,9 @@ use sys::rlimit;
 /// Totals are asked for no more often than this.
 const TOTALS_PERIOD: Nanos = Nanos::from_millis(10);
 
+/// The error number of a process that is gone.
+const ESRCH: i32 = 3;
+
 /// The error number of a file that would be too large.
 const EFBIG: i32 = 27;
 
@@ -142,12 +145,17 @@ impl Task {
     /// Sends `signal` to the command's process. It may have ended and nobody heard of it yet, and
     /// its id may be another's.
     pub(crate) fn signal(&self, signal: i32) {
-        let sent = match &self.process {
-            Some(process) => process::kill_by(process.as_fd(), signal),
-            None => process::kill(self.pid, signal),
+        let process = self.process.as_ref();
+        let done = match process.map(|process| process::kill_by(process.as_fd(), signal)) {
+            Some(Ok(())) => true,
+            Some(Err(error)) => error.errno() == Some(ESRCH),
+            None => false,
         };
-        // Then there is nobody to tell.
-        drop(sent);
+        // A filter of system calls may know only the older one; the id of one that is there is its.
+        if !done {
+            // There may be nobody to tell.
+            drop(process::kill(self.pid, signal));
+        }
     }
 
     /// The descriptor to wait on for [`Task::next`]; none when the launcher is gone.

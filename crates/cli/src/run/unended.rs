@@ -91,10 +91,10 @@ impl One {
     }
 }
 
-/// Whether `pid` is the id of another process by now than of the task's: its end was lost then.
+/// Whether `pid`, which is thought to live, is the id of another process by now: its end was lost.
 pub(super) fn is_stranger(pid: u32, tree: &Tree) -> bool {
     let found = procfs::read_process(Path::new("/proc"), pid);
-    found.is_some_and(|found| tree.knows(pid, None) && !tree.knows(pid, Some(found.start)))
+    found.is_some_and(|found| !tree.knows(pid, Some(found.start)))
 }
 
 /// Whether the process `pid`, which there is, has not ended yet. `/proc` may hide it from us.
