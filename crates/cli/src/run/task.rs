@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use record::identity::Ending;
 use record::sample::{Counters, MainEnd, WaitTotals};
 use record::unit::{Bytes, Nanos};
+use source::query::proc_pid_stat::{self, Stat};
 use source::query::proc_pid_status;
 use source::root::Root;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -54,7 +55,13 @@ pub(crate) struct Task {
     /// Questions for totals that have no answer yet.
     asked: u32,
     asked_at: Nanos,
+    /// What the launcher had waited for before the last question, as far as `/proc` tells.
+    asked_of: Option<Reaped>,
 }
+
+/// What the kernel adds up for the launcher whenever that waits for a child: its page faults, and
+/// its CPU time in ticks. No process has none of both.
+type Reaped = [u64; 4];
 
 impl Task {
     /// Starts the launcher, with the command's process waiting for [`Task::go`].
@@ -83,6 +90,7 @@ impl Task {
                 totals_final: false,
                 asked: 0,
                 asked_at: Nanos(0),
+                asked_of: None,
             }),
             Some(Message::Failed(errno)) => {
                 bail!("fork: {}", std::io::Error::from_raw_os_error(errno))
@@ -237,13 +245,32 @@ impl Task {
         }
     }
 
-    /// Asks for fresh totals, unless they were asked for just before: each answer wakes the
-    /// launcher and us. They arrive with a later [`Task::next`].
+    /// Asks for fresh totals, unless they were asked for just before or the launcher has waited for
+    /// nobody since: each answer wakes the launcher and us. They arrive with a later
+    /// [`Task::next`].
     pub(crate) fn refresh_totals(&mut self, now: Nanos) {
-        if now.since(self.asked_at) >= TOTALS_PERIOD {
-            self.asked_at = now;
+        if now.since(self.asked_at) < TOTALS_PERIOD {
+            return;
+        }
+        let reaped = self.reaped();
+        if reaped.is_none() || reaped != self.asked_of {
+            (self.asked_at, self.asked_of) = (now, reaped);
             self.ask_totals();
         }
+    }
+
+    /// What the launcher has waited for by now; `None` where `/proc` does not tell.
+    fn reaped(&self) -> Option<Reaped> {
+        let pid = self.launcher.pid();
+        let of = |stat: &Stat<'_>| {
+            [
+                stat.faults_minor_children,
+                stat.faults_major_children,
+                stat.user_children.0,
+                stat.system_children.0,
+            ]
+        };
+        proc_pid_stat::read(&Root::default(), Some(pid), of).ok()
     }
 
     fn ask_totals(&mut self) {

@@ -9,10 +9,12 @@ use std::io;
 
 /// The pause after a walk, in durations of that walk: one that was asked for, and one that was not.
 const PAUSE_FACTOR: [u64; 2] = [20, 100];
-/// The pause is no shorter than this fraction of the age, within these bounds: a walk of a small
-/// folder costs less than the thread it runs in.
+/// The pause is no shorter than this fraction of the age, within these bounds.
 const AGE_FRACTION: u64 = 8;
 const PAUSE_MIN: [Nanos; 2] = [Nanos::from_millis(10), Nanos::from_millis(250)];
+/// What the thread of a walk takes to begin and to end: more than a walk of a small folder. It is
+/// in the duration that the pause after a walk that nobody asked for is measured by.
+const THREAD_COST: Nanos = Nanos::from_micros(400);
 /// A walk under way is asked for its result no sooner than this after it began, then after this
 /// fraction of its age each.
 const ASK_MIN: Nanos = Nanos::from_millis(1);
@@ -83,9 +85,7 @@ impl Footprint {
             self.same = if same { self.same + 1 } else { 0 };
             self.found = found;
             self.took = walked.took;
-            let [asked, unasked] = PAUSE_FACTOR;
-            let factor = if is_unasked { unasked } else { asked };
-            let pause = Nanos(walked.took.0.saturating_mul(factor));
+            let pause = pause(walked.took, is_unasked);
             self.not_before = next_start(now, pause, now.since(start), self.same);
         }
         result
@@ -122,6 +122,15 @@ impl Footprint {
     pub fn progress(&self) -> Option<u64> {
         self.walk.as_ref().map(Walk::entries)
     }
+}
+
+fn pause(took: Nanos, is_unasked: bool) -> Nanos {
+    let [asked, unasked] = PAUSE_FACTOR;
+    Nanos(if is_unasked {
+        took.plus(THREAD_COST).0.saturating_mul(unasked)
+    } else {
+        took.0.saturating_mul(asked)
+    })
 }
 
 fn next_start(end: Nanos, pause: Nanos, age: Nanos, same: u32) -> Nanos {
@@ -174,7 +183,8 @@ mod tests {
         let (asked, took) = pause(None);
         assert_eq!(asked, (20 * took).max(PAUSE_MIN[0].0));
         let (unasked, took) = pause(Some(std::time::Duration::from_secs(60)));
-        assert_eq!(unasked, (100 * took).max(PAUSE_MIN[0].0));
+        // Beside the walk it is the thread that costs.
+        assert_eq!(unasked, 100 * (took + 400_000));
     }
 
     #[test]

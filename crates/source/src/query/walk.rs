@@ -25,26 +25,43 @@ const THREAD_COST: u64 = 900;
 
 /// `EXIT_DEAD` and `EXIT_ZOMBIE` of `linux/sched.h`.
 const ENDED: u32 = 0x30;
+/// How many threads the walk would meet is looked at after passes that cost this much together: a
+/// look each would be dear for a task of few processes.
+const SETTLE_COST: u64 = LOAD_COST / 16;
+
 /// When the walk pays: as soon as what passes through `/proc` cost more than the walk's would have
 /// is what loading it takes. At worst that is twice what the better of the two would have cost.
 #[derive(Debug, Default)]
-pub struct Gain(u64);
+pub struct Gain {
+    gained: u64,
+    /// Passes that no look at the threads followed yet, and what they cost.
+    passes: u64,
+    cost: u64,
+}
 
 impl Gain {
     /// A pass through `/proc` took `cost` nanoseconds of a CPU; whether the walk pays now.
     pub fn pays_after(&mut self, cost: u64, root: &Root) -> bool {
-        // Not worth a look at how many threads the walk would meet.
+        // The walk is no cheaper, however few threads there are.
         if cost <= PASS_COST {
             return false;
         }
+        self.passes += 1;
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost < SETTLE_COST {
+            return false;
+        }
         let threads = proc_loadavg::read(root).map_or(u64::MAX, |load| load.threads);
-        self.add(cost, threads)
+        self.settle(threads)
     }
 
-    fn add(&mut self, cost: u64, threads: u64) -> bool {
-        let walk = PASS_COST.saturating_add(threads.saturating_mul(THREAD_COST));
-        self.0 = self.0.saturating_add(cost.saturating_sub(walk));
-        self.0 > LOAD_COST
+    /// The walk would have met so many threads in each of the passes.
+    fn settle(&mut self, threads: u64) -> bool {
+        let pass = PASS_COST.saturating_add(threads.saturating_mul(THREAD_COST));
+        let walks = pass.saturating_mul(std::mem::take(&mut self.passes));
+        let saved = std::mem::take(&mut self.cost).saturating_sub(walks);
+        self.gained = self.gained.saturating_add(saved);
+        self.gained > LOAD_COST
     }
 }
 

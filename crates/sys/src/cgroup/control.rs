@@ -4,7 +4,11 @@
 use super::error::Error;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// Links of a directory that holds no other: its name and its own `.`.
+const LINKS_ALONE: u64 = 2;
 
 /// Deepest nesting of groups that is followed below one group.
 const DEPTH_MAX: usize = 16;
@@ -94,6 +98,9 @@ impl ControlDir {
 
     /// The groups directly below this one.
     pub(crate) fn children(&self) -> Vec<ControlDir> {
+        if fs::metadata(&self.0).is_ok_and(|own| own.nlink() == LINKS_ALONE) {
+            return Vec::new(); // told by one call in the place of a listing
+        }
         let Ok(entries) = fs::read_dir(&self.0) else {
             return Vec::new(); // removed meanwhile: nothing is below it
         };

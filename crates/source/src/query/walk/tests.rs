@@ -81,15 +81,40 @@ fn bpf_root_the_walk_and_proc_make_the_same_samples() {
     panic!("walked {walked:#?}\nsampled {sampled:#?}");
 }
 
+/// Whether a walk pays after a pass on a node of so many threads, as `/proc/loadavg` tells.
+fn pays(gain: &mut Gain, cost: u64, threads: u64) -> bool {
+    let node = tempfile::tempdir().unwrap();
+    std::fs::create_dir(node.path().join("proc")).unwrap();
+    let line = format!("0.04 0.54 0.42 1/{threads} 4711\n");
+    std::fs::write(node.path().join("proc/loadavg"), line).unwrap();
+    gain.pays_after(cost, &Root::at(node.path()))
+}
+
 #[test]
 fn a_walk_pays_when_it_would_have_saved_what_loading_it_takes() {
     let (cost, threads) = (2_800_000, 600);
     let mut gain = Gain::default();
-    let passes = (1..100).find(|_| gain.add(cost, threads));
+    let passes = (1..100).find(|_| pays(&mut gain, cost, threads));
     // 2.23 ms less a pass.
     assert_eq!(passes, Some(9));
     // A node of so many threads that the walk is no cheaper.
-    assert!(!(0..100).any(|_| Gain::default().add(cost, 5000)));
+    let mut gain = Gain::default();
+    assert!(!(0..100).any(|_| pays(&mut gain, cost, 5000)));
+}
+
+#[test]
+fn cheap_passes_add_up_and_are_not_each_followed_by_a_look_at_the_node() {
+    let mut gain = Gain::default();
+    let cost = SETTLE_COST / 4;
+    // 0.24 ms less a pass: the 20th of those that are settled by four.
+    let passes = (1..1000).find(|_| pays(&mut gain, cost, 30));
+    let saved = cost - PASS_COST - 30 * THREAD_COST;
+    assert_eq!(passes, Some((LOAD_COST / (4 * saved) + 1) * 4));
+    // Without one, nobody is counted.
+    let mut gain = Gain::default();
+    let nowhere = Root::at(std::path::Path::new("/nowhere"));
+    assert!(!gain.pays_after(cost, &nowhere));
+    assert_eq!((gain.passes, gain.cost), (1, cost));
 }
 
 #[test]
