@@ -60,7 +60,8 @@ pub(crate) struct Task {
 }
 
 /// What the kernel adds up for the launcher whenever that waits for a child: its page faults, and
-/// its CPU time in ticks. No process has none of both.
+/// its CPU time in ticks. An orphan without any, a child of vfork(2) that did nothing but end, is
+/// told with the next that has some, or at the end.
 type Reaped = [u64; 4];
 
 impl Task {
@@ -249,7 +250,7 @@ impl Task {
     /// nobody since: each answer wakes the launcher and us. They arrive with a later
     /// [`Task::next`].
     pub(crate) fn refresh_totals(&mut self, now: Nanos) {
-        if now.since(self.asked_at) < TOTALS_PERIOD {
+        if self.launcher_gone || now.since(self.asked_at) < TOTALS_PERIOD {
             return;
         }
         let reaped = self.reaped();

@@ -1,7 +1,7 @@
 //! When to walk again: no sooner than 20 times as long after the last walk as that one took, so
-//! that walking stays below 5 %, and 100 times where nobody asked for it (1 %); nor before the task
-//! has grown by an eighth of its age, up to a quarter of a second. Walks that nobody asked for and
-//! that find the same again become rarer.
+//! that walking stays below 5 %, and 100 times where nobody asked for it (1 %, its thread counted);
+//! nor before the task has grown by an eighth of its age, up to a quarter of a second. Walks that
+//! nobody asked for and that find the same again become rarer.
 
 use super::walk::{Plan, Walk, Walked};
 use record::unit::Nanos;
@@ -9,12 +9,13 @@ use std::io;
 
 /// The pause after a walk, in durations of that walk: one that was asked for, and one that was not.
 const PAUSE_FACTOR: [u64; 2] = [20, 100];
-/// The pause is no shorter than this fraction of the age, within these bounds.
+/// The pause is no shorter than this fraction of the age, within these bounds: a walk of a small
+/// folder costs less than the thread it runs in.
 const AGE_FRACTION: u64 = 8;
 const PAUSE_MIN: [Nanos; 2] = [Nanos::from_millis(10), Nanos::from_millis(250)];
-/// What the thread of a walk takes to begin and to end: more than a walk of a small folder. It is
-/// in the duration that the pause after a walk that nobody asked for is measured by.
-const THREAD_COST: Nanos = Nanos::from_micros(400);
+/// What the thread of a walk takes of a CPU to begin and to end (Linux 6.18). Where nobody asked
+/// for the walk, the pause after it counts that too.
+const THREAD_COST: Nanos = Nanos::from_micros(120);
 /// A walk under way is asked for its result no sooner than this after it began, then after this
 /// fraction of its age each.
 const ASK_MIN: Nanos = Nanos::from_millis(1);
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(asked, (20 * took).max(PAUSE_MIN[0].0));
         let (unasked, took) = pause(Some(std::time::Duration::from_secs(60)));
         // Beside the walk it is the thread that costs.
-        assert_eq!(unasked, 100 * (took + 400_000));
+        assert_eq!(unasked, 100 * (took + 120_000));
     }
 
     #[test]
