@@ -132,7 +132,7 @@ impl Eyes {
             untraced: Untraced::default(),
             adopter: task.adopter(),
             start: facts.start,
-            rhythm: Rhythm::new(facts.start, options.interval),
+            rhythm: Rhythm::new(facts.start, options.interval, !options.limits.is_empty()),
             read_at: Nanos(0),
             stirred: true,
             listened: Nanos(0),
@@ -150,12 +150,11 @@ impl Eyes {
         if super::surroundings::delay_accounting_is_off() {
             self.tree.reason("io_wait", Absent::Off);
         }
-        self.rhythm = Rhythm::new(facts.start, self.settings.interval);
+        self.rhythm.restart(facts.start);
         if self.notifier.kind() == reduce::settings::Mechanism::Procfs {
             let command = self.command.clone();
-            let at = facts.start;
             let event = Event::Exec {
-                at,
+                at: facts.start,
                 pid: task.pid(),
                 command,
                 truncated: false,
@@ -324,7 +323,8 @@ impl Eyes {
 
     /// One pass over all living processes and the group.
     pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
-        (self.read_at, self.stirred) = (now, false);
+        self.read_at = now;
+        self.rhythm.stirred(std::mem::take(&mut self.stirred));
         self.reader.prepare(self.adopter, facts);
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.

@@ -14,6 +14,9 @@ const PASS_FIRST: Nanos = Nanos::from_millis(1);
 const AGE_FRACTION: u64 = 8;
 /// The same while memory grows or shrinks.
 const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
+/// The same while nothing happens and so many passes in a row found the very same memory.
+const AGE_FRACTION_STILL: u64 = AGE_FRACTION / 2;
+const STILL: u32 = 8;
 /// Passes take at most one part in this of the time.
 const COST_SHARE: u64 = 100;
 /// The same where a shorter interval than the usual one was asked for: by who pays for it.
@@ -41,6 +44,9 @@ const BATCH_FRACTION: u64 = 32;
 pub(crate) struct Rhythm {
     start: Nanos,
     interval: Nanos,
+    /// Something has a limit: how far a task gets beyond one that is polled is what it takes
+    /// between two passes.
+    limited: bool,
     last: Nanos,
     /// What the last pass took of a CPU.
     cost: u64,
@@ -54,14 +60,18 @@ pub(crate) struct Rhythm {
     /// The sum of resident sets in the last pass and the highest of all, bytes.
     rss: u64,
     highest: u64,
+    /// Passes in a row that found the very same sum, with no event in between.
+    still: u32,
 }
 
 impl Rhythm {
-    /// Of a task that starts at `start`, to be looked at every `interval` when it is old.
-    pub(crate) fn new(start: Nanos, interval: Nanos) -> Self {
+    /// Of a task that starts at `start`, to be looked at every `interval` when it is old;
+    /// `limited`: something has a limit.
+    pub(crate) fn new(start: Nanos, interval: Nanos, limited: bool) -> Self {
         Self {
             start,
             interval,
+            limited,
             last: Nanos(0),
             cost: 0,
             usual_cost: 0,
@@ -70,6 +80,20 @@ impl Rhythm {
             dull: 0,
             rss: 0,
             highest: 0,
+            still: 0,
+        }
+    }
+
+    /// The same of a task that starts at `start` instead.
+    pub(crate) fn restart(&mut self, start: Nanos) {
+        *self = Self::new(start, self.interval, self.limited);
+    }
+
+    /// Whether a process began, ended or executed another program before the pass that is to come:
+    /// then the task does not hold still.
+    pub(crate) fn stirred(&mut self, stirred: bool) {
+        if stirred {
+            self.still = 0;
         }
     }
 
@@ -106,6 +130,12 @@ impl Rhythm {
         (self.last, self.usual_cost) = (now, cost.min(before));
         let before = std::mem::replace(&mut self.rss, rss);
         let changed = rss.abs_diff(before) > step(rss.max(before));
+        let same = rss == before;
+        self.still = if same {
+            self.still.saturating_add(1)
+        } else {
+            0
+        };
         let rose = rss > self.highest.saturating_add(step(rss));
         let hurried = std::mem::take(&mut self.hurried);
         if rose {
@@ -128,10 +158,10 @@ impl Rhythm {
     }
 
     fn pause(&self, age: Nanos, changed: bool) -> Nanos {
-        let fraction = if changed {
-            AGE_FRACTION_CHANGING
-        } else {
-            AGE_FRACTION
+        let fraction = match changed {
+            true => AGE_FRACTION_CHANGING,
+            false if self.still >= STILL && !self.limited => AGE_FRACTION_STILL,
+            false => AGE_FRACTION,
         };
         let longest = self.interval.max(PASS_MIN);
         let pause = Nanos(age.0 / fraction).clamp(PASS_MIN, longest);
@@ -161,7 +191,7 @@ mod tests {
     }
 
     fn rhythm() -> Rhythm {
-        Rhythm::new(START, Nanos::from_secs(1))
+        Rhythm::new(START, Nanos::from_secs(1), false)
     }
 
     /// The pause after a pass at this age.
@@ -193,7 +223,7 @@ mod tests {
 
     #[test]
     fn who_asks_for_a_short_interval_pays_for_it() {
-        let mut rhythm = Rhythm::new(START, Nanos::from_millis(100));
+        let mut rhythm = Rhythm::new(START, Nanos::from_millis(100), false);
         let dear = 10_000_000;
         pause(&mut rhythm, 8_000, dear, 0);
         assert_eq!(pause(&mut rhythm, 9_000, dear, 0), Nanos::from_millis(200));
@@ -217,6 +247,23 @@ mod tests {
             pause(&mut rhythm, age, COST, CHANGE_MIN),
             Nanos::from_millis(400)
         );
+    }
+
+    #[test]
+    fn a_task_that_holds_still_is_looked_at_half_as_often_unless_it_is_limited() {
+        let pauses = |limited, stirred| {
+            let mut rhythm = Rhythm::new(START, Nanos::from_secs(1), limited);
+            let seen = (0..=STILL).map(|_| {
+                rhythm.stirred(stirred);
+                pause(&mut rhythm, 1_600, COST, 1 << 30).0 / 1_000_000
+            });
+            let seen: Vec<_> = seen.collect();
+            let moved = pause(&mut rhythm, 1_600, COST, (1 << 30) + 4096).0 / 1_000_000;
+            (seen[1], seen[seen.len() - 1], moved)
+        };
+        assert_eq!(pauses(false, false), (200, 400, 200));
+        assert_eq!(pauses(true, false), (200, 200, 200));
+        assert_eq!(pauses(false, true), (200, 200, 200));
     }
 
     #[test]
