@@ -40,7 +40,7 @@ pub enum Event {
         command: Vec<u8>,
         /// Whether `command` was cut.
         truncated: bool,
-        /// The path of the program, if known.
+        /// The path of the program, if known: for one without a command line.
         path: Option<Vec<u8>>,
         /// What it was until then, if the source tells.
         former: Option<Former>,

@@ -14,11 +14,18 @@ const FRONT_MAX: usize = 8;
 /// Bytes known, and processes unknown, that were alive together.
 type Load = (u64, u64);
 
+/// Loads of which none is above another in both parts. Nearly always it is a single one, which
+/// takes no memory of its own.
+#[derive(Debug, Clone, Default)]
+struct Front {
+    first: Load,
+    rest: Vec<Load>,
+}
+
 #[derive(Debug, Clone)]
 struct Segment {
     start: Nanos,
-    /// Loads of which none is above another in both parts.
-    front: Vec<Load>,
+    front: Front,
     /// Living processes accounted for up to `start` only.
     open: u32,
     /// Beside each load, processes of which all is known but what they keep of unknown ones.
@@ -36,7 +43,7 @@ impl Ceiling {
     pub(crate) fn new(start: Nanos) -> Self {
         let first = Segment {
             start,
-            front: vec![(0, 0)],
+            front: Front::default(),
             open: 0,
             keepers: 0,
         };
@@ -63,7 +70,7 @@ impl Ceiling {
         let cut = index < self.segments.len();
         let (front, keepers) = match index.checked_sub(1).and_then(|i| self.segments.get(i)) {
             Some(before) if cut => (before.front.clone(), before.keepers),
-            _ => (vec![(0, 0)], 0),
+            _ => (Front::default(), 0),
         };
         self.segments.insert(
             index,
@@ -122,7 +129,7 @@ impl Ceiling {
 
     fn add(&mut self, from: Nanos, until: Nanos, peak: Option<u64>) {
         for segment in self.within(from, until) {
-            for load in &mut segment.front {
+            for load in segment.front.loads_mut() {
                 match peak {
                     Some(bytes) => load.0 = load.0.saturating_add(bytes),
                     None => load.1 += 1,
@@ -144,7 +151,7 @@ impl Ceiling {
         if segment.open == 0 && index > 0 {
             let gone = self.segments.remove(index);
             if let Some(before) = self.segments.get_mut(index - 1) {
-                merge(&mut before.front, gone.front);
+                before.front.merge(gone.front);
                 before.keepers = before.keepers.max(gone.keepers);
             }
         }
@@ -153,7 +160,7 @@ impl Ceiling {
     /// The bound, if every unknown process held at most `unknown`; none if that is unknown too.
     pub(crate) fn bound(&self, unknown: Option<u64>) -> Option<u64> {
         let mut highest = 0u64;
-        for &(bytes, many) in self.segments.iter().flat_map(|s| &s.front) {
+        for &(bytes, many) in self.segments.iter().flat_map(|s| s.front.loads()) {
             let more = if many == 0 {
                 0
             } else {
@@ -176,7 +183,7 @@ impl Ceiling {
             let most = each.map_or(more, |each| more.min(all.saturating_mul(each)));
             bytes.saturating_add(most)
         };
-        let bound = |s: &Segment| s.front.iter().map(|load| bound(*load, s.keepers)).max();
+        let bound = |s: &Segment| s.front.loads().map(|load| bound(*load, s.keepers)).max();
         self.segments.iter().filter_map(bound).max()
     }
 
@@ -187,11 +194,11 @@ impl Ceiling {
             if segment.start >= until {
                 break;
             }
-            for load in segment.front.iter_mut().filter(|load| load.1 > 0) {
+            for load in segment.front.loads_mut().filter(|load| load.1 > 0) {
                 let more = pool.saturating_add(load.1.saturating_mul(apiece));
                 *load = (load.0.saturating_add(more), 0);
             }
-            merge(&mut segment.front, Vec::new());
+            segment.front.settle();
         }
     }
 
@@ -202,23 +209,58 @@ impl Ceiling {
     }
 }
 
-fn merge(front: &mut Vec<Load>, more: Vec<Load>) {
-    front.extend(more);
-    front.sort_unstable_by(|a, b| b.cmp(a));
-    let mut unknown_most = None;
-    front.retain(|load| {
-        let keep = unknown_most.is_none_or(|most| load.1 > most);
-        if keep {
-            unknown_most = Some(load.1);
+impl Front {
+    fn loads(&self) -> impl Iterator<Item = &Load> {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    fn loads_mut(&mut self) -> impl Iterator<Item = &mut Load> {
+        std::iter::once(&mut self.first).chain(&mut self.rest)
+    }
+
+    /// Takes in what was alive at another time.
+    fn merge(&mut self, more: Self) {
+        if self.rest.is_empty() && more.rest.is_empty() {
+            let ((bytes, many), other) = (self.first, more.first);
+            if other.0 <= bytes && other.1 <= many {
+                return;
+            }
+            if bytes <= other.0 && many <= other.1 {
+                self.first = other;
+                return;
+            }
         }
-        keep
-    });
-    while front.len() > FRONT_MAX {
-        // Sorted by bytes falling and unknown rising: the two last become one above both.
-        let (last, before) = (front.pop(), front.pop());
-        if let (Some(last), Some(before)) = (last, before) {
-            front.push((before.0, last.1));
+        self.rest.push(more.first);
+        self.rest.extend(more.rest);
+        self.settle();
+    }
+
+    /// Leaves out the loads that are not above others any more.
+    fn settle(&mut self) {
+        if self.rest.is_empty() {
+            return;
         }
+        let mut all = std::mem::take(&mut self.rest);
+        all.push(self.first);
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let mut unknown_most = None;
+        all.retain(|load| {
+            let keep = unknown_most.is_none_or(|most| load.1 > most);
+            if keep {
+                unknown_most = Some(load.1);
+            }
+            keep
+        });
+        while all.len() > FRONT_MAX {
+            // Sorted by bytes falling and unknown rising: the two last become one above both.
+            let (last, before) = (all.pop(), all.pop());
+            if let (Some(last), Some(before)) = (last, before) {
+                all.push((before.0, last.1));
+            }
+        }
+        // The last has the fewest bytes: which is the first does not matter.
+        self.first = all.pop().unwrap_or_default();
+        self.rest = all;
     }
 }
 

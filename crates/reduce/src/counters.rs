@@ -117,7 +117,7 @@ pub(crate) fn split(total: Nanos, user: Nanos, system: Nanos) -> (Nanos, Nanos) 
     (total.since(system), system)
 }
 
-fn each(a: &mut Counters, b: &Counters, rule: fn(Option<u64>, Option<u64>) -> Option<u64>) {
+fn each(a: &mut Counters, b: &Counters, rule: impl Fn(Option<u64>, Option<u64>) -> Option<u64>) {
     for field in &FIELDS {
         let value = rule((field.get)(a), (field.get)(b));
         (field.set)(a, value);

@@ -2,11 +2,11 @@
 //! used.
 
 use crate::growth;
-use crate::life::Life;
+use crate::life::{Life, nothing};
 use crate::pass::Biggest;
 use crate::settings::Mechanism;
 use crate::spent::Spent;
-use crate::top::Candidate;
+use crate::top::{Candidate, Top};
 use crate::tree::Tree;
 use crate::window::SECOND;
 use record::event::{Event, Former};
@@ -18,9 +18,6 @@ use std::sync::Arc;
 /// Ended processes that wait for their last CPU time.
 const LEAVING_MAX: usize = 4096;
 
-/// Ended processes that a late sample must not bring back.
-const DEAD_MAX: usize = 8192;
-
 /// What the kernel ends processes by for want of memory.
 const SIGKILL: u8 = 9;
 
@@ -29,7 +26,7 @@ const START_SLACK: Nanos = Nanos(30_000_000);
 
 impl Tree {
     /// Something happened. Events come in the order of the kernel's clock.
-    pub fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: Event) {
         match event {
             Event::Fork {
                 at,
@@ -38,9 +35,9 @@ impl Tree {
                 start,
                 memory_of,
             } => {
-                self.fork(*at, *parent, *pid, *start);
+                self.fork(at, parent, pid, start);
                 if let Some(owner) = memory_of {
-                    self.shares_space(*pid, *owner);
+                    self.shares_space(pid, owner);
                 }
             }
             Event::Exec {
@@ -50,16 +47,20 @@ impl Tree {
                 path,
                 former,
                 ..
-            } => self.exec(*at, *pid, (command, path.as_deref()), *former),
+            } => {
+                let named = !command.is_empty();
+                let told = Some(command).filter(|_| named).or(path);
+                self.exec(at, pid, &told.unwrap_or_default(), former);
+            }
             Event::Exit {
                 at,
                 pid,
                 ending,
                 own,
                 peaks,
-            } => self.exit(*at, *pid, *ending, own.as_deref(), *peaks),
-            Event::Final { pid, start, cpu_ns } => self.last_cpu(*pid, *start, *cpu_ns),
-            Event::Lost { count, .. } => self.lost = self.lost.saturating_add(*count),
+            } => self.exit(at, pid, ending, own, peaks),
+            Event::Final { pid, start, cpu_ns } => self.last_cpu(pid, start, cpu_ns),
+            Event::Lost { count, .. } => self.lost = self.lost.saturating_add(count),
         }
     }
 
@@ -99,7 +100,7 @@ impl Tree {
         at: Nanos,
         announced: bool,
     ) {
-        let mut command = Arc::from([].as_slice());
+        let mut command = nothing();
         let mut image = None;
         if let Some(parent) = parent.and_then(|p| self.living.get_mut(&p)) {
             command = Arc::clone(&parent.command);
@@ -121,13 +122,7 @@ impl Tree {
         self.alive_peak.raise(Some(self.living.len() as u64), at);
     }
 
-    fn exec(
-        &mut self,
-        at: Nanos,
-        pid: u32,
-        (command, path): (&[u8], Option<&[u8]>),
-        former: Option<Former>,
-    ) {
+    fn exec(&mut self, at: Nanos, pid: u32, command: &[u8], former: Option<Former>) {
         if !self.living.contains_key(&pid) {
             self.born(pid, None, at, at, false);
         }
@@ -157,7 +152,11 @@ impl Tree {
         }
         self.images += 1;
         life.image = Some(self.images);
-        life.exec(command, path);
+        // Often it is the same again, and needs no memory of its own.
+        if *self.program != *command {
+            self.program = Arc::from(command);
+        }
+        life.exec(Arc::clone(&self.program));
         self.take_over_space(at, heir_of_space);
     }
 
@@ -166,11 +165,11 @@ impl Tree {
         at: Nanos,
         pid: u32,
         ending: Option<Ending>,
-        own: Option<&Counters>,
+        own: Option<Box<Counters>>,
         peaks: Option<MemoryPeaks>,
     ) {
         if !self.living.contains_key(&pid) {
-            if self.dead.contains_key(&pid) || self.leaving.contains_key(&pid) {
+            if self.dead.has(pid) || self.leaving.contains_key(&pid) {
                 return;
             }
             self.born(pid, None, at, at, true);
@@ -190,7 +189,7 @@ impl Tree {
         pid: u32,
         told: bool,
         ending: Option<Ending>,
-        own: Option<&Counters>,
+        own: Option<Box<Counters>>,
         peaks: Option<MemoryPeaks>,
     ) {
         let heirs = self.living.get(&pid).is_some_and(|life| life.heirs > 0);
@@ -204,7 +203,8 @@ impl Tree {
         life.end = Some(at.max(life.start));
         life.end_told = told;
         life.ending = ending;
-        life.finals = own.map(|own| Box::new(*own));
+        let faults = own.as_deref().and_then(growth::faults);
+        life.finals = own;
         life.peaks = peaks.unwrap_or_default();
         if ending == Some(Ending::Signal(SIGKILL)) {
             if at.since(self.killed.0) > SECOND {
@@ -221,14 +221,12 @@ impl Tree {
         let is_root = pid == self.root;
         let size = life.peaks.virtual_size.map(|b| b.0);
         if in_space_of_another {
-            let faults = own.and_then(growth::faults);
             self.resident.end_shared(&life.resident, faults);
             self.virtual_size.settle(life.settled_virtual, Some(0));
             self.growth.end_shared(at, &mut life.held, faults);
         } else {
-            let told = (rss, own.and_then(growth::faults));
             self.resident
-                .end(at, &life.resident, told, is_root, &self.growth);
+                .end(at, &life.resident, (rss, faults), is_root, &self.growth);
             self.virtual_size.settle(life.settled_virtual, size);
             self.end_growth(at.max(self.start), &mut life, heirs);
         }
@@ -311,31 +309,18 @@ impl Tree {
     fn retire(&mut self, life: Box<Life>) {
         let late_cpu = self.late_cpu();
         self.ended.add(&life.spent(late_cpu));
-        self.top.offer(candidate(&life));
-        self.bury(life.pid, life.start);
+        offer(&mut self.top, &life);
+        self.dead.add(life.pid, life.start);
         if self.settings.keep_processes {
             let parent = life.parent.and_then(|p| self.living.get(&p));
-            let command = parent.map_or_else(|| Arc::from([].as_slice()), |p| p.command.clone());
+            let command = parent.map_or_else(nothing, |p| p.command.clone());
             self.table.push(life, command, late_cpu);
-        }
-    }
-
-    fn bury(&mut self, pid: u32, start: Nanos) {
-        self.dead.insert(pid, start);
-        self.dead_order.push_back((pid, start));
-        while self.dead_order.len() > DEAD_MAX {
-            let Some((pid, start)) = self.dead_order.pop_front() else {
-                return;
-            };
-            if self.dead.get(&pid) == Some(&start) {
-                self.dead.remove(&pid);
-            }
         }
     }
 
     pub(crate) fn is_dead(&self, id: ProcessId) -> bool {
         let of = |start: Nanos| !later(id.start_ns, start);
-        self.dead.get(&id.pid).is_some_and(|s| of(*s))
+        self.dead.start(id.pid).is_some_and(of)
             || self.leaving.get(&id.pid).is_some_and(|l| of(l.start))
     }
 
@@ -345,7 +330,7 @@ impl Tree {
         let ended = self.leaving.get(&pid).map(|life| life.start);
         let starts = [
             self.living.get(&pid).map(|life| life.start),
-            ended.or_else(|| self.dead.get(&pid).copied()),
+            ended.or_else(|| self.dead.start(pid)),
         ];
         let mut starts = starts.into_iter().flatten();
         starts.any(|known| start.is_none_or(|start| !later(start, known)))
@@ -370,13 +355,14 @@ impl Tree {
     }
 }
 
-pub(crate) fn candidate(life: &Life) -> Candidate {
-    Candidate {
+pub(crate) fn offer(top: &mut Top, life: &Life) {
+    let (cpu, rss) = (life.cpu(), life.rss_peak());
+    top.offer(cpu, rss, || Candidate {
         pid: life.pid,
         command: Arc::clone(&life.command),
-        cpu: life.cpu(),
-        rss: life.rss_peak(),
-    }
+        cpu,
+        rss,
+    });
 }
 
 /// Whether a process that began at `start` is another than the one of the same id that was told to

@@ -1,7 +1,7 @@
 //! The process table: a line for each ended process up to a bound, identical ones folded beyond
 //! it.
 
-use crate::life::{Life, words};
+use crate::life::{Life, nothing, words};
 use crate::spent::Spent;
 use record::identity::Ending;
 use record::report::Process;
@@ -97,7 +97,7 @@ impl Table {
     pub(crate) fn fold_living(&mut self, life: Box<Life>, late_cpu: bool) {
         self.fold(Row {
             life,
-            parent_command: Arc::from([].as_slice()),
+            parent_command: nothing(),
             late_cpu,
         });
     }
@@ -129,7 +129,7 @@ impl Table {
         let mut key = row.key();
         // The last fold is kept for the others.
         if self.folds.len() + 1 >= folds_max && !self.folds.contains_key(&key) {
-            key = (Arc::from([].as_slice()), Arc::from(OTHERS), UNKNOWN);
+            key = (nothing(), Arc::from(OTHERS), UNKNOWN);
         }
         let life = &row.life;
         let fold = self.folds.entry(key).or_insert_with(|| Fold {

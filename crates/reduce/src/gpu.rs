@@ -57,7 +57,7 @@ impl Tree {
 
     /// All devices at one instant; the task's processes on them count.
     pub fn gpu_reading(&mut self, reading: &GpuReading) {
-        let ours = |pid: u32| self.living.contains_key(&pid) || self.dead.contains_key(&pid);
+        let ours = |pid: u32| self.living.contains_key(&pid) || self.dead.has(pid);
         self.gpus.read(reading, self.start, ours);
     }
 
@@ -75,7 +75,7 @@ impl Tree {
         }
         let seen = self.gpus.devices.values().flat_map(|d| &d.seen);
         let seen: BTreeSet<u32> = seen.copied().collect();
-        let known = self.living.keys().chain(self.dead.keys()).copied();
+        let known = self.living.keys().copied().chain(self.dead.pids());
         GpuPids {
             others: known.filter(|pid| !seen.contains(pid)).collect(),
             seen: seen.into_iter().collect(),

@@ -4,9 +4,35 @@
 use crate::life::Life;
 use crate::tree::Tree;
 use record::unit::Nanos;
+use std::ops::Deref;
 
 /// Forks without a program between a process and one whose memory is known.
 const GENERATIONS_MAX: usize = 8;
+
+/// Who stands between a process and one whose memory is known, that one included. It takes no
+/// memory of its own: it is asked for at every exec.
+#[derive(Debug, Clone, Copy, Default)]
+struct Line {
+    pids: [u32; GENERATIONS_MAX],
+    len: usize,
+}
+
+impl Line {
+    fn push(&mut self, pid: u32) {
+        if let Some(place) = self.pids.get_mut(self.len) {
+            *place = pid;
+            self.len += 1;
+        }
+    }
+}
+
+impl Deref for Line {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        self.pids.get(..self.len).unwrap_or_default()
+    }
+}
 
 impl Tree {
     /// At most what a process has of those it was forked from, as far as that counts and is told:
@@ -61,7 +87,7 @@ impl Tree {
             return;
         };
         let (line, start, children) = (self.ancestors(life), life.start, life.children);
-        let known = |line: &Vec<u32>| !self.is_unread_since(start, line);
+        let known = |line: &Line| !self.is_unread_since(start, line);
         let unread = !line.as_ref().is_some_and(known);
         let Some(life) = self.living.get_mut(&pid).filter(|_| unread) else {
             return;
@@ -81,8 +107,8 @@ impl Tree {
 
     /// Those whose pages it may have: its parent and so on, up to one of which it is known what it
     /// has. `None` if one of them is not there any more.
-    fn ancestors(&self, life: &Life) -> Option<Vec<u32>> {
-        let mut found = Vec::new();
+    fn ancestors(&self, life: &Life) -> Option<Line> {
+        let mut found = Line::default();
         let mut heir = life;
         while heir.pid != self.root && !heir.is_known() && found.len() < GENERATIONS_MAX {
             heir = self.living.get(&heir.space_of.or(heir.parent)?)?;

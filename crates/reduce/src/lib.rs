@@ -5,6 +5,7 @@
 //! it used and how that is known; [`limit::Limits`] says which limits a state of it breaks.
 
 mod at_path;
+mod buried;
 pub mod calls;
 mod ceiling;
 mod counters;

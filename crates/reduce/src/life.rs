@@ -12,7 +12,7 @@ use record::report::Process;
 use record::sample::{Counters, Memory, MemoryPeaks, ProcessSample};
 use record::unit::Nanos;
 use record::value::Method;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// A program maps this much of files in its first moment.
 const LIBRARIES: u64 = 4 << 20;
@@ -130,7 +130,7 @@ impl Life {
             start,
             announced: false,
             command,
-            comm: [].into(),
+            comm: nothing(),
             earlier: Vec::new(),
             execs: 0,
             last: None,
@@ -175,17 +175,12 @@ impl Life {
     }
 
     /// It became another program.
-    pub(crate) fn exec(&mut self, command: &[u8], path: Option<&[u8]>) {
+    pub(crate) fn exec(&mut self, command: Arc<[u8]>) {
         if self.execs > 0 && !self.command.is_empty() && self.earlier.len() < EARLIER_MAX {
             self.earlier.push(Arc::clone(&self.command));
         }
         self.execs = self.execs.saturating_add(1);
-        let told = if command.is_empty() {
-            path
-        } else {
-            Some(command)
-        };
-        self.command = Arc::from(told.unwrap_or_default());
+        self.command = command;
         self.file_seen = None;
         self.mix_seen = None;
         self.size_seen = None;
@@ -312,22 +307,24 @@ impl Life {
         if let Some(finals) = finals.as_mut().filter(|_| !self.finals_without) {
             self.leave_out(finals);
         }
-        let sampled = self.last.as_ref().map(|l| l.own).unwrap_or_default();
         let mut known = finals.unwrap_or_default();
         if let Some(cpu) = self.cpu_final {
             known.cpu = Some(cpu);
         }
         let mut spent = Spent {
             count: 1,
-            own: counters::or(&known, &sampled),
+            own: match &self.last {
+                Some(last) => counters::or(&known, &last.own),
+                None => known,
+            },
             ..Spent::default()
         };
+        let late = late_cpu && self.cpu_final.is_none();
+        // Left out was at least what was to be left out.
+        let less = self.waited_before.is_some() && !self.finals_without;
         for (field, slot) in FIELDS.iter().zip(&mut spent.finals) {
-            let late = late_cpu && field.metric == "cpu_time" && self.cpu_final.is_none();
-            // Left out was at least what was to be left out.
-            let less =
-                field.metric == "cpu_wait" && self.waited_before.is_some() && !self.finals_without;
-            let last = self.end.is_some() && !late && !less;
+            let rough = late && field.metric == "cpu_time" || less && field.metric == "cpu_wait";
+            let last = self.end.is_some() && !rough;
             *slot = u64::from((field.get)(&known).is_some() && last);
         }
         let one_image = self.execs <= 1;
@@ -375,6 +372,12 @@ impl Life {
             usage: self.spent(late_cpu).usage(lived, method),
         }
     }
+}
+
+/// No command line.
+pub(crate) fn nothing() -> Arc<[u8]> {
+    static NOTHING: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from([].as_slice()));
+    Arc::clone(&NOTHING)
 }
 
 /// The high-water mark that a reading of memory tells.

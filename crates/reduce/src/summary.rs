@@ -1,6 +1,6 @@
 //! The end of a task: everything the report needs, in one value.
 
-use crate::course::candidate;
+use crate::course::offer;
 use crate::fold::Lines;
 use crate::series::Series;
 use crate::settings::End;
@@ -62,7 +62,7 @@ impl Tree {
         let survivors = survivors.collect();
         let mut top = self.top.clone();
         for life in self.living.values() {
-            top.offer(candidate(life));
+            offer(&mut top, life);
         }
         let notes = self.notes();
         let processes = self.lines(end);

@@ -1,5 +1,6 @@
 //! The processes of one task: who is alive, what the ended ones used, what the passes saw.
 
+use crate::buried::Buried;
 use crate::ceiling::Ceiling;
 use crate::counters;
 use crate::course::later;
@@ -8,7 +9,7 @@ use crate::files::FileTotals;
 use crate::fold::Table;
 use crate::gpu::Gpus;
 use crate::growth::{self, Growth};
-use crate::life::{Life, resident_peak};
+use crate::life::{Life, nothing, resident_peak};
 use crate::machine_shared::MachineShared;
 use crate::pass::{Biggest, Pass, Peak, Peaks};
 use crate::resident::Resident;
@@ -26,6 +27,7 @@ use record::unit::Nanos;
 use record::value::Absent;
 use rustc_hash::FxBuildHasher;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 
 /// Passes that may miss a process, when events were lost, before it counts as gone.
 const MISSED_MAX: u32 = 3;
@@ -46,8 +48,7 @@ pub struct Tree {
     pub(crate) living: Pids<Box<Life>>,
     pub(crate) leaving: Pids<Box<Life>>,
     pub(crate) leaving_order: VecDeque<(u32, Nanos)>,
-    pub(crate) dead: Pids<Nanos>,
-    pub(crate) dead_order: VecDeque<(u32, Nanos)>,
+    pub(crate) dead: Buried,
     pub(crate) ended: Spent,
     pub(crate) table: Table,
     pub(crate) top: Top,
@@ -60,6 +61,8 @@ pub struct Tree {
     pub(crate) began_as_heirs: bool,
     /// Programs executed so far.
     pub(crate) images: u64,
+    /// The command line of the last one.
+    pub(crate) program: Arc<[u8]>,
     pub(crate) peaks: Peaks,
     pub(crate) pass: Option<Pass>,
     pub(crate) passes: u64,
@@ -110,8 +113,7 @@ impl Tree {
             living: Pids::default(),
             leaving: Pids::default(),
             leaving_order: VecDeque::new(),
-            dead: Pids::default(),
-            dead_order: VecDeque::new(),
+            dead: Buried::default(),
             ended: Spent::default(),
             table: Table::new(settings.max_processes, root_pid),
             top: Top::default(),
@@ -122,6 +124,7 @@ impl Tree {
             machine_shared: MachineShared::default(),
             began_as_heirs: false,
             images: 0,
+            program: nothing(),
             peaks: Peaks::default(),
             pass: None,
             passes: 0,

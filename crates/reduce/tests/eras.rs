@@ -218,7 +218,7 @@ impl Model {
             self.at += 1;
             self.one(pid).becoming = false;
         }
-        self.tree.event(&Event::Exec {
+        self.tree.event(Event::Exec {
             at: ms(self.at),
             pid,
             command: b"program\0".to_vec(),
@@ -276,7 +276,7 @@ impl Model {
             faults: Some(used),
             ..Used::default()
         };
-        self.tree.event(&Event::Exit {
+        self.tree.event(Event::Exit {
             at: ms(self.at),
             pid,
             ending: Some(Ending::Code(0)),

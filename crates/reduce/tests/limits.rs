@@ -201,7 +201,7 @@ fn who_was_killed_is_named_by_its_last_program_and_who_lives_is_not() {
     assert_eq!(task.largest_but(&[1, 2]), None);
     exec(&mut task, 20, 2, "fill");
     assert_eq!((task.killed(ms(30)), task.has_killed()), (None, false));
-    task.event(&Event::Exit {
+    task.event(Event::Exit {
         at: ms(30),
         pid: 2,
         ending: Some(Ending::Signal(9)),

@@ -459,7 +459,7 @@ fn samples_alone_say_so() {
 #[test]
 fn a_lost_event_takes_the_upper_bound_away() {
     let mut task = tree(Bpf);
-    task.event(&record::event::Event::Lost {
+    task.event(record::event::Event::Lost {
         at: ms(10),
         count: 3,
     });

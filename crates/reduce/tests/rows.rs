@@ -61,14 +61,14 @@ fn switches_of_a_process_are_no_more_than_a_lower_bound() {
         switches_involuntary: Some(0),
         ..cpu(2).counters()
     };
-    task.event(&Event::Exit {
+    task.event(Event::Exit {
         at: ms(10),
         pid: 7,
         ending: None,
         own: Some(Box::new(own)),
         peaks: None,
     });
-    task.event(&Event::Final {
+    task.event(Event::Final {
         pid: 7,
         start: None,
         cpu_ns: Nanos::from_millis(2),
@@ -143,14 +143,14 @@ fn a_survivor_has_no_end() {
 fn user_and_system_time_add_up_to_the_cpu_time_of_the_chain() {
     let mut task = tree(Bpf);
     // 198 ms of which the ticks of the process itself saw 250.
-    task.event(&record::event::Event::Exit {
+    task.event(record::event::Event::Exit {
         at: ms(100),
         pid: 1,
         ending: None,
         own: Some(Box::new(ticks(150, 200, 50))),
         peaks: None,
     });
-    task.event(&record::event::Event::Final {
+    task.event(record::event::Event::Final {
         pid: 1,
         start: None,
         cpu_ns: Nanos::from_millis(198),

@@ -14,7 +14,7 @@ use scene::*;
 const BIG: u64 = 100 * MIB;
 
 fn forked(task: &mut Tree, at: u64, parent: u32, pid: u32, memory_of: Option<u32>) {
-    task.event(&Event::Fork {
+    task.event(Event::Fork {
         at: ms(at),
         parent: Some(parent),
         pid,

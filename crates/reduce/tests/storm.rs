@@ -173,14 +173,14 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn apply(task: &mut Tree, at: Nanos, step: &Step) {
     match step {
-        Step::Fork(parent, pid) => task.event(&Event::Fork {
+        Step::Fork(parent, pid) => task.event(Event::Fork {
             at,
             parent: Some(*parent),
             pid: *pid,
             start: None,
             memory_of: None,
         }),
-        Step::Exec(pid, name) => task.event(&Event::Exec {
+        Step::Exec(pid, name) => task.event(Event::Exec {
             at,
             pid: *pid,
             command: vec![*name; usize::from(*name % 3)],
@@ -198,7 +198,7 @@ fn apply(task: &mut Tree, at: Nanos, step: &Step) {
                     .counters(),
                 )
             });
-            task.event(&Event::Exit {
+            task.event(Event::Exit {
                 at,
                 pid: *pid,
                 ending: Some(Ending::Signal(9)),
@@ -210,12 +210,12 @@ fn apply(task: &mut Tree, at: Nanos, step: &Step) {
                 }),
             });
         }
-        Step::Final(pid, cpu) => task.event(&Event::Final {
+        Step::Final(pid, cpu) => task.event(Event::Final {
             pid: *pid,
             start: None,
             cpu_ns: Nanos(*cpu),
         }),
-        Step::Lost(count) => task.event(&Event::Lost { at, count: *count }),
+        Step::Lost(count) => task.event(Event::Lost { at, count: *count }),
         Step::Pass(rows) => pass(task, at, rows),
         Step::Group(unreclaimable, peak) => task.group(
             at,

@@ -90,7 +90,7 @@ fn cores_are_a_mean_of_the_time_that_descendants_took_too() {
 #[test]
 fn cpu_at_exit_is_corrected_by_the_last_switch() {
     let mut task = tree(Bpf);
-    task.event(&Event::Exit {
+    task.event(Event::Exit {
         at: ms(100),
         pid: 1,
         ending: None,
@@ -99,7 +99,7 @@ fn cpu_at_exit_is_corrected_by_the_last_switch() {
     });
     let early = task.usage(&end(100, None));
     assert_eq!(method(&early, "cpu_time"), LOWER);
-    task.event(&Event::Final {
+    task.event(Event::Final {
         pid: 1,
         start: None,
         cpu_ns: Nanos::from_millis(198),
@@ -122,14 +122,14 @@ fn the_microseconds_of_the_chain_hide_no_nanoseconds_that_every_process_told() {
         (197_999_999, 198_000_000),
     ] {
         let mut task = tree(Bpf);
-        task.event(&Event::Exit {
+        task.event(Event::Exit {
             at: ms(200),
             pid: 1,
             ending: None,
             own: Some(Box::new(cpu(198).counters())),
             peaks: None,
         });
-        task.event(&Event::Final {
+        task.event(Event::Final {
             pid: 1,
             start: None,
             cpu_ns: Nanos(told),
@@ -340,7 +340,7 @@ fn stranger(pid: u32, start: u64) -> ProcessSample {
 fn a_stranger_with_the_id_of_one_whose_end_was_lost_is_not_of_the_task() {
     let mut task = tree(Bpf);
     fork(&mut task, 100, 1, 2);
-    task.event(&Event::Lost {
+    task.event(Event::Lost {
         at: ms(200),
         count: 1,
     });
@@ -393,7 +393,7 @@ fn delays_that_the_kernel_does_not_account_are_absent_not_zero() {
         cpu_wait: Some(Nanos(7)),
         ..Counters::default()
     };
-    task.event(&Event::Exit {
+    task.event(Event::Exit {
         at: ms(5),
         pid: 1,
         ending: None,
@@ -572,7 +572,7 @@ fn what_the_launcher_waited_before_the_command_is_no_use_of_the_task() {
         let mut seen = sample(1, 0, cpu(0), cpu(0));
         (seen.own, seen.with_children) = (waited(11), waited(11));
         task.sample(ms(5), &[seen]);
-        task.event(&Event::Exit {
+        task.event(Event::Exit {
             at: ms(50),
             pid: 1,
             ending: None,

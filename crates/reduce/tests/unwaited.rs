@@ -123,7 +123,7 @@ fn final_values_make_up_for_a_chain_that_lacks_some() {
         exit(&mut task, 480, 1, cpu(2));
         assert!(!task.lacks_finals());
         if lost {
-            task.event(&record::event::Event::Exit {
+            task.event(record::event::Event::Exit {
                 at: ms(490),
                 pid: 2,
                 ending: None,

@@ -132,7 +132,7 @@ impl Eyes {
             untraced: Untraced::default(),
             adopter: task.adopter(),
             start: facts.start,
-            rhythm: Rhythm::new(facts.start, options.interval, !options.limits.is_empty()),
+            rhythm: Rhythm::of(options, settings.mechanism, facts.start),
             read_at: Nanos(0),
             stirred: true,
             listened: Nanos(0),
@@ -276,7 +276,7 @@ impl Eyes {
             self.rhythm.hurry();
         }
         facts.event(&event, &mut self.tree);
-        self.tree.event(&event);
+        self.tree.event(event);
     }
 
     /// The process that holds most memory, as far as seen: the command's own before anything else

@@ -275,13 +275,12 @@ impl Facts {
         else {
             return;
         };
-        let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
         let here = Here {
             nodes: self.nodes,
             host: &self.report.host.name,
             process: Some((Path::new("/proc"), *pid)),
         };
-        let Some(departure) = leaves_tree(&words, &here) else {
+        let Some(departure) = leaves_tree(command, &here) else {
             return;
         };
         if departure.certain && CLIENTS.contains(&departure.program.as_str()) {

@@ -2,7 +2,9 @@
 //! soon after an event where that shows something new, and never for more than its share of the
 //! time. Pure.
 
+use crate::cmd::run::RunOptions;
 use record::unit::Nanos;
+use reduce::settings::Mechanism;
 
 /// The shortest time between two passes: the first ones of a task.
 const PASS_MIN: Nanos = Nanos::from_millis(5);
@@ -14,7 +16,8 @@ const PASS_FIRST: Nanos = Nanos::from_millis(1);
 const AGE_FRACTION: u64 = 8;
 /// The same while memory grows or shrinks.
 const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
-/// The same while nothing happens and so many passes in a row found the very same memory.
+/// The same while nothing happens and so many passes in a row found the very same memory; where the
+/// ends of processes are told, while no more comes and goes than a small program or two.
 const AGE_FRACTION_STILL: u64 = AGE_FRACTION / 2;
 const STILL: u32 = 8;
 /// Passes take at most one part in this of the time.
@@ -39,14 +42,23 @@ const BATCH: [Nanos; 2] = [Nanos::from_millis(4), Nanos::from_millis(16)];
 /// The pause for events is this fraction of the task's age.
 const BATCH_FRACTION: u64 = 32;
 
+/// What hangs on the passes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stakes {
+    /// Something has a limit: how far a task gets beyond one that is polled is what it takes
+    /// between two passes.
+    limited: bool,
+    /// The last word of each process tells what it had: the passes tell only what many had at once,
+    /// and in a storm of small ones that is little.
+    told: bool,
+}
+
 /// The times of the passes over the task's processes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rhythm {
     start: Nanos,
     interval: Nanos,
-    /// Something has a limit: how far a task gets beyond one that is polled is what it takes
-    /// between two passes.
-    limited: bool,
+    stakes: Stakes,
     last: Nanos,
     /// What the last pass took of a CPU.
     cost: u64,
@@ -60,18 +72,28 @@ pub(crate) struct Rhythm {
     /// The sum of resident sets in the last pass and the highest of all, bytes.
     rss: u64,
     highest: u64,
-    /// Passes in a row that found the very same sum, with no event in between.
+    /// Passes in a row that found the same sum, with no event in between unless ends are told; and
+    /// that sum.
     still: u32,
+    still_rss: u64,
 }
 
 impl Rhythm {
-    /// Of a task that starts at `start`, to be looked at every `interval` when it is old;
-    /// `limited`: something has a limit.
-    pub(crate) fn new(start: Nanos, interval: Nanos, limited: bool) -> Self {
+    /// Of a run with these options whose events come from `mechanism`.
+    pub(crate) fn of(options: &RunOptions, mechanism: Mechanism, start: Nanos) -> Self {
+        let stakes = Stakes {
+            limited: !options.limits.is_empty(),
+            told: mechanism.tells_finals(),
+        };
+        Self::new(start, options.interval, stakes)
+    }
+
+    /// Of a task that starts at `start`, to be looked at every `interval` when it is old.
+    fn new(start: Nanos, interval: Nanos, stakes: Stakes) -> Self {
         Self {
             start,
             interval,
-            limited,
+            stakes,
             last: Nanos(0),
             cost: 0,
             usual_cost: 0,
@@ -81,18 +103,19 @@ impl Rhythm {
             rss: 0,
             highest: 0,
             still: 0,
+            still_rss: 0,
         }
     }
 
     /// The same of a task that starts at `start` instead.
     pub(crate) fn restart(&mut self, start: Nanos) {
-        *self = Self::new(start, self.interval, self.limited);
+        *self = Self::new(start, self.interval, self.stakes);
     }
 
     /// Whether a process began, ended or executed another program before the pass that is to come:
     /// then the task does not hold still.
     pub(crate) fn stirred(&mut self, stirred: bool) {
-        if stirred {
+        if stirred && !self.stakes.told {
             self.still = 0;
         }
     }
@@ -130,12 +153,12 @@ impl Rhythm {
         (self.last, self.usual_cost) = (now, cost.min(before));
         let before = std::mem::replace(&mut self.rss, rss);
         let changed = rss.abs_diff(before) > step(rss.max(before));
-        let same = rss == before;
-        self.still = if same {
-            self.still.saturating_add(1)
+        let much = if self.stakes.told { CHANGE_MIN } else { 0 };
+        if rss.abs_diff(self.still_rss) <= much {
+            self.still = self.still.saturating_add(1);
         } else {
-            0
-        };
+            (self.still, self.still_rss) = (0, rss);
+        }
         let rose = rss > self.highest.saturating_add(step(rss));
         let hurried = std::mem::take(&mut self.hurried);
         if rose {
@@ -160,7 +183,7 @@ impl Rhythm {
     fn pause(&self, age: Nanos, changed: bool) -> Nanos {
         let fraction = match changed {
             true => AGE_FRACTION_CHANGING,
-            false if self.still >= STILL && !self.limited => AGE_FRACTION_STILL,
+            false if self.still >= STILL && !self.stakes.limited => AGE_FRACTION_STILL,
             false => AGE_FRACTION,
         };
         let longest = self.interval.max(PASS_MIN);
@@ -191,7 +214,7 @@ mod tests {
     }
 
     fn rhythm() -> Rhythm {
-        Rhythm::new(START, Nanos::from_secs(1), false)
+        Rhythm::new(START, Nanos::from_secs(1), Stakes::default())
     }
 
     /// The pause after a pass at this age.
@@ -223,7 +246,7 @@ mod tests {
 
     #[test]
     fn who_asks_for_a_short_interval_pays_for_it() {
-        let mut rhythm = Rhythm::new(START, Nanos::from_millis(100), false);
+        let mut rhythm = Rhythm::new(START, Nanos::from_millis(100), Stakes::default());
         let dear = 10_000_000;
         pause(&mut rhythm, 8_000, dear, 0);
         assert_eq!(pause(&mut rhythm, 9_000, dear, 0), Nanos::from_millis(200));
@@ -251,19 +274,23 @@ mod tests {
 
     #[test]
     fn a_task_that_holds_still_is_looked_at_half_as_often_unless_it_is_limited() {
-        let pauses = |limited, stirred| {
-            let mut rhythm = Rhythm::new(START, Nanos::from_secs(1), limited);
+        let pauses = |limited, told, stirred| {
+            let stakes = Stakes { limited, told };
+            let mut rhythm = Rhythm::new(START, Nanos::from_secs(1), stakes);
             let seen = (0..=STILL).map(|_| {
                 rhythm.stirred(stirred);
                 pause(&mut rhythm, 1_600, COST, 1 << 30).0 / 1_000_000
             });
             let seen: Vec<_> = seen.collect();
-            let moved = pause(&mut rhythm, 1_600, COST, (1 << 30) + 4096).0 / 1_000_000;
+            let mut then = |rss| pause(&mut rhythm, 1_600, COST, rss).0 / 1_000_000;
+            let moved = [4096, CHANGE_MIN + 4096].map(|more| then((1 << 30) + more));
             (seen[1], seen[seen.len() - 1], moved)
         };
-        assert_eq!(pauses(false, false), (200, 400, 200));
-        assert_eq!(pauses(true, false), (200, 200, 200));
-        assert_eq!(pauses(false, true), (200, 200, 200));
+        assert_eq!(pauses(false, false, false), (200, 400, [200, 200]));
+        assert_eq!(pauses(true, false, false), (200, 200, [200, 200]));
+        assert_eq!(pauses(false, false, true), (200, 200, [200, 200]));
+        assert_eq!(pauses(false, true, true), (200, 400, [400, 200]));
+        assert_eq!(pauses(true, true, true), (200, 200, [200, 200]));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) fn tree(mechanism: Mechanism) -> Tree {
 }
 
 pub(crate) fn fork(tree: &mut Tree, at: u64, parent: u32, pid: u32) {
-    tree.event(&Event::Fork {
+    tree.event(Event::Fork {
         at: ms(at),
         parent: Some(parent),
         pid,
@@ -44,7 +44,7 @@ pub(crate) fn fork(tree: &mut Tree, at: u64, parent: u32, pid: u32) {
 }
 
 pub(crate) fn exec(tree: &mut Tree, at: u64, pid: u32, command: &str) {
-    tree.event(&Event::Exec {
+    tree.event(Event::Exec {
         at: ms(at),
         pid,
         command: command.replace(' ', "\0").into_bytes(),
@@ -61,7 +61,7 @@ pub(crate) fn spawn(tree: &mut Tree, at: u64, parent: u32, pid: u32, command: &s
 
 /// An exit of which the mechanism tells no value.
 pub(crate) fn gone(tree: &mut Tree, at: u64, pid: u32) {
-    tree.event(&Event::Exit {
+    tree.event(Event::Exit {
         at: ms(at),
         pid,
         ending: Some(Ending::Code(0)),
@@ -72,7 +72,7 @@ pub(crate) fn gone(tree: &mut Tree, at: u64, pid: u32) {
 
 /// An exit with final values: CPU in milliseconds, bytes read, peak and anonymous MiB.
 pub(crate) fn exit(tree: &mut Tree, at: u64, pid: u32, used: Used) {
-    tree.event(&Event::Exit {
+    tree.event(Event::Exit {
         at: ms(at),
         pid,
         ending: Some(Ending::Code(0)),
@@ -83,7 +83,7 @@ pub(crate) fn exit(tree: &mut Tree, at: u64, pid: u32, used: Used) {
             anon_at_end: Some(Bytes(used.anon)),
         }),
     });
-    tree.event(&Event::Final {
+    tree.event(Event::Final {
         pid,
         start: None,
         cpu_ns: Nanos::from_millis(used.cpu_ms),

@@ -12,9 +12,10 @@
 mod programs;
 mod words;
 
-use programs::{Leaves, PROGRAMS};
-use std::borrow::Cow;
+use programs::{Leaves, PROGRAMS, Program};
+use rustc_hash::FxHashMap;
 use std::path::Path;
+use std::sync::LazyLock;
 use words::Words;
 
 /// A program whose work leaves the tree.
@@ -58,29 +59,53 @@ impl Here<'_> {
 
 /// Interpreters that a script's first line starts; the script is then the first argument, with its
 /// path.
-const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "dash", "ksh", "zsh", "perl", "python", "ruby", "tclsh",
+const INTERPRETERS: &[&[u8]] = &[
+    b"sh", b"bash", b"dash", b"ksh", b"zsh", b"perl", b"python", b"ruby", b"tclsh",
 ];
 
-/// Whether the command's work leaves the tree, by its own words and by where it runs: a job of
-/// several nodes suggests that `mpirun` reaches the others.
-pub fn leaves_tree(command: &[&[u8]], here: &Here<'_>) -> Option<Departure> {
-    let (mut program, mut arguments) = command.split_first()?;
-    let interpreter = base(program);
-    let name = interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if INTERPRETERS.contains(&name)
-        && let Some((script, rest)) = script(arguments)
-    {
+/// Whether the command's work leaves the tree, by its own words, each ended by a NUL, and by where
+/// it runs: a job of several nodes suggests that `mpirun` reaches the others.
+pub fn leaves_tree(command: &[u8], here: &Here<'_>) -> Option<Departure> {
+    let program = command.split(|byte| *byte == 0).next()?;
+    let is_interpreter = INTERPRETERS.contains(&without_version(base(program)));
+    // Of nearly every program its name is enough.
+    if !is_interpreter && !rows().contains_key(base(program)) {
+        return None;
+    }
+    let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+    let (mut program, mut arguments) = words.split_first()?;
+    if is_interpreter && let Some((script, rest)) = script(arguments) {
         (program, arguments) = (script, rest);
     }
     let name = base(program);
-    let row = PROGRAMS.iter().find(|row| row.names.contains(&&*name))?;
+    let row = rows().get(name)?;
     let leaves = (row.rule)(&Words::new(arguments), here);
     (leaves != Leaves::No).then(|| Departure {
-        program: name.into_owned(),
+        program: String::from_utf8_lossy(name).into_owned(),
         what: row.what,
         certain: leaves == Leaves::Yes,
     })
+}
+
+/// The rows of the table by name: it is looked into at every exec.
+fn rows() -> &'static FxHashMap<&'static [u8], &'static Program> {
+    static ROWS: LazyLock<FxHashMap<&[u8], &Program>> = LazyLock::new(|| {
+        let names =
+            |row: &'static Program| row.names.iter().map(move |name| (name.as_bytes(), row));
+        PROGRAMS.iter().flat_map(names).collect()
+    });
+    &ROWS
+}
+
+/// `python` of `python3.11`.
+fn without_version(name: &[u8]) -> &[u8] {
+    let is_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let version = name
+        .iter()
+        .rev()
+        .take_while(|byte| is_version(byte))
+        .count();
+    name.get(..name.len() - version).unwrap_or_default()
 }
 
 /// The script that an interpreter was started for, and its arguments. Options may come before it
@@ -94,9 +119,9 @@ fn script<'a, 'w>(arguments: &'a [&'w [u8]]) -> Option<(&'a &'w [u8], &'a [&'w [
 }
 
 /// The last part of a path.
-fn base(path: &[u8]) -> Cow<'_, str> {
+fn base(path: &[u8]) -> &[u8] {
     let name = path.rsplit(|byte| *byte == b'/').next();
-    String::from_utf8_lossy(name.unwrap_or(path))
+    name.unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -104,14 +129,14 @@ mod tests {
     use super::*;
 
     fn found(line: &str, nodes: Option<u64>) -> Option<bool> {
-        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        let words = line.replace(' ', "\0");
         let host = "node1.cluster";
         let here = Here {
             nodes,
             host,
             process: None,
         };
-        leaves_tree(&words, &here).map(|departure| departure.certain)
+        leaves_tree(words.as_bytes(), &here).map(|departure| departure.certain)
     }
 
     #[test]
@@ -215,7 +240,7 @@ mod tests {
         ] {
             assert_eq!(found(line, None), None, "{line}");
         }
-        assert_eq!(leaves_tree(&[], &Here::default()), None);
+        assert_eq!(leaves_tree(b"", &Here::default()), None);
     }
 
     #[test]
@@ -236,12 +261,12 @@ mod tests {
         std::fs::create_dir_all(proc.join("7")).unwrap();
         let leaves = |variables: &str, line: &str| {
             std::fs::write(proc.join("7/environ"), variables.replace(' ', "\0")).unwrap();
-            let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+            let words = line.replace(' ', "\0");
             let here = Here {
                 process: Some((&proc, 7)),
                 ..Here::default()
             };
-            leaves_tree(&words, &here).is_some()
+            leaves_tree(words.as_bytes(), &here).is_some()
         };
         assert!(leaves(
             "A=b CONTAINER_HOST=unix:///x",
@@ -262,15 +287,14 @@ mod tests {
             process: Some((&proc, 7)),
             ..Here::default()
         };
-        assert_eq!(leaves_tree(&[b"podman", b"run", b"img"], &here), None);
+        assert_eq!(leaves_tree(b"podman\0run\0img\0", &here), None);
     }
 
     #[test]
     fn words_that_are_no_text_do_no_harm() {
         let here = Here::default();
-        let words: [&[u8]; 3] = [b"/bin/\xff", b"\xff", b""];
-        assert_eq!(leaves_tree(&words, &here), None);
-        let words: [&[u8]; 2] = [b"ssh", b"\xff"];
-        assert_eq!(leaves_tree(&words, &here).unwrap().program, "ssh");
+        assert_eq!(leaves_tree(b"/bin/\xff\0\xff\0", &here), None);
+        assert_eq!(leaves_tree(b"\xff\0", &here), None);
+        assert_eq!(leaves_tree(b"ssh\0\xff\0", &here).unwrap().program, "ssh");
     }
 }

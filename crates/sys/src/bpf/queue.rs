@@ -25,12 +25,21 @@ impl Queue {
         self.bytes.extend(record);
     }
 
-    /// Gives the next one.
-    pub(super) fn next(&mut self) -> Option<&[u8]> {
+    /// Gives the next ones, so many at most; how many those were.
+    pub(super) fn drain_some(&mut self, most: usize, take: &mut dyn FnMut(&[u8])) -> usize {
+        let given = (0..most).map_while(|_| self.next().map(&mut *take));
+        given.count()
+    }
+
+    fn next(&mut self) -> Option<&[u8]> {
         let (length, rest) = self.bytes.get(self.at..)?.split_first_chunk()?;
         let length = usize::try_from(u32::from_ne_bytes(*length)).ok()?;
         self.at += LENGTH_BYTES + length;
         rest.get(..length)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.at >= self.bytes.len()
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -60,7 +69,18 @@ mod tests {
         assert_eq!(queue.next(), Some(&b""[..]));
         assert_eq!(queue.next(), Some(&b"three"[..]));
         assert_eq!(queue.next(), None);
-        assert!(!queue.is_full());
+        assert!(queue.is_empty() && !queue.is_full());
+        queue.push(b"four");
+        queue.push(b"five");
+        assert_eq!(
+            queue.drain_some(1, &mut |bytes| assert_eq!(bytes, b"four")),
+            1
+        );
+        assert_eq!(
+            queue.drain_some(9, &mut |bytes| assert_eq!(bytes, b"five")),
+            1
+        );
+        assert_eq!(queue.drain_some(9, &mut |_| panic!("there is none")), 0);
         queue.clear();
         queue.push(&[7; BYTES_MAX]);
         assert!(queue.is_full());

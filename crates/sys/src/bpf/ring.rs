@@ -113,18 +113,26 @@ impl Ring {
     /// Gives every record written before this call to `take`, in order; stops at one that is still
     /// being written.
     pub(super) fn drain(&mut self, take: &mut dyn FnMut(&[u8])) {
+        self.drain_some(usize::MAX, take);
+    }
+
+    /// The same of so many records at most; how many those were.
+    pub(super) fn drain_some(&mut self, most: usize, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut given = 0;
         let Some(consumer) = self.consumer.word(0) else {
-            return;
+            return given;
         };
         let written = self
             .producer
             .word(0)
             .map_or(0, |at| at.load(Ordering::Acquire));
-        while consumer.load(Ordering::Relaxed) < written {
+        while given < most && consumer.load(Ordering::Relaxed) < written {
             if self.next(consumer, take).is_none() {
-                return;
+                break;
             }
+            given += 1;
         }
+        given
     }
 
     fn next(&self, consumer: &AtomicU64, take: &mut dyn FnMut(&[u8])) -> Option<()> {

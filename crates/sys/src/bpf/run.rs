@@ -37,8 +37,11 @@ const RING_BYTES_PER_CPU: usize = 512 << 10;
 const RING_BYTES_MIN: usize = 1 << 20;
 const RING_BYTES_MAX: usize = 4 << 20;
 
-/// So many events are looked at before the ring is looked at again.
-const LOOK_EVERY: u64 = 64;
+/// So many events are looked at before the ring is looked at again, so often at a time.
+const LOOK_EVERY: usize = 64;
+const LOOKS_MAX: usize = 4096;
+/// The ring is emptied before the events in it are looked at when one part in this of it is full.
+const CROWDED: usize = 8;
 
 /// What the kernel counts for one run. Alive means not yet past its exit: zombies are out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -201,19 +204,22 @@ impl Run {
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
         let (page_bytes, clock) = (page_bytes() as u64, self.clock);
         let Self { ring, queue, .. } = self;
-        let mut next_look = 0;
-        for given in 0.. {
-            if given == next_look {
-                if !queue.is_full() {
-                    ring.drain(&mut |bytes| queue.push(bytes));
-                }
-                next_look += LOOK_EVERY;
-            }
-            let Some(bytes) = queue.next() else {
-                break;
-            };
+        let mut give = |bytes: &[u8]| {
             if let Some(event) = decode(bytes, page_bytes, clock) {
                 take(event);
+            }
+        };
+        for _ in 0..LOOKS_MAX {
+            let crowded = ring.waiting() > (ring.data_bytes() / CROWDED) as u64;
+            if (crowded || !queue.is_empty()) && !queue.is_full() {
+                ring.drain(&mut |bytes| queue.push(bytes));
+            }
+            let given = match queue.is_empty() {
+                true => ring.drain_some(LOOK_EVERY, &mut give),
+                false => queue.drain_some(LOOK_EVERY, &mut give),
+            };
+            if given == 0 {
+                break;
             }
         }
         queue.clear();

@@ -337,7 +337,7 @@ fn record_of(event: RawEvent<'_>, held_back: Option<u64>) -> Option<Event> {
             pid,
             command: command.to_vec(),
             truncated,
-            path: (!path.is_empty()).then(|| path.to_vec()),
+            path: (command.is_empty() && !path.is_empty()).then(|| path.to_vec()),
             former: held_back.map(|more| Former {
                 rss_most: Bytes(maxrss_bytes.saturating_add(more)),
                 faults,
@@ -457,22 +457,35 @@ mod tests {
         assert_eq!(ending, Some(Ending::Signal(9)));
     }
 
-    #[test]
-    fn what_cpus_hold_back_is_added_to_the_former_memory() {
-        let exec = || RawEvent::Exec {
+    fn exec(command: &'static [u8]) -> RawEvent<'static> {
+        RawEvent::Exec {
             at_ns: 5,
             pid: 7,
             start_ns: 1,
-            command: b"a\0",
+            command,
             truncated: false,
             full_bytes: 0,
-            path: b"",
+            path: b"/x",
             run_delay_ns: 0,
             maxrss_bytes: 1000,
             faults: 9,
             groups: [0; 3],
+        }
+    }
+
+    #[test]
+    fn the_path_stands_in_for_a_command_line() {
+        let path = |command| match record_of(exec(command), None) {
+            Some(Event::Exec { path, .. }) => path,
+            other => panic!("{other:?}"),
         };
-        let former = |held_back| match record_of(exec(), held_back) {
+        assert_eq!(path(b""), Some(b"/x".to_vec()));
+        assert_eq!(path(b"a\0"), None);
+    }
+
+    #[test]
+    fn what_cpus_hold_back_is_added_to_the_former_memory() {
+        let former = |held_back| match record_of(exec(b"a\0"), held_back) {
             Some(Event::Exec { former, .. }) => former,
             other => panic!("{other:?}"),
         };
@@ -531,8 +544,8 @@ mod tests {
         let [Event::Fork { start, .. }, .., exec, exit, last] = &events[..] else {
             panic!("{events:?}");
         };
-        assert!(matches!(exec, Event::Exec { command, path: Some(path), .. }
-            if command == b"/bin/true\0" && path == b"/bin/true"));
+        assert!(matches!(exec, Event::Exec { command, path: None, .. }
+            if command == b"/bin/true\0"));
         assert!(matches!(
             exit,
             Event::Exit {
