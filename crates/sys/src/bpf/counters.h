@@ -12,7 +12,7 @@ static __always_inline bool counts_io(struct task_struct *task)
 /* NULL while delay accounting is off. */
 static __always_inline struct task_delay_info *delays_of(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->delays) ? BPF_CORE_READ(task, delays) : NULL;
+	return bpf_core_field_exists(task->delays) ? READ_MEMBER(task_struct, task, delays) : NULL;
 }
 
 static __always_inline void add_counters(struct counters *sum, struct task_struct *task)
@@ -26,7 +26,7 @@ static __always_inline void add_counters(struct counters *sum, struct task_struc
 		__sync_fetch_and_add(&sum->run_delay_ns, task->sched_info.run_delay);
 	delays = delays_of(task);
 	if (delays)
-		__sync_fetch_and_add(&sum->blkio_delay_ns, BPF_CORE_READ(delays, blkio_delay));
+		__sync_fetch_and_add(&sum->blkio_delay_ns, READ_MEMBER(task_delay_info, delays, blkio_delay));
 	__sync_fetch_and_add(&sum->minflt, task->min_flt);
 	__sync_fetch_and_add(&sum->majflt, task->maj_flt);
 	__sync_fetch_and_add(&sum->nvcsw, task->nvcsw);

@@ -7,6 +7,13 @@
 #ifndef PLIMSOLL_GROUPS_H
 #define PLIMSOLL_GROUPS_H
 
+static __always_inline __u64 number_of_group(struct cgroup *group)
+{
+	struct kernfs_node *node = READ_MEMBER(cgroup, group, kn);
+
+	return READ_MEMBER(kernfs_node, node, id);
+}
+
 /* In the hierarchy of version 2, and in those of version 1 with a controller that is told of. */
 static __always_inline void read_groups(__u64 *groups, struct task_struct *task)
 {
@@ -14,8 +21,8 @@ static __always_inline void read_groups(__u64 *groups, struct task_struct *task)
 
 	if (!constants.everyone)
 		return;
-	set = BPF_CORE_READ(task, cgroups);
-	groups[0] = BPF_CORE_READ(set, dfl_cgrp, kn, id);
+	set = READ_MEMBER(task_struct, task, cgroups);
+	groups[0] = number_of_group(READ_MEMBER(css_set, set, dfl_cgrp));
 	for (int i = 0; i < GROUPS_TOLD - 1; i++) {
 		__u32 subsystem = constants.subsystems[i];
 		struct cgroup_subsys_state *state = NULL;
@@ -28,7 +35,8 @@ static __always_inline void read_groups(__u64 *groups, struct task_struct *task)
 		at = (__u64)set + bpf_core_field_offset(set->subsys) + 8 * (subsystem - 1);
 		bpf_probe_read_kernel(&state, sizeof(state), (void *)at);
 		if (state)
-			groups[i + 1] = BPF_CORE_READ(state, cgroup, kn, id);
+			groups[i + 1] =
+				number_of_group(READ_MEMBER(cgroup_subsys_state, state, cgroup));
 	}
 }
 
@@ -51,7 +59,7 @@ int on_group(__u64 *ctx)
 	event->head.pid = 0;
 	event->head.at_ns = bpf_ktime_get_boot_ns();
 	event->head.start_ns = 0;
-	event->number = BPF_CORE_READ(group, kn, id);
+	event->number = number_of_group(group);
 	event->hierarchy = BPF_CORE_READ(group, root, hierarchy_id);
 	bytes = bpf_probe_read_kernel_str(event->path, GROUP_PATH_BYTES_MAX, (void *)ctx[1]);
 	if (bytes < 1 || bytes > GROUP_PATH_BYTES_MAX)

@@ -13,6 +13,7 @@
 #include <bpf/bpf_core_read.h>
 #include "task.h"
 #include "maps.h"
+#include "read.h"
 #include "io.h"
 #include "io_maps.h"
 #include "io_arch.h"

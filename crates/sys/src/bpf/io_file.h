@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * From a descriptor to its file, and what is known of that.
- *
- * Where the kernel lets a program cast (6.2), a member is one load; before, a call each.
  */
 #ifndef PLIMSOLL_IO_FILE_H
 #define PLIMSOLL_IO_FILE_H
-
-extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
-
-#define FAST (bpf_ksym_exists(bpf_rdonly_cast))
-#define CAST(type, object) \
-	((struct type *)bpf_rdonly_cast((const void *)(object), bpf_core_type_id_kernel(struct type)))
-/* A member of a kernel structure; `type` names it. */
-#define READ_MEMBER(type, object, member) \
-	(FAST ? CAST(type, object)->member : BPF_CORE_READ(object, member))
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {

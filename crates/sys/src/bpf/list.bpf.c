@@ -12,6 +12,7 @@
 #include <bpf/bpf_core_read.h>
 #include "task.h"
 #include "walk.h"
+#include "read.h"
 #include "walk_read.h"
 
 extern void bpf_rcu_read_lock(void) __ksym;

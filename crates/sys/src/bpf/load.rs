@@ -1,7 +1,7 @@
 //! Loads the programs of `task.bpf.c`, embedded as an object file.
 
 use super::layout::GROUPS_TOLD;
-use super::types;
+use super::types::{self, Numbers};
 use super::unavailable::{after_trying, check_beforehand};
 use crate::error::Error;
 use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenObject};
@@ -120,16 +120,17 @@ struct Wanted {
     subsystems: [u32; GROUPS_TOLD - 1],
 }
 
-fn load_with(wanted: Wanted, part: Option<&File>) -> Result<Loaded, Error> {
+fn load_with(wanted: Wanted, part: Option<&(File, Numbers)>) -> Result<Loaded, Error> {
     let mut builder = ObjectBuilder::default();
-    if let Some(part) = part {
+    if let Some((part, _)) = part {
         let named = builder.btf_custom_path(types::path_of(part));
         named.map_err(|error| unavailable("open", &error))?;
     }
     let mut open = builder
         .open_memory(&OBJECT.0)
         .map_err(|error| unavailable("open", &error))?;
-    prepare(&mut open, wanted).map_err(|error| unavailable("prepare", &error))?;
+    let numbers = part.map_or(Numbers::default(), |(_, numbers)| *numbers);
+    prepare(&mut open, wanted, numbers).map_err(|error| unavailable("prepare", &error))?;
     let object = open.load().map_err(|error| unavailable("load", &error))?;
     let (earlier, attached) = programs(&object)?
         .into_iter()
@@ -142,7 +143,11 @@ fn load_with(wanted: Wanted, part: Option<&File>) -> Result<Loaded, Error> {
     })
 }
 
-fn prepare(open: &mut OpenObject, wanted: Wanted) -> Result<(), libbpf_rs::Error> {
+fn prepare(
+    open: &mut OpenObject,
+    wanted: Wanted,
+    numbers: Numbers,
+) -> Result<(), libbpf_rs::Error> {
     for mut program in open.progs_mut() {
         let is_wanted = is_wanted(program.name(), wanted);
         program.set_autoload(is_wanted);
@@ -156,7 +161,8 @@ fn prepare(open: &mut OpenObject, wanted: Wanted) -> Result<(), libbpf_rs::Error
         if let Some(value) = map.initial_value_mut().filter(|_| is_constants) {
             let words = [u32::from(wanted.everyone)]
                 .into_iter()
-                .chain(wanted.subsystems);
+                .chain(wanted.subsystems)
+                .chain(numbers);
             for (place, word) in value.chunks_exact_mut(4).zip(words) {
                 place.copy_from_slice(&word.to_ne_bytes());
             }

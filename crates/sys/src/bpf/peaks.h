@@ -23,9 +23,9 @@ static __always_inline void read_peaks(struct process *process, struct mm_struct
 {
 	__u64 anon = positive(resident->anon);
 	__u64 rss = anon + positive(resident->file) + positive(resident->shmem);
-	__u64 hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
-	__u64 hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
-	__u64 total_vm = BPF_CORE_READ(mm, total_vm);
+	__u64 hiwater_rss = READ_MEMBER(mm_struct, mm, hiwater_rss);
+	__u64 hiwater_vm = READ_MEMBER(mm_struct, mm, hiwater_vm);
+	__u64 total_vm = READ_MEMBER(mm_struct, mm, total_vm);
 
 	/* The kernel raises its high-water marks lazily. */
 	process->rss_peak_pages = rss > hiwater_rss ? rss : hiwater_rss;
@@ -42,10 +42,16 @@ struct split_counters {
 	__u64 scratch_at;
 };
 
+/*
+ * Of what the verifier takes for a kernel structure - any that begins with such a number - a part
+ * may be loaded like the rest.
+ */
 static __always_inline __s64 part_at(__u64 address)
 {
 	__s32 part = 0;
 
+	if (CASTS(upid))
+		return CAST(upid, address)->nr;
 	return bpf_probe_read_kernel(&part, sizeof(part), (void *)address) ? 0 : part;
 }
 
@@ -85,12 +91,12 @@ static __always_inline void read_peaks_of_split(struct process *process, struct 
 {
 	struct bpf_array *array = (void *)address_of(&scratch);
 	struct split_counters counters = {
-		.sum = {.file = BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count),
-			.anon = BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count),
-			.shmem = BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count)},
-		.file_at = (__u64)BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].counters),
-		.anon_at = (__u64)BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].counters),
-		.shmem_at = (__u64)BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].counters),
+		.sum = {.file = READ_MEMBER(mm_struct, mm, rss_stat[MM_FILEPAGES].count),
+			.anon = READ_MEMBER(mm_struct, mm, rss_stat[MM_ANONPAGES].count),
+			.shmem = READ_MEMBER(mm_struct, mm, rss_stat[MM_SHMEMPAGES].count)},
+		.file_at = (__u64)READ_MEMBER(mm_struct, mm, rss_stat[MM_FILEPAGES].counters),
+		.anon_at = (__u64)READ_MEMBER(mm_struct, mm, rss_stat[MM_ANONPAGES].counters),
+		.shmem_at = (__u64)READ_MEMBER(mm_struct, mm, rss_stat[MM_SHMEMPAGES].counters),
 		.scratch_at = (__u64)BPF_CORE_READ(array, pptrs[0])};
 
 	bpf_loop(CPUS_MAX, add_parts, &counters, 0);

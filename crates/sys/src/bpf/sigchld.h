@@ -9,19 +9,20 @@
 
 static __always_inline bool waits_for_nobody(struct task_struct *parent)
 {
-	struct sighand_struct *sighand = BPF_CORE_READ(parent, sighand);
+	struct sighand_struct *sighand = READ_MEMBER(task_struct, parent, sighand);
 
-	return BPF_CORE_READ(sighand, action[SIGCHLD - 1].sa.sa_handler) == SIG_IGN ||
-	       BPF_CORE_READ(sighand, action[SIGCHLD - 1].sa.sa_flags) & SA_NOCLDWAIT;
+	return READ_MEMBER(sighand_struct, sighand, action[SIGCHLD - 1].sa.sa_handler) == SIG_IGN ||
+	       READ_MEMBER(sighand_struct, sighand, action[SIGCHLD - 1].sa.sa_flags) & SA_NOCLDWAIT;
 }
 
 /* Whether nobody will wait for the process: it vanishes, and its parent takes over nothing. */
 static __always_inline bool is_auto_reaped(struct task_struct *task)
 {
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	struct task_struct *leader = READ_MEMBER(task_struct, task, group_leader);
 
-	return BPF_CORE_READ(leader, exit_signal) == SIGCHLD && !BPF_CORE_READ(leader, ptrace) &&
-	       waits_for_nobody(BPF_CORE_READ(leader, real_parent));
+	return READ_MEMBER(task_struct, leader, exit_signal) == SIGCHLD &&
+	       !READ_MEMBER(task_struct, leader, ptrace) &&
+	       waits_for_nobody(READ_MEMBER(task_struct, leader, real_parent));
 }
 
 #endif

@@ -6,8 +6,9 @@
  * `processes`, not in the storage of its leader: a thread may be switched out for the last time
  * after its leader is freed.
  *
- * Pointers are followed with BPF_CORE_READ, not by plain loads: at every plain load of a pointer
- * the verifier searches the kernel's type information from end to end, about 0.5 ms each time.
+ * Pointers are followed with READ_MEMBER (read.h), not by plain loads: at every plain load of a
+ * pointer from what it trusts the verifier searches the kernel's type information from end to end,
+ * about 0.5 ms each time.
  *
  * A process that is no member costs one look into its task storage at fork, exec and exit, and one
  * test of its state at a context switch.
@@ -17,7 +18,7 @@
 #include <bpf/bpf_core_read.h>
 #include "task.h"
 #include "maps.h"
-#include "counters.h"
+#include "numbers.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -27,7 +28,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile struct {
 	__u32 everyone;
 	__u32 subsystems[GROUPS_TOLD - 1]; /* controllers of version 1, + 1; 0: none */
+	__u32 numbers[TYPES];
 } constants = {};
+
+#include "counters.h"
 
 /* The parent of whoever is born to nobody's member there: it holds the run. */
 struct {
@@ -132,9 +136,10 @@ static __always_inline void new_process(struct task_struct *task, struct process
 	struct process_key key = {.start_ns = task->start_boottime, .tgid = task->tgid};
 	struct process child = {
 		.start_ns = key.start_ns, .threads_alive = 1, .threads_scheduled = 1};
+	struct task_struct *told = READ_MEMBER(task_struct, task, real_parent);
 	struct event_fork event = {
 		.head = {EVENT_FORK, key.tgid, bpf_ktime_get_boot_ns(), key.start_ns},
-		.parent_pid = BPF_CORE_READ(task, real_parent, tgid),
+		.parent_pid = READ_MEMBER(task_struct, told, tgid),
 		.memory_of = memory_of};
 	bool followed = false;
 
@@ -230,12 +235,12 @@ int on_exec(__u64 *ctx)
 	event = bpf_map_lookup_elem(&scratch, &zero);
 	if (!process || !event)
 		return 0;
-	signal = BPF_CORE_READ(task, signal);
+	signal = READ_MEMBER(task_struct, task, signal);
 	process->execs++;
-	process->maxrss_at_exec_pages = BPF_CORE_READ(signal, maxrss);
-	mm = BPF_CORE_READ(task, mm);
-	start = BPF_CORE_READ(mm, arg_start);
-	size = BPF_CORE_READ(mm, arg_end) - start;
+	process->maxrss_at_exec_pages = READ_MEMBER(signal_struct, signal, maxrss);
+	mm = READ_MEMBER(task_struct, task, mm);
+	start = READ_MEMBER(mm_struct, mm, arg_start);
+	size = READ_MEMBER(mm_struct, mm, arg_end) - start;
 	event->head.pid = task->tgid;
 	event->head.at_ns = bpf_ktime_get_boot_ns();
 	event->head.start_ns = process->start_ns;
@@ -249,8 +254,8 @@ int on_exec(__u64 *ctx)
 		event->run_delay_ns = task->sched_info.run_delay;
 	event->maxrss_pages = process->maxrss_at_exec_pages;
 	/* No other thread is left: the dead ones are in the sum. */
-	event->faults = task->min_flt + task->maj_flt + BPF_CORE_READ(signal, min_flt) +
-			BPF_CORE_READ(signal, maj_flt);
+	event->faults = task->min_flt + task->maj_flt + READ_MEMBER(signal_struct, signal, min_flt) +
+			READ_MEMBER(signal_struct, signal, maj_flt);
 	read_groups(event->groups, task);
 	event->command_full_bytes = size;
 	if (size > COMMAND_BYTES_MAX)
@@ -259,7 +264,7 @@ int on_exec(__u64 *ctx)
 		size = 0;
 	event->command_bytes = size;
 	path_bytes = bpf_probe_read_kernel_str(event->text + size, PATH_BYTES_MAX,
-					       BPF_CORE_READ(bprm, filename));
+					       READ_MEMBER(linux_binprm, bprm, filename));
 	if (path_bytes < 1 || path_bytes > PATH_BYTES_MAX)
 		path_bytes = 1;
 	event->path_bytes = path_bytes - 1;
@@ -283,7 +288,7 @@ static __always_inline struct process *memory_end(__u64 *ctx, struct mm_struct *
 	key = key_of(task);
 	if (!key)
 		return NULL;
-	*mm = BPF_CORE_READ(task, mm);
+	*mm = READ_MEMBER(task_struct, task, mm);
 	return *mm ? bpf_map_lookup_elem(&processes, key) : NULL;
 }
 
@@ -322,22 +327,24 @@ int on_memory_end_old(__u64 *ctx)
 
 static __always_inline void emit_exit(struct process *process, struct task_struct *task)
 {
-	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+	struct signal_struct *signal = READ_MEMBER(task_struct, task, signal);
+	struct task_struct *leader = READ_MEMBER(task_struct, task, group_leader), *parent;
+	const struct cred *cred;
 	struct event_exit event = {
 		.head = {EVENT_EXIT, task->tgid, bpf_ktime_get_boot_ns(), process->start_ns}};
 
 	event.own = process->counters;
 	/* What wait(2) would say. */
-	event.wait_status = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
-				    ? BPF_CORE_READ(signal, group_exit_code)
-				    : BPF_CORE_READ(task, group_leader, exit_code);
+	event.wait_status = READ_MEMBER(signal_struct, signal, flags) & SIGNAL_GROUP_EXIT
+				    ? READ_MEMBER(signal_struct, signal, group_exit_code)
+				    : READ_MEMBER(task_struct, leader, exit_code);
 	if (process->rss_peak_pages) {
 		event.flags = EXIT_PEAKS_OF_MM;
 		event.rss_peak_pages = process->rss_peak_pages;
 		event.vm_peak_pages = process->vm_peak_pages;
 		event.anon_pages = process->anon_pages;
 	} else {
-		event.rss_peak_pages = BPF_CORE_READ(signal, maxrss);
+		event.rss_peak_pages = READ_MEMBER(signal_struct, signal, maxrss);
 		event.flags = event.rss_peak_pages > process->maxrss_at_exec_pages
 				      ? EXIT_MAXRSS_OF_PROGRAM
 				      : EXIT_MAXRSS_OF_EARLIER;
@@ -350,9 +357,11 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
 		event.flags |= EXIT_NO_IO;
 	if (process->is_part)
 		event.flags |= EXIT_NO_BLKIO_DELAY | EXIT_NO_RUN_DELAY | EXIT_NO_IO;
-	event.parent_pid = BPF_CORE_READ(task, group_leader, real_parent, tgid);
-	event.uid = BPF_CORE_READ(task, real_cred, uid.val);
-	BPF_CORE_READ_STR_INTO(&event.comm, task, group_leader, comm);
+	parent = READ_MEMBER(task_struct, leader, real_parent);
+	event.parent_pid = READ_MEMBER(task_struct, parent, tgid);
+	cred = READ_MEMBER(task_struct, task, real_cred);
+	event.uid = READ_MEMBER(cred, cred, uid.val);
+	BPF_CORE_READ_STR_INTO(&event.comm, leader, comm);
 	event.sender = process->sender;
 	read_groups(event.groups, task);
 	emit_as(process, &event,
@@ -366,7 +375,7 @@ static __always_inline void emit_exit(struct process *process, struct task_struc
  */
 static __always_inline bool had_io_uring(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->io_uring) && BPF_CORE_READ(task, io_uring);
+	return bpf_core_field_exists(task->io_uring) && READ_MEMBER(task_struct, task, io_uring);
 }
 
 /*
@@ -429,7 +438,7 @@ int on_exit(__u64 *ctx)
 
 	if (!process)
 		return 0;
-	mm = BPF_CORE_READ(task, mm);
+	mm = READ_MEMBER(task_struct, task, mm);
 	if (mm)
 		read_peaks_of_split(process, mm);
 	emit_exit(process, task);

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
 /// The structures that the programs follow pointers to.
-const STRUCTURES: [&str; 13] = [
+const STRUCTURES: [&str; STRUCTURES_COUNT] = [
     "task_struct",
     "signal_struct",
     "sighand_struct",
@@ -25,7 +25,9 @@ const STRUCTURES: [&str; 13] = [
     "cgroup",
     "cgroup_root",
     "kernfs_node",
+    "upid",
 ];
+pub(super) const STRUCTURES_COUNT: usize = 14;
 /// Names their members.
 const HEADER: &str = include_str!("kernel.h");
 const MAGIC: u16 = 0xeb9f;
@@ -238,9 +240,13 @@ impl Part<'_> {
     }
 }
 
-/// The part of the type information `whole` that the programs ask for; nothing if it has a form
-/// that this version does not know.
-fn part_of(whole: &[u8]) -> Option<Vec<u8>> {
+/// The numbers of the structures in the whole information, in the order of
+/// `numbers.h`; 0: there is none.
+pub(super) type Numbers = [u32; STRUCTURES_COUNT];
+
+/// The part of the type information `whole` that the programs ask for, and the numbers of its
+/// structures in the whole; nothing if it has a form that this version does not know.
+fn part_of(whole: &[u8]) -> Option<(Vec<u8>, Numbers)> {
     let from = Types::parse(whole)?;
     let mut part = Part {
         from: &from,
@@ -250,18 +256,19 @@ fn part_of(whole: &[u8]) -> Option<Vec<u8>> {
         count: 0,
         known: HashMap::new(),
     };
-    let wanted = (1..).zip(&from.starts).filter(|(_, at)| {
-        let found = from.at(**at as usize);
-        found.is_some_and(|found| found.kind() == STRUCT && is_wanted(from.name(found.name)))
-    });
-    for (id, _) in wanted {
+    let mut numbers = Numbers::default();
+    for (id, at) in (1..).zip(&from.starts) {
+        let of = from.at(*at as usize)?;
+        let name = from.name(of.name).filter(|_| of.kind() == STRUCT);
+        let Some(place) = STRUCTURES.iter().position(|it| Some(it.as_bytes()) == name) else {
+            continue;
+        };
+        if let Some(number) = numbers.get_mut(place).filter(|number| **number == 0) {
+            *number = id;
+        }
         part.copy(id, DEPTH_MAX)?;
     }
-    part.finish()
-}
-
-fn is_wanted(name: Option<&[u8]>) -> bool {
-    STRUCTURES.iter().any(|it| Some(it.as_bytes()) == name)
+    Some((part.finish()?, numbers))
 }
 
 /// The names that end a declaration in a C header.
@@ -312,10 +319,12 @@ fn value_in(whole: &[u8], enumeration: &str, wanted: &str) -> Option<u32> {
     })
 }
 
-/// The part of the running kernel's type information, as a file in memory.
-pub(super) fn of_kernel() -> io::Result<File> {
+/// The part of the running kernel's type information, as a file in memory, and the numbers of its
+/// structures in the whole.
+pub(super) fn of_kernel() -> io::Result<(File, Numbers)> {
     let whole = std::fs::read("/sys/kernel/btf/vmlinux")?;
-    let part = part_of(&whole).ok_or_else(|| io::Error::other("unknown type information"))?;
+    let (part, numbers) =
+        part_of(&whole).ok_or_else(|| io::Error::other("unknown type information"))?;
     // SAFETY: the name ends in NUL.
     let fd = unsafe { libc::memfd_create(c"plimsoll-types".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
@@ -324,7 +333,7 @@ pub(super) fn of_kernel() -> io::Result<File> {
     // SAFETY: the kernel made this descriptor for the call above and nobody else knows it.
     let mut file = unsafe { File::from_raw_fd(fd) };
     file.write_all(&part)?;
-    Ok(file)
+    Ok((file, numbers))
 }
 
 /// The path under which this process can open the file once more.
@@ -341,6 +350,14 @@ mod tests {
         let header = "struct a {\n\tint b;\n\tchar *c; /* d; */\n\tstruct e f[4];\n};\n";
         let names = member_names(header);
         assert_eq!(names, [b"b".as_slice(), b"c", b"f"]);
+    }
+
+    #[test]
+    fn the_structures_stand_in_the_order_of_the_programs() {
+        let text = include_str!("numbers.h");
+        let named = text.split("TYPE_").skip(1).take(STRUCTURES_COUNT);
+        let names: Vec<_> = named.filter_map(|rest| rest.split(',').next()).collect();
+        assert_eq!(names, STRUCTURES);
     }
 
     /// A structure with an unnamed union of an int and a pointer, and a member nobody asks for.
@@ -387,7 +404,12 @@ mod tests {
     #[test]
     fn structures_keep_the_place_of_their_members() {
         let whole = sample();
-        let part = part_of(&whole).unwrap();
+        let (part, numbers) = part_of(&whole).unwrap();
+        assert_eq!(
+            numbers.map(|it| it > 0),
+            STRUCTURES.map(|it| it == "task_struct")
+        );
+        assert_eq!(numbers[0], 3);
         let types = Types::parse(&part).unwrap();
         let found = (1..).map_while(|id| types.numbered(id));
         let task = found

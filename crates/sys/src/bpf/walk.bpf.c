@@ -8,6 +8,7 @@
 #include <bpf/bpf_core_read.h>
 #include "task.h"
 #include "walk.h"
+#include "read.h"
 #include "walk_read.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

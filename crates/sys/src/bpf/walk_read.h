@@ -70,17 +70,6 @@ static __always_inline void add_ended(struct walked *record, struct task_struct 
 	add_io(&record->io_with_children, &signal->ioac);
 }
 
-/*
- * A part of a counter on one CPU. Of what the verifier takes for a kernel structure - any that
- * begins with such a number - it may be loaded like the rest; before 6.2 there is no such way.
- */
-static __always_inline __s64 number_at(__u64 address)
-{
-	if (bpf_ksym_exists(bpf_rdonly_cast))
-		return bpf_core_cast((void *)address, struct upid)->nr;
-	return part_at(address);
-}
-
 struct pages {
 	struct resident sum;
 	__s64 swap;
@@ -119,10 +108,10 @@ static long add_cpu(__u32 cpu, struct pages *pages)
 	if (cpu >= CPUS_MAX)
 		return 1;
 	offset = offsets[cpu];
-	pages->sum.file += number_at(pages->at[MM_FILEPAGES] + offset);
-	pages->sum.anon += number_at(pages->at[MM_ANONPAGES] + offset);
-	pages->sum.shmem += number_at(pages->at[MM_SHMEMPAGES] + offset);
-	pages->swap += number_at(pages->at[MM_SWAPENTS] + offset);
+	pages->sum.file += part_at(pages->at[MM_FILEPAGES] + offset);
+	pages->sum.anon += part_at(pages->at[MM_ANONPAGES] + offset);
+	pages->sum.shmem += part_at(pages->at[MM_SHMEMPAGES] + offset);
+	pages->swap += part_at(pages->at[MM_SWAPENTS] + offset);
 	return 0;
 }
 
