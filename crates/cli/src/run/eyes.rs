@@ -397,7 +397,7 @@ impl Eyes {
         let drain = self
             .notifier
             .period()
-            .map(|period| now.plus(period))
+            .map(|period| now.plus(self.rhythm.patience(period)))
             .or(batch);
         let looks = [Some(self.rhythm.next()), self.glance.next()];
         drain.into_iter().chain(looks.into_iter().flatten()).min()

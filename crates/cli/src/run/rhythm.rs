@@ -41,6 +41,8 @@ const CHANGE_MIN: u64 = 4 << 20;
 const BATCH: [Nanos; 2] = [Nanos::from_millis(4), Nanos::from_millis(16)];
 /// The pause for events is this fraction of the task's age.
 const BATCH_FRACTION: u64 = 32;
+/// Where something has a limit, what happens is heard of this soon.
+const LIMITED_BATCH: Nanos = Nanos::from_millis(20);
 
 /// What hangs on the passes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -129,6 +131,14 @@ impl Rhythm {
     pub(crate) fn next_batch(&self, listened: Nanos) -> Nanos {
         let pause = Nanos(listened.since(self.start).0 / BATCH_FRACTION);
         listened.plus(pause.clamp(BATCH[0], BATCH[1]))
+    }
+
+    /// How long events may wait that are to be read once each `period`.
+    pub(crate) fn patience(&self, period: Nanos) -> Nanos {
+        match self.stakes.limited {
+            true => period.min(LIMITED_BATCH),
+            false => period,
+        }
     }
 
     /// A process began or ended: what lives on now, its peak included, is known best right now, so
@@ -320,5 +330,14 @@ mod tests {
         let rhythm = rhythm();
         let batch = |ms| rhythm.next_batch(at(ms)).since(at(ms)).0 / 1_000_000;
         assert_eq!([0, 100, 320, 10_000].map(batch), [4, 4, 10, 16]);
+        let patience = |limited| {
+            let stakes = Stakes {
+                limited,
+                ..Stakes::default()
+            };
+            let rhythm = Rhythm::new(START, Nanos::from_secs(1), stakes);
+            [10, 50].map(|ms| rhythm.patience(Nanos::from_millis(ms)).0 / 1_000_000)
+        };
+        assert_eq!((patience(false), patience(true)), ([10, 50], [10, 20]));
     }
 }
