@@ -98,6 +98,7 @@ pub struct Run {
     map: OwnedFd,
     lost_seen: u64,
     clock: Offsets,
+    page_bytes: u64,
     /// Holds the slot; the kernel frees it when we die. Dropped last.
     _lock: Option<Lock>,
 }
@@ -123,6 +124,7 @@ impl Run {
             map,
             lost_seen: 0,
             clock: Offsets::of_self(),
+            page_bytes: page_bytes() as u64,
             _lock: lock,
         })
     }
@@ -202,7 +204,7 @@ impl Run {
     /// ms while the task lives, or after [`Run::sleep`] when [`Run::fd`] is readable, and once more
     /// at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
-        let (page_bytes, clock) = (page_bytes() as u64, self.clock);
+        let (page_bytes, clock) = (self.page_bytes, self.clock);
         let Self { ring, queue, .. } = self;
         let mut give = |bytes: &[u8]| {
             if let Some(event) = decode(bytes, page_bytes, clock) {
