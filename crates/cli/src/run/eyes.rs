@@ -6,7 +6,7 @@ use super::files::Files;
 use super::glance::Glance;
 use super::gpu::Gpus;
 use super::hold::Hold;
-use super::introductions::Introductions;
+use super::introductions::{self, Introductions};
 use super::notifier::{Notifier, Opening};
 use super::pages::Pages;
 use super::reader::{Reader, below};
@@ -28,9 +28,7 @@ use reduce::tree::Tree;
 use source::follow::procfs;
 use source::query::pss::Scales;
 use source::root::Root;
-use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use sys::clock::{self, Clock};
 use sys::descriptor::{self, Waiting};
@@ -125,7 +123,7 @@ impl Eyes {
             glance: Glance::default(),
             glanced: Vec::new(),
             pages: Pages::default(),
-            command: command_line(&options.command),
+            command: introductions::command_line(&options.command),
             root: task.pid(),
             root_end: None,
             introductions: Introductions::default(),
@@ -324,19 +322,24 @@ impl Eyes {
     /// One pass over all living processes and the group.
     pub(crate) fn pass(&mut self, now: Nanos, task: &mut Task, hold: &mut Hold, facts: &mut Facts) {
         self.read_at = now;
-        self.rhythm.stirred(std::mem::take(&mut self.stirred));
+        let stirred = std::mem::take(&mut self.stirred);
+        self.rhythm.stirred(stirred);
+        let may_differ = stirred || !self.told();
         self.reader.prepare(self.adopter, facts);
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.
         let (begun, weighed) = (clock::now(Clock::Thread), self.scales.spent());
-        // Before the processes: what they get from now on belongs to the next pass.
-        self.pages.count(&mut self.tree);
+        // Before the processes: what they get from now on belongs to the next pass. Not where a
+        // group is charged for it and each process tells at its end what it had.
+        if !(hold.has_memory() && self.notifier.kind().tells_finals()) {
+            self.pages.count(&mut self.tree);
+        }
         reaped::look_at_missed(now, &mut self.tree);
         let (told, tree) = (self.told(), &mut self.tree);
         let members = told.then(|| self.untraced.members(self.adopter, tree));
         let (reader, samples) = (&mut self.reader, &mut self.samples);
         let pids = reader.read(self.adopter, members, samples, facts);
-        hold.muster(now, &pids, &mut self.tree, facts);
+        hold.muster((now, may_differ), &pids, &mut self.tree, facts);
         if !hold.has_memory() {
             self.scales.weigh(&mut self.samples, now.since(self.start));
         }
@@ -348,7 +351,7 @@ impl Eyes {
         self.tree.sample(now, &self.samples);
         self.introduce(now, facts);
         self.gpus.collect(&mut self.tree);
-        task.refresh_totals(now);
+        task.refresh_totals(now, may_differ);
         // Weighing has a budget of its own.
         let weighing = self.scales.spent().since(weighed).0;
         let cost = clock::now(Clock::Thread)
@@ -489,12 +492,4 @@ impl Eyes {
 
 fn resident(sample: &ProcessSample) -> u64 {
     sample.memory.rss.map_or(0, |rss| rss.0)
-}
-
-/// A command as the kernel keeps it: each word ended by a NUL.
-fn command_line(words: &[OsString]) -> Vec<u8> {
-    words
-        .iter()
-        .flat_map(|word| [word.as_bytes(), b"\0"].concat())
-        .collect()
 }

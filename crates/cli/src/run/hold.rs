@@ -178,9 +178,15 @@ impl Hold {
 
     /// Looks whether all of `pids`, the living processes of the task, are still in the group: who
     /// is not is neither charged to it nor held by its limit.
-    pub(crate) fn muster(&mut self, now: Nanos, pids: &[u32], tree: &mut Tree, facts: &mut Facts) {
+    pub(crate) fn muster(
+        &mut self,
+        (now, may_differ): (Nanos, bool),
+        pids: &[u32],
+        tree: &mut Tree,
+        facts: &mut Facts,
+    ) {
         let Some(group) = &self.group else { return };
-        let Some(place) = self.strays.look(now, group, pids) else {
+        let Some(place) = self.strays.look((now, may_differ), group, pids) else {
             return;
         };
         tree.group_left();

@@ -7,6 +7,8 @@ use record::unit::Nanos;
 use source::query::proc_pid_cmdline;
 use source::root::Root;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 /// Processes whose introduction is remembered before the dead ones are forgotten.
@@ -71,4 +73,12 @@ impl Introductions {
             former: None,
         })
     }
+}
+
+/// A command as the kernel keeps it: each word ended by a NUL.
+pub(crate) fn command_line(words: &[OsString]) -> Vec<u8> {
+    words
+        .iter()
+        .flat_map(|word| [word.as_bytes(), b"\0"].concat())
+        .collect()
 }

@@ -16,9 +16,9 @@ const PASS_FIRST: Nanos = Nanos::from_millis(1);
 const AGE_FRACTION: u64 = 8;
 /// The same while memory grows or shrinks.
 const AGE_FRACTION_CHANGING: u64 = 4 * AGE_FRACTION;
-/// The same while nothing happens and so many passes in a row found the very same memory; where the
-/// ends of processes are told, while no more comes and goes than a small program or two.
-const AGE_FRACTION_STILL: u64 = AGE_FRACTION / 2;
+/// It is half of that while nothing happens and so many passes in a row found the very same memory.
+/// It is half of that, too, where ends are told; there it is enough that no more comes and goes
+/// than a small program or two.
 const STILL: u32 = 8;
 /// Passes take at most one part in this of the time.
 const COST_SHARE: u64 = 100;
@@ -191,10 +191,12 @@ impl Rhythm {
     }
 
     fn pause(&self, age: Nanos, changed: bool) -> Nanos {
+        let Stakes { limited, told } = self.stakes;
+        let halvings = u32::from(self.still >= STILL) + u32::from(told);
         let fraction = match changed {
             true => AGE_FRACTION_CHANGING,
-            false if self.still >= STILL && !self.stakes.limited => AGE_FRACTION_STILL,
-            false => AGE_FRACTION,
+            false if limited => AGE_FRACTION,
+            false => AGE_FRACTION >> halvings,
         };
         let longest = self.interval.max(PASS_MIN);
         let pause = Nanos(age.0 / fraction).clamp(PASS_MIN, longest);
@@ -299,7 +301,7 @@ mod tests {
         assert_eq!(pauses(false, false, false), (200, 400, [200, 200]));
         assert_eq!(pauses(true, false, false), (200, 200, [200, 200]));
         assert_eq!(pauses(false, false, true), (200, 200, [200, 200]));
-        assert_eq!(pauses(false, true, true), (200, 400, [400, 200]));
+        assert_eq!(pauses(false, true, true), (400, 800, [800, 400]));
         assert_eq!(pauses(true, true, true), (200, 200, [200, 200]));
     }
 

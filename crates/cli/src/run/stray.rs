@@ -12,13 +12,18 @@ use sys::cgroup::Group;
 
 /// The time between two looks at who is in the group.
 const PERIOD: Nanos = Nanos::from_millis(50);
+/// The same while no process begins, ends or executes a program: who moves others does that
+/// seldom without.
+const PERIOD_STILL: Nanos = Nanos::from_millis(500);
 /// Most processes that are looked at one by one in a look.
 const SUSPECTS_MAX: usize = 16;
 
 /// Looks for strays now and then.
 #[derive(Debug, Default)]
 pub(crate) struct StrayWatch {
-    next: Option<Nanos>,
+    looked: Option<Nanos>,
+    /// Whether processes may have changed since.
+    may_differ: bool,
     found: bool,
 }
 
@@ -28,13 +33,25 @@ impl StrayWatch {
         self.found
     }
 
-    /// Looks, if it is time, which of `pids` is not in `group`: where it is instead.
-    pub(crate) fn look(&mut self, now: Nanos, group: &Group, pids: &[u32]) -> Option<String> {
-        let due = *self.next.get_or_insert(now.plus(PERIOD));
-        if self.found || now < due {
+    /// Looks, if it is time, which of `pids` is not in `group`: where it is instead. `may_differ`:
+    /// processes may have begun, ended or executed programs since the last pass.
+    pub(crate) fn look(
+        &mut self,
+        (now, may_differ): (Nanos, bool),
+        group: &Group,
+        pids: &[u32],
+    ) -> Option<String> {
+        self.may_differ |= may_differ;
+        let period = if self.may_differ {
+            PERIOD
+        } else {
+            PERIOD_STILL
+        };
+        let looked = *self.looked.get_or_insert(now);
+        if self.found || now < looked.plus(period) {
             return None;
         }
-        self.next = Some(now.plus(PERIOD));
+        (self.looked, self.may_differ) = (Some(now), false);
         // Without memory nothing is held by the group, and nobody has to be in it.
         let inside = group.charged().ok()?;
         let name = group.parts().first()?.dir.path().file_name()?.to_owned();

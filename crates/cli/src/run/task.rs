@@ -57,6 +57,8 @@ pub(crate) struct Task {
     asked_at: Nanos,
     /// What the launcher had waited for before the last question, as far as `/proc` tells.
     asked_of: Option<Reaped>,
+    /// Whether somebody may have ended between the last two passes.
+    could_differ: bool,
 }
 
 /// What the kernel adds up for the launcher whenever that waits for a child: its page faults, and
@@ -92,6 +94,7 @@ impl Task {
                 asked: 0,
                 asked_at: Nanos(0),
                 asked_of: None,
+                could_differ: true,
             }),
             Some(Message::Failed(errno)) => {
                 bail!("fork: {}", std::io::Error::from_raw_os_error(errno))
@@ -248,9 +251,12 @@ impl Task {
 
     /// Asks for fresh totals, unless they were asked for just before or the launcher has waited for
     /// nobody since: each answer wakes the launcher and us. They arrive with a later
-    /// [`Task::next`].
-    pub(crate) fn refresh_totals(&mut self, now: Nanos) {
-        if self.launcher_gone || now.since(self.asked_at) < TOTALS_PERIOD {
+    /// [`Task::next`]. `may_differ`: somebody may have ended since the last pass; the launcher
+    /// waits for him a moment later, maybe not before this one.
+    pub(crate) fn refresh_totals(&mut self, now: Nanos, may_differ: bool) {
+        let could_differ = std::mem::replace(&mut self.could_differ, may_differ);
+        let is_known = !(may_differ || could_differ);
+        if is_known || self.launcher_gone || now.since(self.asked_at) < TOTALS_PERIOD {
             return;
         }
         let reaped = self.reaped();
