@@ -324,7 +324,7 @@ impl Eyes {
         self.read_at = now;
         let stirred = std::mem::take(&mut self.stirred);
         self.rhythm.stirred(stirred);
-        let may_differ = stirred || !self.told();
+        let may_differ = stirred || !self.told() || self.rhythm.is_limited();
         self.reader.prepare(self.adopter, facts);
         // A pass that waits for a CPU costs nobody anything: on a busy machine it must not be taken
         // for a dear one, after which nobody looks for a long time.

@@ -133,6 +133,11 @@ impl Rhythm {
         listened.plus(pause.clamp(BATCH[0], BATCH[1]))
     }
 
+    /// Whether something has a limit, and nothing must escape.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.stakes.limited
+    }
+
     /// How long events may wait that are to be read once each `period`.
     pub(crate) fn patience(&self, period: Nanos) -> Nanos {
         match self.stakes.limited {

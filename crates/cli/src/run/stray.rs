@@ -14,7 +14,7 @@ use sys::cgroup::Group;
 const PERIOD: Nanos = Nanos::from_millis(50);
 /// The same while no process begins, ends or executes a program: who moves others does that
 /// seldom without.
-const PERIOD_STILL: Nanos = Nanos::from_millis(500);
+const PERIOD_STILL: Nanos = Nanos::from_millis(250);
 /// Most processes that are looked at one by one in a look.
 const SUSPECTS_MAX: usize = 16;
 
