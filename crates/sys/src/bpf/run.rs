@@ -224,7 +224,10 @@ impl Run {
                 break;
             }
         }
-        queue.clear();
+        // What is left then is given at the next call.
+        if queue.is_empty() {
+            queue.clear();
+        }
         let lost = self.totals().events_lost;
         if lost > self.lost_seen {
             take(RawEvent::Lost {
