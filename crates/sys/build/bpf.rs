@@ -29,6 +29,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "task.bpf.c",
         "task.h",
         "maps.h",
+        "whose.h",
         "kernel.h",
         "peaks.h",
         "sigchld.h",

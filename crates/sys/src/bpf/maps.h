@@ -2,8 +2,8 @@
 /*
  * Who is followed: the maps that the programs of task.bpf.c keep, and those of io.bpf.c read.
  *
- * Membership is a mark in task storage. It is set on the first process from outside and copied to
- * every new task before that runs, so that nothing slips through.
+ * The first process has a mark in task storage, set from outside; how its descendants are found is
+ * told in whose.h. Each is a member before it runs, so that nothing slips through.
  */
 #ifndef PLIMSOLL_MAPS_H
 #define PLIMSOLL_MAPS_H

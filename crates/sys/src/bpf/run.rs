@@ -30,6 +30,7 @@ const ASLEEP: usize = 8;
 const AUTO_REAPED: usize = 9;
 const THREADS_AT_MOST: usize = 11;
 const WATCHFUL: usize = 12;
+const MARKS: usize = 13;
 const WATCHFUL_OF_KILLS: u64 = 2;
 
 /// About 700 bytes a process that is born, execs and dies.
@@ -75,6 +76,7 @@ impl Run {
     /// # Errors
     /// [`Error::Unavailable`] if this kernel cannot have these programs, else the kernel's.
     pub fn follow_files(&self, options: FileOptions) -> Result<Files, Error> {
+        self.raise(MARKS, 1);
         Files::start(Arc::clone(&self.programs), self.slot, self.id, options)
     }
 
@@ -83,6 +85,7 @@ impl Run {
     /// # Errors
     /// As [`Run::follow_files`].
     pub fn follow_calls(&self, owner: Option<u32>) -> Result<Calls, Error> {
+        self.raise(MARKS, 1);
         Calls::start(Arc::clone(&self.programs), self.id, owner)
     }
 }

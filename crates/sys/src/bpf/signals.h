@@ -39,14 +39,13 @@ int on_signal(__u64 *ctx)
 {
 	__u32 signal = ctx[0];
 	__s32 code = 0;
-	struct process_key *key;
+	struct process_key key = {};
 	struct process *process;
 
 	/* Each end of a child sends one. */
 	if (signal == SIGCHLD || (__u32)ctx[4] != TRACE_SIGNAL_DELIVERED)
 		return 0;
-	key = key_of((struct task_struct *)ctx[2]);
-	process = key ? bpf_map_lookup_elem(&processes, key) : NULL;
+	process = process_of((struct task_struct *)ctx[2], &key);
 	if (!process || !is_sent_by_current(signal, ctx[1], &code))
 		return 0;
 	/* kill, tkill and sigqueue are not above 0, what the kernel itself sends is. */

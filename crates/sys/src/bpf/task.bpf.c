@@ -2,7 +2,7 @@
 /*
  * The processes of a task: which there are, and what each used when it ended.
  *
- * Membership is a mark in task storage (maps.h). Everything that concerns a whole process lives in
+ * Who is a member is told in whose.h. Everything that concerns a whole process lives in
  * `processes`, not in the storage of its leader: a thread may be switched out for the last time
  * after its leader is freed.
  *
@@ -10,8 +10,8 @@
  * pointer from what it trusts the verifier searches the kernel's type information from end to end,
  * about 0.5 ms each time.
  *
- * A process that is no member costs one look into its task storage at fork, exec and exit, and one
- * test of its state at a context switch.
+ * A process that is no member costs one look into its task storage and one for its signal_struct at
+ * fork, exec and exit, and one test of its state at a context switch.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -31,6 +31,7 @@ const volatile struct {
 	__u32 numbers[TYPES];
 } constants = {};
 
+#include "whose.h"
 #include "counters.h"
 
 /* The parent of whoever is born to nobody's member there: it holds the run. */
@@ -109,17 +110,10 @@ __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
 #include "groups.h"
 #include "signals.h"
 
-static __always_inline bool mark(struct task_struct *task, struct process_key *key)
-{
-	return bpf_task_storage_get(&members, task, key, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
 static __always_inline void new_thread(struct task_struct *task, struct process_key *creator,
 				       struct process *process)
 {
-	struct process_key key = *creator;
-
-	if (!mark(task, &key)) {
+	if (creator->by_run != UNMARKED && !mark(task, creator)) {
 		count_lost(process);
 		return;
 	}
@@ -136,6 +130,7 @@ static __always_inline void new_process(struct task_struct *task, struct process
 	struct process_key key = {.start_ns = task->start_boottime, .tgid = task->tgid};
 	struct process child = {
 		.start_ns = key.start_ns, .threads_alive = 1, .threads_scheduled = 1};
+	bool marked = constants.everyone || is_launcher();
 	struct task_struct *told = READ_MEMBER(task_struct, task, real_parent);
 	struct event_fork event = {
 		.head = {EVENT_FORK, key.tgid, bpf_ktime_get_boot_ns(), key.start_ns},
@@ -144,18 +139,25 @@ static __always_inline void new_process(struct task_struct *task, struct process
 	bool followed = false;
 
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
-		if (live_run(parent->runs[i])) {
-			child.runs[i] = parent->runs[i];
-			followed = true;
-		}
+		struct run *run = live_run(parent->runs[i]);
+
+		if (!run)
+			continue;
+		child.runs[i] = run->id;
+		followed = true;
+		marked |= run->marks;
 	}
 	if (!followed)
 		return;
-	if (bpf_map_update_elem(&processes, &key, &child, BPF_NOEXIST)) {
+	if (!marked) {
+		key.start_ns = (__u64)READ_MEMBER(task_struct, task, signal);
+		key.by_run = UNMARKED;
+	}
+	if (bpf_map_update_elem(&processes, &key, &child, 0)) {
 		count_lost(parent);
 		return;
 	}
-	if (!mark(task, &key)) {
+	if (marked && !mark(task, &key)) {
 		bpf_map_delete_elem(&processes, &key);
 		count_lost(parent);
 		return;
@@ -172,13 +174,11 @@ SEC("tp_btf/task_newtask")
 int on_newtask(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct process_key *creator = key_of(bpf_get_current_task_btf());
 	bool is_process = task->pid == task->tgid;
-	struct process *process = NULL;
+	struct process_key creator = {};
+	struct process *process = process_of(bpf_get_current_task_btf(), &creator);
 	__u32 zero = 0;
 
-	if (creator)
-		process = bpf_map_lookup_elem(&processes, creator);
 	if (constants.everyone && !process && is_process)
 		process = bpf_map_lookup_elem(&origin, &zero);
 	if (!process)
@@ -186,8 +186,8 @@ int on_newtask(__u64 *ctx)
 	if (is_process)
 		new_process(task, process,
 			    ctx[1] & CLONE_VM ? bpf_get_current_pid_tgid() >> 32 : 0);
-	else if (creator)
-		new_thread(task, creator, process);
+	else
+		new_thread(task, &creator, process);
 	return 0;
 }
 
@@ -220,8 +220,8 @@ int on_exec(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	struct linux_binprm *bprm = (struct linux_binprm *)ctx[2];
-	struct process_key *key = key_of(task);
-	struct process *process;
+	struct process_key key = {};
+	struct process *process = process_of(task, &key);
 	struct event_exec *event;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
@@ -229,11 +229,10 @@ int on_exec(__u64 *ctx)
 	__u64 total, start;
 	long path_bytes;
 
-	if (!key)
+	if (!process)
 		return 0;
-	process = bpf_map_lookup_elem(&processes, key);
 	event = bpf_map_lookup_elem(&scratch, &zero);
-	if (!process || !event)
+	if (!event)
 		return 0;
 	signal = READ_MEMBER(task_struct, task, signal);
 	process->execs++;
@@ -281,15 +280,12 @@ int on_exec(__u64 *ctx)
 static __always_inline struct process *memory_end(__u64 *ctx, struct mm_struct **mm)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct process_key *key;
+	struct process_key key = {};
 
 	if (!(__u32)ctx[1])
 		return NULL;
-	key = key_of(task);
-	if (!key)
-		return NULL;
 	*mm = READ_MEMBER(task_struct, task, mm);
-	return *mm ? bpf_map_lookup_elem(&processes, key) : NULL;
+	return *mm ? process_of(task, &key) : NULL;
 }
 
 /*
@@ -397,13 +393,10 @@ __attribute__((noinline)) int doubt_peak(__u64 id)
  */
 static __always_inline struct process *end_thread(struct task_struct *task, bool late)
 {
-	struct process_key *key = key_of(task);
-	struct process *process;
+	struct process_key key = {};
+	struct process *process = process_of(task, &key);
 	bool last, ring, vanishes;
 
-	if (!key)
-		return NULL;
-	process = bpf_map_lookup_elem(&processes, key);
 	if (!process)
 		return NULL;
 	add_counters(&process->counters, task);
@@ -473,26 +466,23 @@ int on_switch(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[1];
 	struct event_final event = {};
-	struct process_key *key;
+	struct process_key key = {};
 	struct process *process;
 
 	if (!is_dead(task))
 		return 0;
-	key = key_of(task);
-	if (!key)
-		return 0;
-	process = bpf_map_lookup_elem(&processes, key);
+	process = process_of(task, &key);
 	if (!process)
 		return 0;
 	__sync_fetch_and_add(&process->final_cpu_ns, task->se.sum_exec_runtime);
 	if (__sync_fetch_and_add(&process->threads_scheduled, -1) != 1)
 		return 0;
 	event.head.kind = EVENT_FINAL;
-	event.head.pid = key->tgid;
+	event.head.pid = key.tgid;
 	event.head.at_ns = bpf_ktime_get_boot_ns();
 	event.head.start_ns = process->start_ns;
 	event.cpu_ns = process->final_cpu_ns;
 	emit(process, &event, sizeof(event));
-	bpf_map_delete_elem(&processes, key);
+	bpf_map_delete_elem(&processes, &key);
 	return 0;
 }

@@ -33,9 +33,12 @@ enum event_kind {
 	EVENT_ARGUMENTS = 6,
 };
 
+/* `by_run` of a process that has no mark. */
+#define UNMARKED 0xffffffffu
+
 /* Who a process is; set once, before its first instruction. */
 struct process_key {
-	__u64 start_ns; /* CLOCK_BOOTTIME */
+	__u64 start_ns; /* CLOCK_BOOTTIME; of one without a mark the address of its signal_struct */
 	__u32 tgid;
 	__u32 by_run; /* slot of the run that added it by hand, + 1; 0: it was born a member */
 };
@@ -56,7 +59,8 @@ struct run {
 	__s64 threads_at_most; /* a peak that threads who had ended may have raised */
 	__u64 watchful;	      /* the reader waits for a wake-up when half of the ring is full; if it is
 				 WATCHFUL_OF_KILLS, by an end by SIGKILL too */
-	__u64 unused[3];      /* counters of two runs never share a cache line */
+	__u64 marks;	      /* who is born has a mark: others ask who it is at each system call */
+	__u64 unused[2];      /* counters of two runs never share a cache line */
 };
 
 struct counters {

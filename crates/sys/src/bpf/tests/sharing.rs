@@ -1,7 +1,7 @@
 //! Several runs at once, and what is left of them.
 
 use super::*;
-use crate::bpf::load::{Maps, OBJECT_HASH, lookup};
+use crate::bpf::load::{Maps, OBJECT_HASH, fd_bytes, lookup};
 use crate::bpf::state::State;
 use crate::bpf::{FileOptions, unload};
 use libbpf_rs::MapCore;
@@ -208,4 +208,80 @@ fn bpf_root_unload_spares_programs_in_use() {
     assert!(unload().unwrap());
     assert!(!pins().exists());
     assert!(unload().unwrap(), "nothing to unload is no failure");
+}
+
+/// Begets one who lives until the shell's input ends.
+const BEGETS: &str = "sleep 60 & read stop; kill $!; wait; :";
+
+fn has_mark(programs: &TaskPrograms, pid: u32) -> bool {
+    let pidfd = crate::process::pidfd(pid).unwrap();
+    let maps = &programs.state().maps;
+    lookup(&maps.members, &fd_bytes(&pidfd)).unwrap().is_some()
+}
+
+/// The pid of the first who was born.
+fn first_born(run: &mut Run, seen: &mut Seen) -> u32 {
+    for _ in 0..5000 {
+        seen.drain(run);
+        if let Some((pid, _)) = seen.forks.first() {
+            return *pid;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    panic!("nobody was born")
+}
+
+/// Begins `script` in a run; the shell, and who it begot.
+fn begets(run: &mut Run, seen: &mut Seen, script: &str) -> (Gated, u32) {
+    let mut shell = Gated::new(script);
+    run.add(shell.pid()).unwrap();
+    shell.open_and_keep();
+    let born = first_born(run, seen);
+    (shell, born)
+}
+
+fn let_go(mut shell: Gated, run: &mut Run, seen: &mut Seen) {
+    shell.open();
+    shell.finish(&mut [(run, seen)]);
+    seen.settle(run);
+    assert_eq!((seen.exits.len(), seen.finals.len()), (2, 2));
+}
+
+#[test]
+fn bpf_root_who_is_born_has_a_mark_only_where_somebody_asks_at_each_call() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let (mut run, mut seen) = (programs.start_run().unwrap(), Seen::default());
+    let (shell, born) = begets(&mut run, &mut seen, BEGETS);
+    assert!(has_mark(&programs, shell.pid()) && !has_mark(&programs, born));
+    let_go(shell, &mut run, &mut seen);
+
+    let (mut run, mut seen) = (programs.start_run().unwrap(), Seen::default());
+    let Ok(_calls) = run.follow_calls(None) else {
+        return println!("skipped: system calls cannot be followed here");
+    };
+    let (shell, born) = begets(&mut run, &mut seen, BEGETS);
+    assert!(has_mark(&programs, born));
+    let_go(shell, &mut run, &mut seen);
+}
+
+#[test]
+fn bpf_root_what_a_launcher_begets_is_found_by_its_own_run_too() {
+    let _pins = pins_in_use();
+    let Some(programs) = programs() else { return };
+    let (mut outer, mut outer_seen) = (programs.start_run().unwrap(), Seen::default());
+    let (mut inner, mut inner_seen) = (programs.start_run().unwrap(), Seen::default());
+    let folder = std::env::temp_dir().join(format!("plimsoll-launch-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let launcher = folder.join("plimsoll-launch");
+    std::os::unix::fs::symlink("/bin/sh", &launcher).unwrap();
+    let script = format!("exec {} -c '{BEGETS}'", launcher.display());
+    let (shell, born) = begets(&mut outer, &mut outer_seen, &script);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(has_mark(&programs, born));
+    inner.add(born).unwrap();
+    let_go(shell, &mut outer, &mut outer_seen);
+    inner_seen.settle(&mut inner);
+    let of_born: Vec<_> = outer_seen.exits.iter().filter(|it| it.0 == born).collect();
+    assert_eq!(inner_seen.exits.iter().collect::<Vec<_>>(), of_born);
 }
