@@ -139,43 +139,47 @@ impl Invocation {
 
 /// The whole command line.
 pub fn command() -> Command {
-    root(|_| true)
+    root(all())
 }
 
 /// The command line without the verbs that are hidden from people.
 pub fn visible_command() -> Command {
-    root(|verb| !verb.is_hide_set())
+    root(all().filter(|verb| !verb.is_hide_set()))
 }
 
-fn root(wanted: impl Fn(&Command) -> bool) -> Command {
+fn all() -> impl Iterator<Item = Command> {
+    VERBS.iter().map(|verb| (verb.command)())
+}
+
+fn verb(name: &OsStr) -> Option<&'static Verb> {
+    VERBS.iter().copied().find(|verb| name == verb.name)
+}
+
+fn root(verbs: impl Iterator<Item = Command>) -> Command {
     let root = Command::new("plimsoll")
         .version(env!("CARGO_PKG_VERSION"))
         .about("What a task really consumes, held to its limits")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100);
-    VERBS
-        .iter()
-        .map(|verb| (verb.command)())
-        .filter(wanted)
-        .fold(root, |root, verb| root.subcommand(verb))
+    root.subcommands(verbs)
 }
 
 /// Reads a command line, the program's name first. The error prints itself; help and version too.
 pub fn parse(words: Vec<OsString>) -> Result<Invocation, Box<Refusal>> {
-    let status = usage_error(&words);
+    let asked = words.get(1).and_then(|word| verb(word));
+    let status = asked.map_or(STATUS_USAGE, |verb| verb.usage_error);
     let refuse = |clap: clap::Error| Box::new(Refusal { status, clap });
     let first = words.get(1).cloned();
     let hint = |clap| refuse(with_similar(clap, first.as_deref()));
-    let matches = command().try_get_matches_from(words).map_err(hint)?;
+    // The definitions of all verbs take longer to make than one takes to be read by.
+    let definition = asked.map_or_else(command, |verb| root(std::iter::once((verb.command)())));
+    let mut matches = definition.try_get_matches_from(words).map_err(hint)?;
     let found = matches
-        .subcommand()
-        .and_then(|(name, inner)| Some((VERBS.iter().find(|verb| verb.name == name)?, inner)));
+        .remove_subcommand()
+        .and_then(|(name, inner)| Some((verb(OsStr::new(&name))?, inner)));
     match found {
-        Some((verb, matches)) => Ok(Invocation {
-            verb,
-            matches: matches.clone(),
-        }),
+        Some((verb, matches)) => Ok(Invocation { verb, matches }),
         None => Err(refuse(
             command().error(clap::error::ErrorKind::InvalidSubcommand, "no verb"),
         )),
@@ -200,14 +204,6 @@ fn with_similar(mut error: clap::Error, first: Option<&OsStr>) -> clap::Error {
         error.insert(ContextKind::SuggestedSubcommand, names);
     }
     error
-}
-
-/// The exit status of a usage error in this command line.
-fn usage_error(words: &[OsString]) -> Status {
-    VERBS
-        .iter()
-        .find(|verb| words.get(1).is_some_and(|word| word == verb.name))
-        .map_or(STATUS_USAGE, |verb| verb.usage_error)
 }
 
 /// A command line that was not understood, or that asks for help or the version.

@@ -37,6 +37,7 @@ mod paper;
 pub(crate) mod person;
 mod printed;
 mod reader;
+mod ready;
 mod real_paths;
 mod reaped;
 mod retry;

@@ -10,6 +10,7 @@ use super::live::SIGWINCH;
 use super::named;
 use super::outlived::{LINGER, Outlived, Round};
 use super::paper::Paper;
+use super::ready::{self, Ready};
 use super::retry;
 use super::stopped;
 use super::task::{Happened, Task};
@@ -21,7 +22,7 @@ use record::sample::{MainEnd, WaitTotals};
 use record::unit::Nanos;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
-use sys::descriptor::{self, Received, Waiting};
+use sys::descriptor::{self, Received};
 use sys::signal::{Arrived, Signals};
 
 const SIGKILL: i32 = 9;
@@ -110,8 +111,8 @@ impl<'a> Monitor<'a> {
     /// Watches until the task is over; the exit status, after the report was written.
     pub(crate) fn serve(mut self) -> u8 {
         while !self.over() {
-            self.wait();
-            self.hear();
+            let ready = self.wait();
+            self.hear(&ready);
             let now = Nanos(sys::clock::boot());
             self.eyes
                 .look(now, &mut self.task, &mut self.hold, &mut self.facts);
@@ -160,8 +161,8 @@ impl<'a> Monitor<'a> {
         leaves.then(|| end.at.plus(LINGER))
     }
 
-    /// Sleeps until something happens or something is due.
-    fn wait(&self) {
+    /// Sleeps until something happens or something is due. Tells what may be heard of.
+    fn wait(&self) -> Ready {
         let now = Nanos(sys::clock::boot());
         let due = [
             self.eyes.next(now),
@@ -174,31 +175,30 @@ impl<'a> Monitor<'a> {
             self.front_stopped.then(|| now.plus(stopped::LOOK_EVERY)),
         ];
         let timeout = due.into_iter().flatten().min().map(|due| due.since(now).0);
-        let readable = |fd| Waiting {
-            fd,
-            exceptional: false,
-        };
-        let mut fds = vec![
-            readable(self.task.fd()),
-            readable(self.front.as_ref().map(AsFd::as_fd)),
-            readable(self.eyes.fd()),
-            readable(self.eyes.files_fd()),
-            readable(Some(self.signals.as_fd())),
+        let fds = [
+            self.task.fd(),
+            self.front.as_ref().map(AsFd::as_fd),
+            self.eyes.fd(),
+            self.eyes.files_fd(),
+            Some(self.signals.as_fd()),
         ];
-        fds.extend(self.hold.waiting());
-        // A failed wait would make us spin: the limit on it is the shortest pause that the clock
-        // gives.
-        if descriptor::poll(&fds, timeout).is_err() {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+        let ready = ready::wait(fds, self.hold.waiting(), timeout);
+        Ready {
+            front: ready[1],
+            signals: ready[4],
         }
     }
 
-    fn hear(&mut self) {
-        self.hear_own();
+    fn hear(&mut self, ready: &Ready) {
+        if ready.signals {
+            self.hear_own();
+        }
         if self.front_stopped && stopped::is_asked_to_end(sys::process::parent()) {
             self.rouse_front();
         }
-        self.hear_front();
+        if ready.front {
+            self.hear_front();
+        }
         while let Some(happened) = self.task.next() {
             match happened {
                 Happened::Stopped(signal) => {

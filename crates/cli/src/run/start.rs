@@ -71,6 +71,7 @@ pub(super) fn run(options: &RunOptions) -> Result<Ended> {
         }
         Ok(Fork::Child) => {
             drop(ours);
+            sys::heap::share();
             process::exit_now(i32::from(monitor(options, theirs, &inherited)))
         }
         Err(error) => run_bare(options, error).map(Ended::Status),
