@@ -152,22 +152,20 @@ impl Launcher {
         let mut pointers: Vec<*const libc::c_char> =
             words.iter().map(|word| word.as_ptr()).collect();
         pointers.push(std::ptr::null());
-        let mut variables = environment::Variables::new(plan.library);
-        // SAFETY: the child only calls async-signal-safe functions before it executes or ends.
-        let pid = check("fork", i64::from(unsafe { libc::fork() }))?;
-        if pid == 0 {
-            keep(plan.library.iter().map(AsRawFd::as_raw_fd));
-            keep([&control_theirs, &go_theirs].map(AsRawFd::as_raw_fd));
-            if let Some(raised) = &plan.raised {
-                raised.give_back();
-            }
-            become_launcher(image, &pointers, variables.in_launcher(), &status_theirs);
+        let pid = Birth {
+            plan,
+            image,
+            kept: [&control_theirs, &go_theirs].map(AsRawFd::as_raw_fd),
+            arguments: &pointers,
+            variables: environment::Variables::new(plan.library),
+            status: &status_theirs,
         }
+        .begin()?;
         drop((control_theirs, go_theirs, status_theirs));
         let mut error = [0; 4];
         if let Received::Bytes(4) = descriptor::receive(status.as_fd(), &mut error, true)? {
             // It ends right behind that word.
-            drop(process::wait_end(pid as u32, true));
+            drop(process::wait_end(pid, true));
             let source = io::Error::from_raw_os_error(i32::from_ne_bytes(error));
             return Err(Error::Call {
                 call: "execveat of the launcher",
@@ -177,7 +175,7 @@ impl Launcher {
         Ok(Self {
             control: Some(control),
             go: Some(go),
-            pid: pid as u32,
+            pid,
             without_memfd: None,
         })
     }
@@ -333,8 +331,48 @@ fn argument_words(plan: &Plan<'_>, control: RawFd, go: RawFd) -> Result<Vec<CStr
         .collect()
 }
 
-/// In the forked child: executes the launcher, or reports the error number over `status`. Never
-/// returns.
+/// What the process needs that becomes the launcher, all of it made before.
+struct Birth<'a> {
+    plan: &'a Plan<'a>,
+    image: &'a OwnedFd,
+    /// Descriptors that go through the exec.
+    kept: [RawFd; 2],
+    arguments: &'a [*const libc::c_char],
+    variables: environment::Variables,
+    status: &'a OwnedFd,
+}
+
+impl Birth<'_> {
+    /// Begins the process; its pid, once it has executed the launcher or ended. Until then it has
+    /// our memory: to copy how that is mapped takes longer than all the rest.
+    fn begin(mut self) -> Result<u32, Error> {
+        const STACK_BYTES: usize = 32 << 10;
+        let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
+        // The stacks of all processors that we know grow down.
+        let top = stack.as_mut_ptr_range().end;
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        // SAFETY: `born` gets the pointer that it takes; the stack and `self` outlive the call,
+        // which comes back when the child has a memory of its own or is gone.
+        let pid = unsafe { libc::clone(born, top.cast(), flags, (&raw mut self).cast()) };
+        Ok(check("clone", i64::from(pid))? as u32)
+    }
+}
+
+/// In the child, which shares our memory, but neither descriptors nor limits: calls only what is
+/// async-signal-safe before it executes or ends.
+extern "C" fn born(birth: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: what `begin` gave; who gave it waits, so nobody else has it.
+    let birth = unsafe { &mut *birth.cast::<Birth<'_>>() };
+    keep(birth.plan.library.iter().map(AsRawFd::as_raw_fd));
+    keep(birth.kept);
+    if let Some(raised) = &birth.plan.raised {
+        raised.give_back();
+    }
+    let variables = birth.variables.in_launcher();
+    become_launcher(birth.image, birth.arguments, variables, birth.status)
+}
+
+/// In the child: executes the launcher, or reports the error number over `status`. Never returns.
 fn become_launcher(
     image: &OwnedFd,
     arguments: &[*const libc::c_char],

@@ -9,7 +9,7 @@ const NAME: &[u8] = b"LD_PRELOAD=/proc/";
 /// Digits of a pid.
 const DIGITS: usize = 10;
 
-/// A list for `execve(2)`, made before the fork: the launcher's pid is put in after it, without
+/// A list for `execve(2)`, made before the process: the launcher's pid is put in after it, without
 /// asking for memory.
 #[derive(Debug)]
 pub(super) struct Variables {
