@@ -27,6 +27,10 @@ pub trait Followed: Debug + Send {
     /// The agent that lends the run is gone.
     fn sleep(&mut self) -> Result<(), Error>;
 
+    /// Whoever waits for an edge of [`Followed::fd`] ([`crate::edge::Edge`]) is woken once half of
+    /// the ring is full. False where nobody can say that to the programs.
+    fn watch(&self) -> bool;
+
     /// Readable while there are events; without [`Followed::sleep`] nobody is woken for it.
     fn fd(&self) -> BorrowedFd<'_>;
 
@@ -119,6 +123,11 @@ impl Followed for Run {
     fn sleep(&mut self) -> Result<(), Error> {
         Run::sleep(self);
         Ok(())
+    }
+
+    fn watch(&self) -> bool {
+        Run::watch(self);
+        true
     }
 
     fn fd(&self) -> BorrowedFd<'_> {

@@ -204,8 +204,8 @@ impl Run {
     /// Gives every event written so far to `take`, in the order of the ring: a process's own events
     /// are in order, and its `Fork` comes before its children's. Ends with a [`RawEvent::Lost`] if
     /// events were lost since the last call. The ring is not signalled: call this at least every 50
-    /// ms while the task lives, or after [`Run::sleep`] when [`Run::fd`] is readable, and once more
-    /// at its end.
+    /// ms while the task lives, or after [`Run::sleep`] when [`Run::fd`] is readable, or after
+    /// [`Run::watch`] at an edge of that, and once more at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
         let (page_bytes, clock) = (self.page_bytes, self.clock);
         let Self { ring, queue, .. } = self;

@@ -156,6 +156,10 @@ impl Followed for Borrowed {
         self.channel.demand(&[SLEEP]).map(drop)
     }
 
+    fn watch(&self) -> bool {
+        false
+    }
+
     fn fd(&self) -> BorrowedFd<'_> {
         self.map.as_fd()
     }
