@@ -20,6 +20,8 @@ mod files;
 #[cfg(feature = "bpf")]
 mod followed;
 #[cfg(feature = "bpf")]
+mod kept;
+#[cfg(feature = "bpf")]
 mod layout;
 #[cfg(feature = "bpf")]
 mod lend;

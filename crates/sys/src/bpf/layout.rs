@@ -266,6 +266,13 @@ struct Head {
     start_ns: u64,
 }
 
+/// Whether an event happened before `ns` by the clock of the kernel.
+pub(super) fn is_before(bytes: &[u8], ns: u64) -> bool {
+    const AT: usize = 8;
+    let at_ns = Reader(bytes.get(AT..).unwrap_or_default()).u64();
+    at_ns.is_some_and(|at_ns| at_ns < ns)
+}
+
 /// Decodes one record of a ring (its memory is in pages of `page_bytes`); `None` if it is none
 /// that this version knows. Its times become those of our clock.
 pub(super) fn decode(bytes: &[u8], page_bytes: u64, clock: Offsets) -> Option<RawEvent<'_>> {
@@ -568,5 +575,12 @@ mod tests {
         assert!(!add_run(&mut process, 9, |_| true));
         assert!(add_run(&mut process, 9, |id| id != 3));
         assert_eq!(process[16..24], 9u64.to_ne_bytes());
+    }
+
+    #[test]
+    fn an_event_has_its_time() {
+        let event = words(KIND_FINAL, 7, &[1000, 900, 5]);
+        assert!(is_before(&event, 1001) && !is_before(&event, 1000));
+        assert!(!is_before(&event[..9], 1001), "no time at all");
     }
 }

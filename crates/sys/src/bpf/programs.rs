@@ -138,7 +138,16 @@ impl TaskPrograms {
     /// All 1024 slots are taken, or the kernel has no memory for the ring buffer.
     pub fn start_run(&self) -> Result<Run, Error> {
         let (slot, lock) = self.0.take_slot()?;
-        Run::start(Arc::clone(&self.0), slot, lock)
+        Run::start(Arc::clone(&self.0), slot, lock, self.is_shared())
+    }
+
+    /// The same of a run whose ring others look into.
+    ///
+    /// # Errors
+    /// As [`TaskPrograms::start_run`].
+    pub(super) fn start_lent_run(&self) -> Result<Run, Error> {
+        let (slot, lock) = self.0.take_slot()?;
+        Run::start(Arc::clone(&self.0), slot, lock, false)
     }
 }
 

@@ -110,6 +110,13 @@ impl Ring {
         at(&self.producer).saturating_sub(at(&self.consumer))
     }
 
+    /// Passes over all that was written before this call.
+    pub(super) fn pass_over(&self) {
+        if let (Some(consumer), Some(producer)) = (self.consumer.word(0), self.producer.word(0)) {
+            consumer.store(producer.load(Ordering::Acquire), Ordering::Release);
+        }
+    }
+
     /// Gives every record written before this call to `take`, in order; stops at one that is still
     /// being written.
     pub(super) fn drain(&mut self, take: &mut dyn FnMut(&[u8])) {

@@ -2,7 +2,8 @@
 
 use super::calls::Calls;
 use super::files::{FileOptions, Files};
-use super::layout::{RawEvent, add_run, added_key, decode, new_process};
+use super::kept;
+use super::layout::{RawEvent, add_run, added_key, decode, is_before, new_process};
 use super::load::{fd_bytes, lookup, update};
 use super::lock::Lock;
 use super::mapping::page_bytes;
@@ -100,6 +101,9 @@ pub struct Run {
     queue: Queue,
     map: OwnedFd,
     lost_seen: u64,
+    keeps_ring: bool,
+    /// By the clock of the kernel: what it says of a time before is of another run.
+    begun_ns: u64,
     clock: Offsets,
     page_bytes: u64,
     /// Holds the slot; the kernel frees it when we die. Dropped last.
@@ -111,13 +115,27 @@ impl Run {
         programs: Arc<Shared>,
         slot: u32,
         lock: Option<Lock>,
+        keeps_ring: bool,
     ) -> Result<Self, Error> {
         let bytes = ring_bytes();
-        let map = ring::create(bytes)?;
+        let kept = match keeps_ring {
+            true => kept::ring(&programs.state.maps.rings, slot, bytes)?,
+            false => None,
+        };
+        let keeps_ring = kept.is_some();
+        let (map, in_place) = match kept {
+            Some(kept) => (kept.ring, kept.in_place),
+            None => (ring::create(bytes)?, false),
+        };
         let ring = Ring::new(map.as_fd(), bytes)?;
+        ring.pass_over();
+        let clock = Offsets::of_self();
+        let now = clock::boot();
         // Never the id of an earlier run in this slot: the clock has moved on.
-        let id = (clock::boot() << 10) | u64::from(slot);
-        programs.state.begin_run(slot, id, map.as_fd())?;
+        let id = (now << 10) | u64::from(slot);
+        programs
+            .state
+            .begin_run(slot, id, (!in_place).then(|| map.as_fd()))?;
         Ok(Self {
             programs,
             slot,
@@ -126,7 +144,9 @@ impl Run {
             queue: Queue::default(),
             map,
             lost_seen: 0,
-            clock: Offsets::of_self(),
+            keeps_ring,
+            begun_ns: clock.kernel_boot(now),
+            clock,
             page_bytes: page_bytes() as u64,
             _lock: lock,
         })
@@ -207,10 +227,12 @@ impl Run {
     /// ms while the task lives, or after [`Run::sleep`] when [`Run::fd`] is readable, or after
     /// [`Run::watch`] at an edge of that, and once more at its end.
     pub fn drain(&mut self, take: &mut dyn FnMut(RawEvent<'_>)) {
-        let (page_bytes, clock) = (self.page_bytes, self.clock);
+        let (page_bytes, clock, begun_ns) = (self.page_bytes, self.clock, self.begun_ns);
         let Self { ring, queue, .. } = self;
         let mut give = |bytes: &[u8]| {
-            if let Some(event) = decode(bytes, page_bytes, clock) {
+            if !is_before(bytes, begun_ns)
+                && let Some(event) = decode(bytes, page_bytes, clock)
+            {
                 take(event);
             }
         };
@@ -294,7 +316,8 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        self.programs.state.end_run(self.slot);
+        let state = &self.programs.state;
+        state.end_run(self.slot, self.keeps_ring);
         self.programs.give_back(self.slot);
     }
 }

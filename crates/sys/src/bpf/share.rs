@@ -5,10 +5,11 @@
 //! users. Every change happens under the lock's change byte.
 //!
 //! The last user to leave forgets the state of its runs and removes the links: nothing is attached
-//! then and nobody pays. Maps and programs stay, about 1.2 MB of kernel memory, so that the next
-//! run attaches them in well under a millisecond; to verify them takes ten and more. They go with
-//! [`unload`], with the first load by another build (and the lock with them), or with the machine.
-//! What a killed run leaves behind is cleared by the next user or the next to leave.
+//! then and nobody pays. Maps and programs stay, about 1.2 MB of kernel memory, and a ring or a few
+//! (`kept.rs`), so that the next run attaches them in well under a millisecond; to verify them
+//! takes ten and more. They go with [`unload`], with the first load by another build (and the lock
+//! with them), or with the machine. What a killed run leaves behind is cleared by the next user or
+//! the next to leave.
 
 use super::load::{Loaded, MAP_NAMES, Maps, OBJECT_HASH, bpf_error, load};
 use super::lock::{Lock, User, make_folder};

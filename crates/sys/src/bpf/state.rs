@@ -1,5 +1,6 @@
 //! What the programs and the runs share: the maps, and the table of runs as memory.
 
+use super::kept;
 use super::layout::RUN_SLOTS;
 use super::load::{Maps, fd_bytes, update};
 use super::mapping::Mapping;
@@ -42,22 +43,32 @@ impl State {
             .is_some_and(|word| word.load(Ordering::Relaxed) == id)
     }
 
-    /// Begins the run `id` in a slot, with its ring; what a dead run left there ends before.
-    pub(super) fn begin_run(&self, slot: u32, id: u64, ring: BorrowedFd<'_>) -> Result<(), Error> {
+    /// Begins the run `id` in a slot, with its ring where that is not in place; what a dead run
+    /// left there ends before.
+    pub(super) fn begin_run(
+        &self,
+        slot: u32,
+        id: u64,
+        ring: Option<BorrowedFd<'_>>,
+    ) -> Result<(), Error> {
         for word in (0..RUN_BYTES / 8).filter_map(|word| self.word(slot, word)) {
             word.store(0, Ordering::SeqCst);
         }
         self.name(slot, NO_RUN_YET);
-        update(&self.maps.rings, &slot.to_ne_bytes(), &fd_bytes(&ring))?;
+        if let Some(ring) = ring {
+            update(&self.maps.rings, &slot.to_ne_bytes(), &fd_bytes(&ring))?;
+        }
         self.name(slot, id);
         Ok(())
     }
 
-    /// Ends the run in a slot: its members are followed no more, its ring goes.
-    pub(super) fn end_run(&self, slot: u32) {
+    /// Ends the run in a slot: its members are followed no more, its ring goes if it is not kept.
+    pub(super) fn end_run(&self, slot: u32, keeps_ring: bool) {
         self.name(slot, NO_RUN_YET);
-        // Fails only if the ring is gone already.
-        let _ = self.maps.rings.delete(&slot.to_ne_bytes());
+        if !keeps_ring {
+            // Fails only if the ring is gone already.
+            let _ = self.maps.rings.delete(&slot.to_ne_bytes());
+        }
         self.name(slot, 0);
     }
 
@@ -73,7 +84,7 @@ impl State {
         let ids = (0..RUN_SLOTS).map(|slot| (slot, self.word(slot, ID)));
         for (slot, id) in ids {
             if id.is_some_and(|id| id.load(Ordering::SeqCst) != 0) {
-                self.end_run(slot);
+                self.end_run(slot, kept::has(&self.maps.rings, slot));
             }
         }
         let processes = &self.maps.processes;

@@ -124,7 +124,7 @@ impl Guest {
         if self.run.is_some() {
             return Err(Refusal(UNKNOWN));
         }
-        let run = programs.start_run()?;
+        let run = programs.start_lent_run()?;
         let ring = run.fd().try_clone_to_owned()?;
         let words = vec![run.ring_bytes() as u64];
         self.run = Some(run);

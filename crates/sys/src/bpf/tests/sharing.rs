@@ -1,6 +1,7 @@
 //! Several runs at once, and what is left of them.
 
 use super::*;
+use crate::bpf::kept;
 use crate::bpf::load::{Maps, OBJECT_HASH, fd_bytes, lookup};
 use crate::bpf::state::State;
 use crate::bpf::{FileOptions, unload};
@@ -159,7 +160,11 @@ fn bpf_root_a_killed_run_is_cleared_by_the_next() {
     holder.wait().unwrap();
     let next = TaskPrograms::open().unwrap();
     let State { maps, .. } = next.state();
-    assert_eq!(maps.rings.keys().filter(|key| has(maps, key)).count(), 0);
+    let left = |key: &Vec<u8>| {
+        let slot = u32::from_ne_bytes(key.as_slice().try_into().unwrap());
+        has(maps, key) && !kept::has(&maps.rings, slot)
+    };
+    assert_eq!(maps.rings.keys().filter(left).count(), 0);
     let (_, seen, _, _) = watch(&next, "/bin/true; :");
     assert_eq!(seen.exits.len(), 2);
     drop(next);
@@ -284,4 +289,45 @@ fn bpf_root_what_a_launcher_begets_is_found_by_its_own_run_too() {
     inner_seen.settle(&mut inner);
     let of_born: Vec<_> = outer_seen.exits.iter().filter(|it| it.0 == born).collect();
     assert_eq!(inner_seen.exits.iter().collect::<Vec<_>>(), of_born);
+}
+
+fn ring_in(programs: &TaskPrograms, slot: u32) -> Option<Vec<u8>> {
+    lookup(&programs.state().maps.rings, &slot.to_ne_bytes()).unwrap()
+}
+
+#[test]
+fn bpf_root_a_ring_stays_for_the_next_run_and_what_is_in_it_does_not() {
+    let Some((_guard, programs)) = alone() else {
+        return;
+    };
+    let first = programs.start_run().unwrap();
+    let ring = ring_in(&programs, 0);
+    let mut shell = Gated::new("/bin/true; :");
+    first.add(shell.pid()).unwrap();
+    shell.open();
+    shell.finish(&mut []);
+    assert!(ring.is_some() && kept::has(&programs.state().maps.rings, 0));
+    drop(first);
+    drop(programs);
+
+    let programs = TaskPrograms::open().unwrap();
+    assert_eq!(ring_in(&programs, 0), ring);
+    let (shell, seen, totals, _) = watch(&programs, "/bin/true; :");
+    assert_eq!((seen.exits.len(), totals.processes_total), (2, 2));
+    assert_eq!((seen.forks.len(), seen.exits[1].0), (1, shell));
+
+    // Who borrows it looks into it: it is a ring of its own.
+    let lent = programs.start_lent_run().unwrap();
+    assert!(ring_in(&programs, 0).is_some_and(|it| Some(it) != ring));
+    drop(lent);
+    assert_eq!(ring_in(&programs, 0), None);
+    drop(programs.start_run().unwrap());
+    assert_eq!(ring_in(&programs, 0), ring);
+
+    let runs: Vec<_> = (0..8).map(|_| programs.start_run().unwrap()).collect();
+    assert!(ring_in(&programs, 7).is_some());
+    drop(runs);
+    assert_eq!(ring_in(&programs, 7), None);
+    drop(programs);
+    assert!(unload().unwrap() && !pins().exists());
 }
