@@ -31,7 +31,6 @@ const volatile struct {
 	__u32 numbers[TYPES];
 } constants = {};
 
-#include "whose.h"
 #include "counters.h"
 
 /* The parent of whoever is born to nobody's member there: it holds the run. */
@@ -104,6 +103,7 @@ __attribute__((noinline)) int enter(__u64 id, __u32 is_process)
 	return 0;
 }
 
+#include "whose.h"
 #include "emit.h"
 #include "peaks.h"
 #include "sigchld.h"
@@ -130,7 +130,7 @@ static __always_inline void new_process(struct task_struct *task, struct process
 	struct process_key key = {.start_ns = task->start_boottime, .tgid = task->tgid};
 	struct process child = {
 		.start_ns = key.start_ns, .threads_alive = 1, .threads_scheduled = 1};
-	bool marked = constants.everyone || is_launcher();
+	bool marked = constants.everyone || wants_mark(parent);
 	struct task_struct *told = READ_MEMBER(task_struct, task, real_parent);
 	struct event_fork event = {
 		.head = {EVENT_FORK, key.tgid, bpf_ktime_get_boot_ns(), key.start_ns},
@@ -139,13 +139,10 @@ static __always_inline void new_process(struct task_struct *task, struct process
 	bool followed = false;
 
 	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
-		struct run *run = live_run(parent->runs[i]);
-
-		if (!run)
-			continue;
-		child.runs[i] = run->id;
-		followed = true;
-		marked |= run->marks;
+		if (live_run(parent->runs[i])) {
+			child.runs[i] = parent->runs[i];
+			followed = true;
+		}
 	}
 	if (!followed)
 		return;

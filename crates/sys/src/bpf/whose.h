@@ -45,14 +45,30 @@ static __always_inline struct process *process_of(struct task_struct *task,
 /* Whether the present task launches what a run watches. */
 static __always_inline bool is_launcher(void)
 {
-	char comm[COMM_BYTES] = {};
+	char comm[COMM_BYTES] = {}, other = 0;
 
 	bpf_get_current_comm(comm, sizeof(comm));
 #pragma unroll
 	for (int i = 0; i < COMM_BYTES; i++)
-		if (comm[i] != LAUNCHER[i])
-			return false;
-	return true;
+		other |= comm[i] ^ LAUNCHER[i];
+	return !other;
+}
+
+/*
+ * Whether who is born to the present task, one of `parent`, has a mark. Global as enter(): inline,
+ * the verifier of Linux 6.1 goes each of its ways through all that follows.
+ */
+__attribute__((noinline)) int wants_mark(struct process *parent)
+{
+	if (!parent)
+		return 0;
+	for (int i = 0; i < RUNS_PER_PROCESS; i++) {
+		struct run *run = live_run(parent->runs[i]);
+
+		if (run && run->marks)
+			return 1;
+	}
+	return is_launcher();
 }
 
 #endif
