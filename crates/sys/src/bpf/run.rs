@@ -72,7 +72,8 @@ pub struct RunTotals {
 
 impl Run {
     /// Follows the files of this run's processes from now on. Of its members, those that were
-    /// added by hand afterwards are seen after [`Files::refresh`].
+    /// added by hand afterwards are seen after [`Files::refresh`], and those that were born before
+    /// are not: nothing in them tells whose they are.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if this kernel cannot have these programs, else the kernel's.
