@@ -41,6 +41,7 @@ pub(crate) fn build() -> Result<(), Box<dyn Error>> {
         "walk.bpf.c",
         "walk.h",
         "walk_read.h",
+        "rested.h",
         "io.bpf.c",
         "io.h",
         "io_arch.h",

@@ -76,7 +76,7 @@ pub use run::{Run, RunTotals};
 #[cfg(feature = "bpf")]
 pub use share::{clear_after_death, unload};
 #[cfg(feature = "bpf")]
-pub use walk::{Walk, Walked, WalkedIo};
+pub use walk::{Met, Walk, Walked, WalkedIo};
 
 #[cfg(test)]
 #[cfg(feature = "bpf")]

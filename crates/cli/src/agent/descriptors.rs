@@ -1,35 +1,42 @@
 //! What processes have open: looked at now and then, all in turn; written where it differs from the
 //! last time, and when it is open no more.
+//!
+//! A look costs some 200 us a process, ten times what all else does in a minute, so it is spread
+//! over most of its period.
 
 use super::Segments;
 use super::cells::Cells;
 use super::detail::{Asker, Job};
+use super::who::is_of_kernel;
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table::descriptor::{self, Descriptor};
 use record::unit::Nanos;
 use record::value::Absent;
-use rustc_hash::FxHashMap;
 use source::aside::Haste;
 use source::query::descriptors::Listing;
-use std::collections::HashSet;
+use source::roll::Roll;
+use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::Error;
 use store::segment::Instant;
 
 /// Descriptors that are remembered of all processes: 1 MiB of them.
 const ALL_MAX: usize = 1 << 16;
-/// Kernel threads have none: children of this one.
-const KTHREADD: u32 = 2;
+/// A look is spread over so much of its period, hundredths, if that is long enough to notice.
+const SPREAD: u64 = 80;
+const SPREAD_FROM: Nanos = Nanos::from_secs(30);
 
 /// What was open at the last look.
 pub(super) struct Descriptors {
     /// How often to look; nothing for never.
     period: Option<Nanos>,
     due: Nanos,
-    /// Of this look, those that did not answer yet.
+    /// Of this look, those whose turn comes yet.
+    turns: Turns,
+    /// And those that did not answer yet.
     asked: HashSet<ProcessId>,
-    known: FxHashMap<ProcessId, Known>,
+    known: Roll<ProcessId, Known>,
     /// Of all that are known.
     count: usize,
     /// What is told is told again: the segment is another.
@@ -57,8 +64,9 @@ impl Descriptors {
         Self {
             period,
             due: Nanos(0),
+            turns: Turns::default(),
             asked: HashSet::new(),
-            known: FxHashMap::default(),
+            known: Roll::default(),
             count: 0,
             chapter: 0,
             pass: 0,
@@ -81,13 +89,13 @@ impl Descriptors {
         ]
     }
 
-    /// Whether everybody who was asked has answered.
+    /// Whether everybody was asked, and has answered.
     pub(super) fn is_over(&self) -> bool {
-        self.asked.is_empty()
+        self.asked.is_empty() && self.turns.ids.is_empty()
     }
 
     /// A reading at `at` met these: whoever had something open and is not among them has ended.
-    /// Asks all of them if it is time to.
+    /// Begins to ask all of them if it is time to, and goes on with it.
     pub(super) fn met<'a>(
         &mut self,
         samples: impl Iterator<Item = &'a ProcessSample> + Clone,
@@ -100,40 +108,43 @@ impl Descriptors {
         self.pass += 1;
         self.chapter += u64::from(is_new);
         if !self.known.is_empty() {
+            self.known.begin();
+            let mut met = 0;
             for sample in samples.clone() {
-                if let Some(known) = self.known.get_mut(&sample.id) {
+                if let Some(known) = self.known.find(sample.id) {
                     known.pass = self.pass;
+                    met += 1;
                 }
             }
-            self.close_ended();
+            if met < self.known.len() {
+                self.close_ended();
+            }
         }
         let is_due = is_new || at >= self.due;
         // One look at a time: the next one waits for whoever is slow.
-        if !is_due || !self.asked.is_empty() {
-            return;
+        if is_due && self.is_over() {
+            self.due = at.plus(period);
+            self.left_out = [[0; 2], self.left_out()];
+            self.looks += 1;
+            let may_have = samples.filter(|one| !is_of_kernel(one));
+            self.turns = Turns::new(may_have.map(|one| one.id), at, period);
         }
-        self.due = at.plus(period);
-        self.left_out = [[0; 2], self.left_out()];
-        self.looks += 1;
-        let may_have = |one: &&ProcessSample| one.id.pid != KTHREADD && one.ppid != KTHREADD;
-        for sample in samples.filter(may_have) {
-            if asker
-                .ask(Job::Descriptors(sample.id, self.looks), Haste::Leisure)
-                .is_ok()
-            {
-                self.asked.insert(sample.id);
+        while let Some(id) = self.turns.next(at) {
+            let asked = asker.ask(Job::Descriptors(id, self.looks), Haste::Leisure);
+            if asked.is_ok() {
+                self.asked.insert(id);
             }
         }
     }
 
     fn close_ended(&mut self) {
         let (pass, count, cells) = (self.pass, &mut self.count, &mut self.cells);
-        self.known.retain(|id, known| {
+        self.known.keep(|id, known| {
             let is_there = known.pass == pass;
             if !is_there {
                 *count -= known.open.len();
                 for (fd, _) in &known.open {
-                    cells.push(|out| descriptor::put_closed(out, *id, *fd), |_| true);
+                    cells.push(|out| descriptor::put_closed(out, id, *fd), |_| true);
                 }
             }
             is_there
@@ -147,11 +158,12 @@ impl Descriptors {
         let Ok(mut listing) = listing else {
             return;
         };
-        let known = self.known.remove(&id);
+        let known = self.known.get_mut(id);
         let is_told = known
             .as_ref()
             .is_some_and(|one| one.chapter == self.chapter);
-        let before = known.map_or_else(Vec::new, |known| known.open);
+        // Its place stays its own: readings tell all in the order in which they were asked.
+        let before = known.map_or_else(Vec::new, |known| std::mem::take(&mut known.open));
         self.count -= before.len();
         let room = ALL_MAX.saturating_sub(self.count);
         let beyond = listing.all.len().saturating_sub(room);
@@ -177,16 +189,16 @@ impl Descriptors {
             }
         }
         self.count += now.len();
-        if !now.is_empty() {
-            self.known.insert(
-                id,
-                Known {
-                    open: now,
-                    chapter: self.chapter,
-                    pass: self.pass,
-                },
-            );
+        if now.is_empty() {
+            self.known.remove(id);
+            return;
         }
+        let (known, _) = self.known.meet(id, || Known {
+            open: Vec::new(),
+            chapter: 0,
+            pass: 0,
+        });
+        (known.open, known.chapter, known.pass) = (now, self.chapter, self.pass);
     }
 
     /// A process does not answer: what it had open stands.
@@ -210,6 +222,45 @@ impl Descriptors {
             self.chapter += 1;
         }
         written
+    }
+}
+
+/// Who is asked when.
+#[derive(Default)]
+struct Turns {
+    ids: VecDeque<ProcessId>,
+    /// How many there were, and over how much time from when on they are spread.
+    count: usize,
+    begun: Nanos,
+    spread: Nanos,
+}
+
+impl Turns {
+    fn new(ids: impl Iterator<Item = ProcessId>, begun: Nanos, period: Nanos) -> Self {
+        let ids: VecDeque<_> = ids.collect();
+        Self {
+            count: ids.len(),
+            ids,
+            begun,
+            spread: match period < SPREAD_FROM {
+                true => Nanos(0),
+                false => Nanos(period.0 / 100 * SPREAD),
+            },
+        }
+    }
+
+    /// The next one whose turn has come.
+    fn next(&mut self, now: Nanos) -> Option<ProcessId> {
+        let passed = u128::from(now.since(self.begun).0);
+        let due = match u128::from(self.spread.0) {
+            spread if passed < spread => self.count as u128 * passed / spread + 1,
+            _ => self.count as u128,
+        };
+        let asked = self.count - self.ids.len();
+        match (asked as u128) < due {
+            true => self.ids.pop_front(),
+            false => None,
+        }
     }
 }
 
@@ -239,6 +290,26 @@ mod tests {
             left_out,
             sockets_left_out: left_out,
         })
+    }
+
+    #[test]
+    fn a_look_is_spread_over_most_of_its_period() {
+        let ids = |count: u32| (0..count).map(|pid| ProcessId::new(pid, Nanos(0)));
+        let at = |seconds: u64| Nanos::from_secs(1000 + seconds);
+        let mut turns = Turns::new(ids(480), at(0), Nanos::from_secs(300));
+        let mut come = |seconds| {
+            let all = std::iter::from_fn(|| turns.next(at(seconds)));
+            all.map(|id| id.pid).collect::<Vec<_>>()
+        };
+        assert_eq!(come(0), [0], "the first one at once");
+        assert_eq!(come(1), [1, 2]);
+        assert!(come(1).is_empty());
+        assert_eq!(come(120).len(), 241 - 3);
+        assert_eq!((come(240).len(), come(300).len()), (480 - 241, 0));
+        // Whoever wants it often has it at once.
+        let mut turns = Turns::new(ids(480), at(0), Nanos::from_secs(1));
+        assert_eq!(std::iter::from_fn(|| turns.next(at(0))).count(), 480);
+        assert!(Turns::default().next(at(0)).is_none());
     }
 
     #[test]

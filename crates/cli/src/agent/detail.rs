@@ -215,9 +215,8 @@ impl Detail {
                 result = result.and(self.descriptors.flush(when, writer));
             }
         }
-        if self.descriptors.is_over() {
-            self.opened.forget();
-        }
+        let goes_on = (!self.descriptors.is_over()).then_some(when.at);
+        self.opened.forget(goes_on);
         let rest = identities.flush(when, writer);
         result.and(rest).and(self.descriptors.flush(when, writer))
     }

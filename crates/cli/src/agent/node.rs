@@ -10,13 +10,8 @@ use store::Error;
 use store::segment::{Instant, Sheet};
 
 /// What the CPUs did, but for guests, which are in the first two.
-const SPENT: [&str; 5] = [
-    "node_cpu_user",
-    "node_cpu_nice",
-    "node_cpu_system",
-    "node_cpu_irq",
-    "node_cpu_softirq",
-];
+const CPU: &str = "node_cpu_";
+const SPENT: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
 
 /// The machine, on its way into the dataset.
 pub(super) struct Node {
@@ -42,7 +37,11 @@ impl Node {
     /// The CPU time that the machine had spent by the last reading, interrupts included.
     pub(super) fn spent(&self) -> Nanos {
         let rows = self.ambient.rows().iter();
-        let spent = rows.filter(|row| row.instance.is_empty() && SPENT.contains(&row.metric));
+        let of_all = rows.filter(|row| row.instance.is_empty());
+        let spent = of_all.filter(|row| {
+            let what = row.metric.strip_prefix(CPU);
+            what.is_some_and(|what| SPENT.contains(&what))
+        });
         Nanos(spent.filter_map(|row| u64::try_from(row.value).ok()).sum())
     }
 

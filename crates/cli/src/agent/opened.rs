@@ -1,20 +1,25 @@
 //! What a process has open and whose ends its sockets have, read in pieces by a thread that may
 //! wait.
 //!
-//! The tables of sockets are read once a look, and forgotten when it is over.
+//! The tables of sockets are read once for all whose turn comes soon after, and forgotten when a
+//! look is over.
 
 use super::detail::if_still;
 use record::identity::ProcessId;
 use record::table::descriptor::Kind;
+use record::unit::Nanos;
 use record::value::Absent;
 use source::aside::Step;
 use source::query::descriptors::{self, Listing};
 use source::query::sockets::Sockets;
 use source::root::Root;
 use std::sync::Mutex;
+use sys::clock;
 
 /// Of one process so many descriptors are told: to look at them takes some 5 ms.
 const DESCRIPTORS_MAX: usize = 512;
+/// For so long the tables of sockets stand: of one that is opened later the ends are not told.
+const TABLES_STAND: Nanos = Nanos::from_secs(20);
 
 /// A look at what processes have open.
 #[derive(Default)]
@@ -25,6 +30,8 @@ struct Look {
     /// Its number.
     number: u64,
     sockets: Sockets,
+    /// When the first of these was read.
+    since: Option<Nanos>,
     /// Whose sockets wait for the rest of their tables, with all that it has open.
     waiting: Option<(ProcessId, Listing)>,
 }
@@ -48,6 +55,7 @@ impl Opened {
         let has_sockets = listing.all.iter().any(|one| one.kind == Kind::Socket);
         // Nobody waits for a thread that may have been left behind.
         if has_sockets && let Ok(mut look) = self.0.try_lock() {
+            look.since.get_or_insert_with(|| Nanos(clock::boot()));
             match look.sockets.read(root, id.pid) {
                 Ok(None) => {
                     look.waiting = Some((id, listing));
@@ -73,10 +81,20 @@ impl Opened {
         (of == id).then_some(listing)
     }
 
-    /// The look is over.
-    pub(super) fn forget(&self) {
-        if let Ok(mut look) = self.0.try_lock() {
-            (look.sockets, look.waiting) = (Sockets::default(), None);
+    /// The look is over, or it goes on at `now` with tables that may be too old.
+    pub(super) fn forget(&self, now: Option<Nanos>) {
+        let Ok(mut look) = self.0.try_lock() else {
+            return;
+        };
+        let Some(now) = now else {
+            (look.sockets, look.since, look.waiting) = (Sockets::default(), None, None);
+            return;
+        };
+        let is_old = look
+            .since
+            .is_some_and(|since| now.since(since) > TABLES_STAND);
+        if is_old && look.waiting.is_none() {
+            (look.sockets, look.since) = (Sockets::default(), None);
         }
     }
 }
@@ -107,9 +125,19 @@ mod tests {
         let later = format!("tcp:{}:0.0.0.0:0", again.local_addr().unwrap());
         assert!(!look(1).contains(&later.clone().into_bytes()));
         assert!(look(2).contains(&later.clone().into_bytes()));
-        opened.forget();
+        let newest = TcpListener::bind("127.0.0.1:0").unwrap();
+        let newest = format!("tcp:{}:0.0.0.0:0", newest.local_addr().unwrap());
+        let soon = Nanos(clock::boot());
+        opened.forget(Some(soon));
+        assert!(
+            !look(2).contains(&newest.clone().into_bytes()),
+            "they stand"
+        );
+        opened.forget(Some(soon.plus(TABLES_STAND).plus(TABLES_STAND)));
+        assert!(look(2).contains(&newest.into_bytes()));
+        opened.forget(None);
         assert!(look(2).contains(&later.into_bytes()));
-        opened.forget();
+        opened.forget(None);
         let look = opened.0.lock().unwrap();
         assert!(look.waiting.is_none() && look.number == 2);
     }

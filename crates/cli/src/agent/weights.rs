@@ -15,8 +15,12 @@ use source::query::proc_pid_smaps_rollup::SmapsRollup;
 
 /// A larger process is not held up for it.
 const PROCESS_MAX: Bytes = Bytes(256 << 20);
-/// So many are asked at once; the next ones when these have answered.
+/// So many are asked at once, and of so many processes one more; the next ones when these have
+/// answered, and not sooner than after so long.
+const ASKED_LEAST: usize = 8;
 const ASKED_MAX: usize = 64;
+const PROCESSES_FOR_ONE: usize = 60;
+const CHOICE_AFTER: Nanos = Nanos::from_secs(5);
 /// One is weighed again after so long if its resident set is another by more than a tenth, and
 /// after so long in any case.
 const CHANGED_AFTER: Nanos = Nanos::from_secs(60);
@@ -32,6 +36,8 @@ pub(super) struct Weights {
     asked: FxHashMap<ProcessId, Asked>,
     /// Not answered yet.
     waiting: usize,
+    /// When to choose the next ones.
+    due: Nanos,
     /// Since the last reading.
     fresh: FxHashMap<ProcessId, SmapsRollup>,
 }
@@ -49,6 +55,7 @@ impl Weights {
             weighs,
             asked: FxHashMap::default(),
             waiting: 0,
+            due: Nanos(0),
             fresh: FxHashMap::default(),
         }
     }
@@ -74,9 +81,10 @@ impl Weights {
         asker: &Asker,
         at: Nanos,
     ) {
-        if !self.weighs || self.waiting > 0 {
+        if !self.weighs || self.waiting > 0 || at < self.due {
             return;
         }
+        self.due = at.plus(CHOICE_AFTER);
         let mut before = std::mem::take(&mut self.asked);
         let mut due = Vec::new();
         for sample in samples {
@@ -88,9 +96,11 @@ impl Weights {
                 self.asked.insert(sample.id, last);
             }
         }
-        if due.len() > ASKED_MAX {
-            due.select_nth_unstable_by(ASKED_MAX - 1, |one, other| other.0.cmp(&one.0));
-            due.truncate(ASKED_MAX);
+        let asked_max = self.asked.len().max(due.len()) / PROCESSES_FOR_ONE + ASKED_LEAST;
+        let asked_max = asked_max.min(ASKED_MAX);
+        if due.len() > asked_max {
+            due.select_nth_unstable_by(asked_max - 1, |one, other| other.0.cmp(&one.0));
+            due.truncate(asked_max);
         }
         due.sort_unstable_by_key(|one| std::cmp::Reverse(one.0));
         for (_, id, rss) in due {

@@ -242,10 +242,17 @@ pub(super) struct Face<'a> {
     pub(super) job: [Option<&'a str>; 2],
 }
 
+/// What begets the threads of the kernel.
+const KTHREADD: u32 = 2;
+
+/// Whether it is a thread of the kernel: it has no memory, program, folder or open files.
+pub(super) fn is_of_kernel(sample: &ProcessSample) -> bool {
+    [sample.id.pid, sample.ppid].contains(&KTHREADD) && sample.memory.virtual_size.is_none()
+}
+
 /// The short name. Workers of the kernel have that of their present work behind their own in
 /// `/proc`, where nobody else has it.
 pub(super) fn name(sample: &ProcessSample) -> &[u8] {
-    const KTHREADD: u32 = 2;
     let name = &*sample.comm;
     match name.strip_prefix(b"kworker/") {
         Some(worker) if sample.ppid == KTHREADD && !worker.starts_with(b"R-") => {
@@ -397,6 +404,16 @@ pub(super) mod tests {
             pss_denied: false,
             revision: None,
         }
+    }
+
+    #[test]
+    fn who_has_memory_is_no_thread_of_the_kernel() {
+        // As the first two processes of a container are numbered.
+        let mut of = sample(b"a", 2);
+        assert!(is_of_kernel(&of));
+        of.memory.virtual_size = Some(record::unit::Bytes(4096));
+        assert!(!is_of_kernel(&of));
+        assert!(!is_of_kernel(&sample(b"a", 3)));
     }
 
     #[test]

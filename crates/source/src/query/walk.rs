@@ -12,7 +12,7 @@ use crate::root::Root;
 use record::sample::{Counters, ProcessSample};
 use roster::Roster;
 use rustc_hash::FxHashMap;
-use sys::bpf::{Walk, Walked};
+use sys::bpf::{Met, Walk, Walked};
 
 mod roster;
 mod values;
@@ -131,6 +131,19 @@ impl Walker {
     /// The kernel has no memory for the pass, or some process has so many ancestors that whose it
     /// is cannot be told.
     pub fn sample(&mut self) -> Result<&mut [ProcessSample], Error> {
+        if !self.pass()? {
+            // A pass before this one was not taken to its end.
+            self.walk.forget();
+            self.pass()?;
+        }
+        for (pid, process) in &self.several {
+            self.roster.several(*pid, process);
+        }
+        Ok(self.roster.end())
+    }
+
+    /// One pass; whether all were known of whom it says that they rested.
+    fn pass(&mut self) -> Result<bool, Error> {
         let Self {
             walk,
             kept,
@@ -139,8 +152,12 @@ impl Walker {
         } = self;
         several.clear();
         roster.begin();
-        let mut too_deep = false;
-        let taken = walk.pass(&mut |one| {
+        let (mut too_deep, mut all_known) = (false, true);
+        let taken = walk.pass_since(&mut |met| {
+            let one = match met {
+                Met::Same(pid) => return all_known &= roster.same(pid),
+                Met::Read(one) => one,
+            };
             too_deep |= one.flags & Walked::TOO_DEEP != 0;
             let is_alone = one.threads == 1 && one.pid == one.tgid && one.state & ENDED == 0;
             if is_alone || one.flags & Walked::WHOLE != 0 {
@@ -159,10 +176,7 @@ impl Walker {
                 why: "a process has too many ancestors".to_owned(),
             });
         }
-        for (pid, process) in several {
-            roster.several(*pid, process);
-        }
-        Ok(roster.end())
+        Ok(all_known)
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Merge {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            memory_bytes_max: 24 << 20,
+            memory_bytes_max: 23 << 20,
             merge: None,
         }
     }

@@ -134,6 +134,10 @@ struct percpu_counter {
 };
 
 typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
 	__s64 counter;
 } atomic_long_t;
 
@@ -147,6 +151,7 @@ struct mm_struct {
 	unsigned long arg_end;
 	struct percpu_counter rss_stat[4];
 	atomic_long_t hugetlb_usage;
+	atomic_t mm_users;
 };
 
 /* Before 6.2. */

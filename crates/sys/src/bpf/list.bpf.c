@@ -6,6 +6,8 @@
  *
  * Each part is one RCU section, short enough to keep nobody waiting. The next part goes on behind
  * the last process that was met, found by its number, if that is still there.
+ *
+ * Of who has slept since the last pass, a third of the memory is looked at that a record takes.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -43,14 +45,6 @@ struct {
 	__type(value, struct walked);
 } listed SEC(".maps");
 
-/* The number of changes to the sums of ended threads; odd while one is made. */
-static __always_inline __u32 changes(struct signal_struct *signal)
-{
-	if (!bpf_core_field_exists(signal->stats_lock.seqcount.seqcount.sequence))
-		return 0;
-	return signal->stats_lock.seqcount.seqcount.sequence;
-}
-
 /*
  * The verifier looks at a function that is not static once, and not along every path that leads
  * there; but it takes no kernel structure, only its address.
@@ -58,6 +52,16 @@ static __always_inline __u32 changes(struct signal_struct *signal)
 static __always_inline struct task_struct *task_at(__u64 address)
 {
 	return bpf_core_cast((void *)address, struct task_struct);
+}
+
+#include "rested.h"
+
+/* The number of changes to the sums of ended threads; odd while one is made. */
+static __always_inline __u32 changes(struct signal_struct *signal)
+{
+	if (!bpf_core_field_exists(signal->stats_lock.seqcount.seqcount.sequence))
+		return 0;
+	return signal->stats_lock.seqcount.seqcount.sequence;
 }
 
 /* What a process is, and its main thread used; how often sums of ended threads had changed. */
@@ -114,27 +118,47 @@ static __always_inline bool read_others(struct walked *record, __u64 leader)
 	return is_alive;
 }
 
-/* Reads one process; false if there is no room. */
-static __always_inline bool take(struct list_turn *turn, __u64 address)
+/* Reads a process of which something may differ; whether it lives. */
+static __always_inline bool read_anew(struct list_turn *turn, struct walked *record, __u64 address)
 {
-	__u32 place = turn->count;
-	struct walked *record = bpf_map_lookup_elem(&listed, &place);
 	struct task_struct *task = task_at(address);
+	__u64 cpu_ns = task->se.sum_exec_runtime;
 	bool is_alive = !task->exit_state;
-	__u32 before;
+	__u32 before = read_leader(record, address);
 
-	if (!record)
-		return false;
-	before = read_leader(record, address);
-	turn->behind = task->pid;
-	turn->behind_start_ns = task->start_boottime;
 	if (record->threads > 1) {
 		is_alive |= read_others(record, address);
 		/* A thread that ended now may be met, and be in the sums as well. */
 		if (before & 1 || changes(task->signal) != before)
 			record->flags |= WALKED_TORN;
+	} else if (is_alive && record->threads == 1) {
+		keep_rested(turn, record, address, cpu_ns);
 	}
-	if (is_alive)
+	return is_alive;
+}
+
+/* Takes one process; false if there is no room. */
+static __always_inline bool take(struct list_turn *turn, __u64 address)
+{
+	__u32 place = turn->count;
+	struct walked *record = bpf_map_lookup_elem(&listed, &place);
+	struct task_struct *task = task_at(address);
+	struct rested *then;
+
+	if (!record)
+		return false;
+	turn->behind = task->pid;
+	then = expected(turn, address);
+	if (then && rests(then, address)) {
+		record->tgid = record->pid = then->pid;
+		record->start_ns = turn->behind_start_ns = then->start_ns;
+		record->flags = WALKED_WHOLE | WALKED_SAME;
+		turn->count = place + 1;
+		keep_still(turn, then);
+		return true;
+	}
+	turn->behind_start_ns = task->start_boottime;
+	if (read_anew(turn, record, address))
 		turn->count = place + 1;
 	return true;
 }

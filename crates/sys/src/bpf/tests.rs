@@ -37,7 +37,7 @@ fn slowness() -> u64 {
 }
 
 /// The workload program, compiled once.
-fn workload() -> Option<&'static PathBuf> {
+pub(super) fn workload() -> Option<&'static PathBuf> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bpf/tests/workload.c");

@@ -27,6 +27,8 @@ struct walked_io {
 #define WALKED_WHOLE 16u
 /* A thread that ended meanwhile may be in twice. */
 #define WALKED_TORN 32u
+/* As its record of the last pass was: of this one only pid, tgid and start are set. */
+#define WALKED_SAME 64u
 
 /*
  * One living thread. That of a leader (pid == tgid) holds its process's ended threads as well, and
@@ -82,6 +84,32 @@ struct list_turn {
 	__u32 outcome;
 	__u64 behind_start_ns; /* when that one started */
 	__u32 count;	       /* of records */
+	__u32 known;	       /* of `rested`, so many are of the last pass; 0: everyone is read */
+	__u32 next;	       /* of those, the next one that may be met */
+	__u32 kept;	       /* so many are of this pass; RESTED_NEVER: none are kept */
+};
+
+#define RESTED_NEVER 0xffffffffu
+
+/*
+ * A process of one thread that slept, as a pass met it: enough to tell at the next one whether it
+ * has run, or anybody else has changed anything of it.
+ */
+struct rested {
+	__u64 task; /* where the kernel has it; parent and mm as well */
+	__u64 parent;
+	__u64 mm;
+	__u64 start_ns; /* CLOCK_BOOTTIME of the first namespace */
+	__u64 cpu_ns;	/* of the thread */
+	__u32 pid;
+	__u32 state;
+	__u32 group;
+	__u32 session;
+	__u32 rss_file_pages;
+	__u32 rss_anon_pages;
+	__u32 rss_shmem_pages;
+	__u32 swap_pages;
+	__u32 total_vm_pages;
 	__u32 unused;
 };
 

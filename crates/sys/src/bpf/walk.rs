@@ -12,7 +12,7 @@ use crate::burst;
 use crate::clock::Offsets;
 use crate::error::Error;
 use libbpf_rs::ObjectBuilder;
-use list::List;
+use list::{Found, List};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -140,6 +140,17 @@ impl Walked {
     pub const WHOLE: u32 = 16;
     /// A thread that ended meanwhile may be in twice.
     pub const TORN: u32 = 32;
+    /// Nothing differs from the record of the pass before; only who it is was written.
+    const SAME: u32 = 64;
+}
+
+/// Whom a pass met.
+#[derive(Debug, Clone, Copy)]
+pub enum Met<'a> {
+    /// A process, or one of its threads.
+    Read(&'a Walked),
+    /// The process of this id, of which nothing differs from its record of the pass before.
+    Same(u32),
 }
 
 const RECORD_BYTES: usize = 360;
@@ -194,14 +205,40 @@ impl Walk {
     /// # Errors
     /// The kernel has no memory for the pass.
     pub fn pass(&mut self, take: &mut dyn FnMut(&Walked)) -> Result<u64, Error> {
+        self.forget();
+        let met = self.pass_since(&mut |met| {
+            if let Met::Read(one) = met {
+                take(one);
+            }
+        });
+        self.forget();
+        met
+    }
+
+    /// The same, but tells of who has slept since the last of these passes that nothing differs,
+    /// where the kernel can: that costs a third.
+    ///
+    /// # Errors
+    /// As [`Walk::pass`].
+    pub fn pass_since(&mut self, take: &mut dyn FnMut(Met<'_>)) -> Result<u64, Error> {
         let clock = &self.clock;
-        let take = &mut |one: &mut Walked| {
+        let read = |one: &mut Walked, take: &mut dyn FnMut(Met<'_>)| {
             one.start_ns = clock.boot(one.start_ns);
-            take(one);
+            take(Met::Read(one));
         };
         match &mut self.way {
-            Way::List(list) => list.pass(take),
-            Way::Iterator { link, buffer } => iterate(link, buffer, take),
+            Way::List(list) => list.pass(&mut |found| match found {
+                Found::Same(pid) => take(Met::Same(pid)),
+                Found::Read(one) => read(one, take),
+            }),
+            Way::Iterator { link, buffer } => iterate(link, buffer, &mut |one| read(one, take)),
+        }
+    }
+
+    /// The next pass reads everyone.
+    pub fn forget(&mut self) {
+        if let Way::List(list) = &mut self.way {
+            list.forget();
         }
     }
 }

@@ -138,6 +138,14 @@ static __always_inline void sum_whole(struct pages *pages, struct mm_struct *mm)
 	pages->swap = BPF_CORE_READ(old, rss_stat.count[MM_SWAPENTS].counter);
 }
 
+static __always_inline void sum_pages(struct pages *pages, struct mm_struct *mm)
+{
+	if (bpf_core_field_exists(mm->rss_stat[0].counters))
+		sum_split(pages, mm);
+	else
+		sum_whole(pages, mm);
+}
+
 /* What the kernel holds of a process once; of one that gives it back meanwhile, nothing. */
 static __always_inline void read_memory(struct walked *record, struct task_struct *task)
 {
@@ -148,10 +156,7 @@ static __always_inline void read_memory(struct walked *record, struct task_struc
 	if (!mm)
 		return;
 
-	if (bpf_core_field_exists(mm->rss_stat[0].counters))
-		sum_split(&pages, mm);
-	else
-		sum_whole(&pages, mm);
+	sum_pages(&pages, mm);
 	record->flags |= WALKED_MEMORY;
 	record->mm = (__u64)mm;
 	record->rss_file_pages = positive(pages.sum.file);

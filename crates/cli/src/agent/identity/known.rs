@@ -68,9 +68,11 @@ impl Known {
         }
     }
 
-    /// Whether it can only be who it was when it was asked.
+    /// Whether it can only be who it was when it was asked. A thread of the kernel has no folder or
+    /// program to change, however much it runs.
     pub(super) fn is_unchanged(&mut self, sample: &ProcessSample, root: &Root) -> bool {
-        let rests = self.ran.is_some() && self.ran == ran(sample) && sample.revision.is_some();
+        let slept = self.ran == ran(sample) && sample.revision.is_some();
+        let rests = self.ran.is_some() && (slept || who::is_of_kernel(sample));
         if !rests || self.asked != Asked::No || self.groups.is_none() {
             return false;
         }

@@ -86,10 +86,37 @@ impl Roster {
             known.pass = self.pass;
             return;
         }
+        self.put_whole(place, *one);
+    }
+
+    /// The pass met a process of which nothing differs from the record that [`Roster::whole`] was
+    /// given last; whether there was one.
+    pub(super) fn same(&mut self, pid: u32) -> bool {
+        let Some(place) = self.place_of(pid) else {
+            return false;
+        };
+        let (Some(known), Some(sample)) = (self.known.get_mut(place), self.samples.get(place))
+        else {
+            return false;
+        };
+        if known.last.tgid != pid {
+            return false;
+        }
+        self.at = place + 1;
+        known.pass = self.pass;
+        // Somebody has filled in what the next pass takes out again.
+        if sample.revision.is_none() {
+            let last = known.last;
+            self.put_whole(place, last);
+        }
+        true
+    }
+
+    fn put_whole(&mut self, place: usize, one: Walked) {
         let mut process = Process::default();
-        process.take(one, self.kept);
+        process.take(&one, self.kept);
         process.alive = true;
-        self.put(place, one.tgid, &process, *one);
+        self.put(place, one.tgid, &process, one);
     }
 
     /// Where a process is, most likely behind the one before it.

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Programs of known use: threads N SPIN_MS | fill MIB | hold MIB | fork N | vanish N |
- * nocldwait N | ring. */
+ * nocldwait N | ring | map FILE | group. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -116,6 +118,42 @@ static int vanish(long count, int flags)
 	return 0;
 }
 
+/* Holds the pages of a file of a MiB, and does no more. */
+static int map(const char *path)
+{
+	int file = open(path, O_RDWR);
+	char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	if (at == MAP_FAILED)
+		return 1;
+	memset(at, 1, 1 << 20);
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+/* Tells its child, and makes it a group of its own with the next line that comes. */
+static int group(void)
+{
+	char line[8];
+	pid_t child = fork();
+
+	if (child == 0)
+		for (;;)
+			pause();
+	printf("%d\n", child);
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin) || setpgid(child, child))
+		return 1;
+	puts("done");
+	fflush(stdout);
+	if (fgets(line, sizeof(line), stdin))
+		return 1;
+	kill(child, SIGKILL);
+	return waitpid(child, NULL, 0) != child;
+}
+
 int main(int argc, char **argv)
 {
 	long number = argc > 2 ? atol(argv[2]) : 0;
@@ -133,6 +171,10 @@ int main(int argc, char **argv)
 		return vanish(number, SA_NOCLDWAIT);
 	if (argc > 2 && !strcmp(argv[1], "hold"))
 		return hold(number);
+	if (argc > 2 && !strcmp(argv[1], "map"))
+		return map(argv[2]);
+	if (argc > 1 && !strcmp(argv[1], "group"))
+		return group();
 	if (argc > 1 && !strcmp(argv[1], "ring"))
 		return ring();
 	return 2;

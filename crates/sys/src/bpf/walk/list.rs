@@ -28,14 +28,32 @@ struct Turn {
     outcome: u32,
     behind_start_ns: u64,
     count: u32,
-    unused: u32,
+    /// Of those who rested, so many are of the last pass.
+    known: u32,
+    /// Of these, the next one that may be met.
+    next: u32,
+    /// So many are of this pass.
+    kept: u32,
 }
 
 const END: u32 = 1;
 const GONE: u32 = 2;
+/// `kept` of a pass that keeps nobody.
+const KEEPS_NONE: u32 = u32::MAX;
+/// Processes that may be known to rest, for each one that there is at the start; within bounds.
+const RESTED_FOR_EACH: u32 = 4;
+const RESTED: std::ops::RangeInclusive<u32> = 2048..=32_768;
 
 /// A process as the kernel knows it: its id, and when it started by the kernel's clock.
 type Met = (u32, u64);
+
+/// Whom a pass found.
+pub(super) enum Found<'a> {
+    /// His record.
+    Read(&'a mut Walked),
+    /// Nothing differs from the record that the pass before gave of the process with this id.
+    Same(u32),
+}
 
 /// The program, ready for passes.
 #[derive(Debug)]
@@ -44,6 +62,8 @@ pub(super) struct List {
     records: Mapping,
     /// Whom the present pass has met.
     met: Vec<Met>,
+    /// How many the program knows who rested at the last pass.
+    rested: u32,
 }
 
 impl List {
@@ -54,7 +74,11 @@ impl List {
     pub(super) fn open() -> Result<Self, Error> {
         let mut builder = ObjectBuilder::default();
         let open = builder.open_memory(&OBJECT.0);
-        let open = open.map_err(|error| unavailable("open", &error))?;
+        let mut open = open.map_err(|error| unavailable("open", &error))?;
+        for mut map in open.maps_mut().filter(|map| map.name() == "rested") {
+            let grown = map.set_max_entries(rested_max());
+            grown.map_err(|error| unavailable("open", &error))?;
+        }
         let object = open.load().map_err(|error| unavailable("load", &error))?;
         let missing = || libbpf_rs::Error::from_raw_os_error(libc::ENOENT);
         let lacks = || bpf_error("find the list of processes", &missing());
@@ -72,15 +96,26 @@ impl List {
             records: Mapping::new(listed.as_fd(), 0, bytes, false)?,
             program: own(program.as_fd())?,
             met: Vec::new(),
+            rested: 0,
         })
     }
 
-    /// Gives every living process to `take`, once.
+    /// The next pass reads everyone.
+    pub(super) const fn forget(&mut self) {
+        self.rested = 0;
+    }
+
+    /// Gives every living process to `take`, once; of those who rested since the last pass, which
+    /// was given to the same one, only their ids.
     ///
     /// # Errors
     /// The program cannot be run, or the pass found no end.
-    pub(super) fn pass(&mut self, take: &mut dyn FnMut(&mut Walked)) -> Result<u64, Error> {
-        let (mut turn, mut beginnings) = (Turn::default(), 0);
+    pub(super) fn pass(&mut self, take: &mut dyn FnMut(Found<'_>)) -> Result<u64, Error> {
+        let mut turn = Turn {
+            known: std::mem::take(&mut self.rested),
+            ..Turn::default()
+        };
+        let mut beginnings = 0;
         // Those that are met again, where somebody was gone behind whom a part was to begin.
         let mut known: HashSet<Met> = HashSet::new();
         let mut back = 0;
@@ -96,7 +131,7 @@ impl List {
                     None => {
                         beginnings += 1;
                         known.extend(self.met.iter());
-                        Turn::default()
+                        behind(0, 0)
                     }
                 };
                 if beginnings >= BEGINNINGS_MAX {
@@ -109,16 +144,25 @@ impl List {
                 let Some(bytes) = self.records.slice(place * RECORD_BYTES, RECORD_BYTES) else {
                     break;
                 };
-                // SAFETY: as long as the structure, which any bytes are a value of; the program
-                // that writes there does not run.
-                let mut one = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast::<Walked>()) };
+                // SAFETY: as long as the structure, which any bytes are a value of, and at a
+                // multiple of its alignment in a page; the program that writes there does not run,
+                // and nobody else does.
+                let one = unsafe { &*bytes.as_ptr().cast::<Walked>() };
                 let met = (one.pid, one.start_ns);
-                if known.is_empty() || !known.contains(&met) {
-                    self.met.push(met);
-                    take(&mut one);
+                if !known.is_empty() && known.contains(&met) {
+                    continue;
+                }
+                self.met.push(met);
+                match one.flags & Walked::SAME {
+                    0 => take(Found::Read(&mut { *one })),
+                    _ => take(Found::Same(one.pid)),
                 }
             }
             if turn.outcome == END {
+                self.rested = match turn.kept {
+                    KEEPS_NONE => 0,
+                    kept => kept,
+                };
                 return Ok(self.met.len() as u64);
             }
         }
@@ -148,10 +192,21 @@ impl List {
     }
 }
 
+/// A turn behind a process that was met, where the one behind whom it was to begin is gone: some
+/// are met again, so nobody is known or kept.
 fn behind(pid: u32, start_ns: u64) -> Turn {
     Turn {
         behind: pid,
         behind_start_ns: start_ns,
+        kept: KEEPS_NONE,
         ..Turn::default()
     }
+}
+
+/// How many may be known to rest: so many times those that live now.
+fn rested_max() -> u32 {
+    let living = std::fs::read_dir("/proc").map_or(0, |all| all.flatten().count());
+    let wanted = u32::try_from(living).unwrap_or(u32::MAX);
+    let wanted = wanted.saturating_mul(RESTED_FOR_EACH);
+    wanted.clamp(*RESTED.start(), *RESTED.end())
 }

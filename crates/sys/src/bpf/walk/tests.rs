@@ -1,5 +1,7 @@
 //! The walk against `/proc`, field by field, on processes that stand still.
 
+mod rested;
+
 use super::*;
 use std::fs;
 use std::process::{Child, Command, Stdio};
