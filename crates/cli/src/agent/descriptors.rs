@@ -26,6 +26,8 @@ const ALL_MAX: usize = 1 << 16;
 /// A look is spread over so much of its period, hundredths, if that is long enough to notice.
 const SPREAD: u64 = 80;
 const SPREAD_FROM: Nanos = Nanos::from_secs(30);
+/// Those whose turns come within so long are asked at once: who reads is woken once for all.
+const TURNS_TOGETHER: Nanos = Nanos::from_secs(5);
 
 /// What was open at the last look.
 pub(super) struct Descriptors {
@@ -251,9 +253,12 @@ impl Turns {
 
     /// The next one whose turn has come.
     fn next(&mut self, now: Nanos) -> Option<ProcessId> {
-        let passed = u128::from(now.since(self.begun).0);
-        let due = match u128::from(self.spread.0) {
-            spread if passed < spread => self.count as u128 * passed / spread + 1,
+        let passed = now.since(self.begun).0;
+        let due = match self.spread.0 {
+            spread if passed < spread => {
+                let until = passed - passed % TURNS_TOGETHER.0 + TURNS_TOGETHER.0;
+                self.count as u128 * u128::from(until.min(spread)) / u128::from(spread)
+            }
             _ => self.count as u128,
         };
         let asked = self.count - self.ids.len();
@@ -301,11 +306,12 @@ mod tests {
             let all = std::iter::from_fn(|| turns.next(at(seconds)));
             all.map(|id| id.pid).collect::<Vec<_>>()
         };
-        assert_eq!(come(0), [0], "the first one at once");
-        assert_eq!(come(1), [1, 2]);
-        assert!(come(1).is_empty());
-        assert_eq!(come(120).len(), 241 - 3);
-        assert_eq!((come(240).len(), come(300).len()), (480 - 241, 0));
+        // Two a second.
+        assert_eq!(come(0), (0..10).collect::<Vec<_>>());
+        assert!(come(4).is_empty());
+        assert_eq!(come(6), (10..20).collect::<Vec<_>>());
+        assert_eq!(come(120).len(), 250 - 20);
+        assert_eq!((come(240).len(), come(300).len()), (480 - 250, 0));
         // Whoever wants it often has it at once.
         let mut turns = Turns::new(ids(480), at(0), Nanos::from_secs(1));
         assert_eq!(std::iter::from_fn(|| turns.next(at(0))).count(), 480);
