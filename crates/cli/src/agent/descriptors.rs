@@ -1,8 +1,7 @@
 //! What processes have open: looked at now and then, all in turn; written where it differs from the
 //! last time, and when it is open no more.
 //!
-//! A look costs some 200 us a process, ten times what all else does in a minute, so it is spread
-//! over most of its period.
+//! A look costs some 200 us a process, so it is spread over most of its period.
 
 use super::Segments;
 use super::cells::Cells;

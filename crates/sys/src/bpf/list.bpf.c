@@ -7,7 +7,7 @@
  * Each part is one RCU section, short enough to keep nobody waiting. The next part goes on behind
  * the last process that was met, found by its number, if that is still there.
  *
- * Of who has slept since the last pass, a third of the memory is looked at that a record takes.
+ * Of who has slept since the last pass, only that is looked at which tells so (rested.h).
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -123,6 +123,7 @@ static __always_inline bool read_anew(struct list_turn *turn, struct walked *rec
 {
 	struct task_struct *task = task_at(address);
 	__u64 cpu_ns = task->se.sum_exec_runtime;
+	__u64 parent = address_of(task->real_parent);
 	bool is_alive = !task->exit_state;
 	__u32 before = read_leader(record, address);
 
@@ -132,7 +133,7 @@ static __always_inline bool read_anew(struct list_turn *turn, struct walked *rec
 		if (before & 1 || changes(task->signal) != before)
 			record->flags |= WALKED_TORN;
 	} else if (is_alive && record->threads == 1) {
-		keep_rested(turn, record, address, cpu_ns);
+		keep_rested(turn, record, address, cpu_ns, parent);
 	}
 	return is_alive;
 }

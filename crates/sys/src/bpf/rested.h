@@ -109,9 +109,12 @@ static __always_inline void keep_still(struct list_turn *turn, struct rested *th
 		*kept = *then;
 }
 
-/* Keeps a process of one thread if it sleeps. `cpu_ns` is from before the record was read. */
+/*
+ * Keeps a process of one thread if it sleeps. Its CPU time and parent are from before the record
+ * was read: if one of them is another by then, the next pass finds that they differ.
+ */
 static __always_inline void keep_rested(struct list_turn *turn, const struct walked *record,
-					__u64 address, __u64 cpu_ns)
+					__u64 address, __u64 cpu_ns, __u64 parent)
 {
 	struct rested *kept;
 
@@ -121,7 +124,7 @@ static __always_inline void keep_rested(struct list_turn *turn, const struct wal
 	if (!kept)
 		return;
 	kept->task = address;
-	kept->parent = address_of(task_at(address)->real_parent);
+	kept->parent = parent;
 	kept->mm = record->flags & WALKED_MEMORY ? record->mm : 0;
 	kept->start_ns = record->start_ns;
 	kept->cpu_ns = cpu_ns;

@@ -86,10 +86,8 @@ struct list_turn {
 	__u32 count;	       /* of records */
 	__u32 known;	       /* of `rested`, so many are of the last pass; 0: everyone is read */
 	__u32 next;	       /* of those, the next one that may be met */
-	__u32 kept;	       /* so many are of this pass; RESTED_NEVER: none are kept */
+	__u32 kept;	       /* so many are of this pass; the highest number: none are kept */
 };
-
-#define RESTED_NEVER 0xffffffffu
 
 /*
  * A process of one thread that slept, as a pass met it: enough to tell at the next one whether it

@@ -1,7 +1,7 @@
 //! A pass along the kernel's list of processes (`bpf/list.bpf.c`), part by part, so that the kernel
 //! is never long in one piece.
 
-use super::{RECORD_BYTES, Walked};
+use super::{Met, RECORD_BYTES, Walked};
 use crate::bpf::load::{Aligned, bpf_error, unavailable};
 use crate::bpf::mapping::{Mapping, page_bytes};
 use crate::burst;
@@ -45,15 +45,7 @@ const RESTED_FOR_EACH: u32 = 4;
 const RESTED: std::ops::RangeInclusive<u32> = 2048..=32_768;
 
 /// A process as the kernel knows it: its id, and when it started by the kernel's clock.
-type Met = (u32, u64);
-
-/// Whom a pass found.
-pub(super) enum Found<'a> {
-    /// His record.
-    Read(&'a mut Walked),
-    /// Nothing differs from the record that the pass before gave of the process with this id.
-    Same(u32),
-}
+type Key = (u32, u64);
 
 /// The program, ready for passes.
 #[derive(Debug)]
@@ -61,7 +53,7 @@ pub(super) struct List {
     program: OwnedFd,
     records: Mapping,
     /// Whom the present pass has met.
-    met: Vec<Met>,
+    met: Vec<Key>,
     /// How many the program knows who rested at the last pass.
     rested: u32,
 }
@@ -110,14 +102,14 @@ impl List {
     ///
     /// # Errors
     /// The program cannot be run, or the pass found no end.
-    pub(super) fn pass(&mut self, take: &mut dyn FnMut(Found<'_>)) -> Result<u64, Error> {
+    pub(super) fn pass(&mut self, take: &mut dyn FnMut(Met<'_>)) -> Result<u64, Error> {
         let mut turn = Turn {
             known: std::mem::take(&mut self.rested),
             ..Turn::default()
         };
         let mut beginnings = 0;
         // Those that are met again, where somebody was gone behind whom a part was to begin.
-        let mut known: HashSet<Met> = HashSet::new();
+        let mut known: HashSet<Key> = HashSet::new();
         let mut back = 0;
         self.met.clear();
         for _ in 0..PARTS_MAX {
@@ -154,8 +146,8 @@ impl List {
                 }
                 self.met.push(met);
                 match one.flags & Walked::SAME {
-                    0 => take(Found::Read(&mut { *one })),
-                    _ => take(Found::Same(one.pid)),
+                    0 => take(Met::Read(one)),
+                    _ => take(Met::Same(one.pid)),
                 }
             }
             if turn.outcome == END {
