@@ -295,7 +295,7 @@ fn gone(call: &'static str) -> Error {
 
 fn write_image() -> Result<OwnedFd, Error> {
     // SAFETY: the name is a C string literal.
-    let fd = unsafe { libc::memfd_create(c"plimsoll-launcher".as_ptr(), libc::MFD_CLOEXEC) };
+    let fd = unsafe { libc::memfd_create(c"plim-launcher".as_ptr(), libc::MFD_CLOEXEC) };
     let fd = check("memfd_create", i64::from(fd))?;
     // SAFETY: the kernel just returned this descriptor and nobody else owns it.
     let file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd as i32) });

@@ -34,7 +34,7 @@ const FAREWELL_NS: u64 = 2_000_000_000;
 const ROUNDS_MAX: u32 = 2000;
 const ROUND: std::time::Duration = std::time::Duration::from_millis(5);
 /// What the launcher calls itself (`launcher.c`).
-const LAUNCHER: &[u8] = b"plimsoll-launch\n";
+const LAUNCHER: &[u8] = b"plim-launcher\n";
 
 /// How the front's work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,6 +16,7 @@ each_mechanism!(
     the_tree_ends_with_the_monitor,
     the_tree_ends_with_the_process_group,
     the_tree_ends_with_monitor_and_launcher,
+    the_tree_ends_with_all_of_our_name,
     nothing_is_orphaned_by_the_launcher,
     the_tree_is_left_when_asked,
     nobody_of_ours_is_left_to_init,
@@ -91,6 +92,27 @@ fn the_tree_ends_with_monitor_and_launcher(mechanism: Mechanism) {
     process::wait_until_dead(&pids);
     process::wait_until_dead(&ours);
     done.expect_status(128 + 9);
+}
+
+/// As `pkill -9 plimsoll` does.
+fn the_tree_ends_with_all_of_our_name(mechanism: Mechanism) {
+    let (running, pids, ours, _cleanup) = stubborn(mechanism, &[]);
+    let is_named = |pid: &u32| {
+        let comm = fs::read_to_string(format!("/proc/{pid}/comm"));
+        comm.is_ok_and(|comm| comm.contains("plimsoll"))
+    };
+    let all = [running.pid()].into_iter().chain(ours.iter().copied());
+    let named: Vec<u32> = all.filter(is_named).collect();
+    assert!(named.len() > 1, "{named:?} of {ours:?}");
+    // Nobody hears of another's end before his own.
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in &named {
+            process::send(*pid, signal);
+        }
+    }
+    running.finish().expect_status(128 + 9);
+    process::wait_until_dead(&pids);
+    process::wait_until_dead(&ours);
 }
 
 /// In a container the first process may never wait for what it did not start.

@@ -40,7 +40,7 @@ static __always_inline struct process *process_of(struct task_struct *task,
 }
 
 /* Letter by letter: a text would stand in a section of its own, which libbpf does not take. */
-#define LAUNCHER "plimsoll-launch"
+#define LAUNCHER "plim-launcher\0\0"
 
 /* Whether the present task launches what a run watches. */
 static __always_inline bool is_launcher(void)

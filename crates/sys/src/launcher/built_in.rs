@@ -3,8 +3,9 @@
 
 use std::ffi::CStr;
 
-/// The launcher's first word.
-pub(super) const NAME: &CStr = c"plimsoll-launcher";
+/// The launcher's first word. It is not called as the program is: who kills all processes of that
+/// name leaves one that ends the tree.
+pub(super) const NAME: &CStr = c"plim-launcher";
 
 /// Words in front of COMMAND's.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -477,7 +477,7 @@ __attribute__((used)) void start(long *stack)
 	set_mask(~0ull);
 	set_action(SIG_CHLD, (void *)on_child);
 	SYS5(NR_prctl, PR_SUBREAPER, 1, 0, 0, 0);
-	SYS5(NR_prctl, PR_NAME, "plimsoll-launch", 0, 0, 0);
+	SYS5(NR_prctl, PR_NAME, "plim-launcher", 0, 0, 0);
 	SYS3(NR_fcntl, control_fd, FD_SET, 1);
 	SYS3(NR_fcntl, go_fd, FD_SET, 1);
 	if (library_fd)

@@ -278,7 +278,7 @@ fn bpf_root_what_a_launcher_begets_is_found_by_its_own_run_too() {
     let (mut inner, mut inner_seen) = (programs.start_run().unwrap(), Seen::default());
     let folder = std::env::temp_dir().join(format!("plimsoll-launch-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
-    let launcher = folder.join("plimsoll-launch");
+    let launcher = folder.join("plim-launcher");
     std::os::unix::fs::symlink("/bin/sh", &launcher).unwrap();
     let script = format!("exec {} -c '{BEGETS}'", launcher.display());
     let (shell, born) = begets(&mut outer, &mut outer_seen, &script);
