@@ -33,6 +33,11 @@ pub(crate) struct Run {
     pub(crate) status: u8,
 }
 
+/// One thread of the emulator for all processors of the machine. By a thread each, QEMU 7.2 may
+/// have one run what another is writing anew: as a tracepoint in `__schedule` was switched, Linux
+/// met a breakpoint that nobody had set (6.12), or stood still (6.1).
+const ONE_THREAD: &str = "--qemu-opts=-accel tcg,thread=single";
+
 /// What is shown of the console of a machine that did not end its work.
 const CONSOLE_LINES: usize = 30;
 
@@ -118,6 +123,7 @@ impl Machine {
             .args(["--verbose", "--run"])
             .arg(&self.kernel.image)
             .args(["--disable-kvm", "--force-9p", "--user", "root"])
+            .arg(ONE_THREAD)
             .args(["--cpus", &self.cpus.to_string(), "--memory", "2G"])
             .arg(format!("--rwdir={}", shared.display()))
             .args(
