@@ -1,21 +1,23 @@
 //! What processes have open: looked at now and then, all in turn; written where it differs from the
 //! last time, and when it is open no more.
 //!
-//! A look costs some 200 us a process, so it is spread over most of its period.
+//! A look costs some 200 us a process, so it is spread over most of its period. What is open in one
+//! that has not run since its last look only others can change: it is looked at more seldom.
 
 use super::Segments;
 use super::cells::Cells;
 use super::detail::{Asker, Job};
-use super::who::is_of_kernel;
+use super::who;
 use record::identity::ProcessId;
 use record::sample::ProcessSample;
 use record::table::descriptor::{self, Descriptor};
 use record::unit::Nanos;
 use record::value::Absent;
+use rustc_hash::FxHashMap;
 use source::aside::Haste;
 use source::query::descriptors::Listing;
 use source::roll::Roll;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use store::Error;
 use store::segment::Instant;
@@ -28,6 +30,10 @@ const SPREAD_FROM: Nanos = Nanos::from_secs(30);
 /// Those whose turns come within so long are asked at once: who reads is woken once for all.
 const TURNS_TOGETHER: Nanos = Nanos::from_secs(5);
 
+/// So many looks pass over one that has not run. Somebody may have renamed or removed its file, or
+/// written through what they share.
+const PASSED_OVER_MAX: u8 = 3;
+
 /// What was open at the last look.
 pub(super) struct Descriptors {
     /// How often to look; nothing for never.
@@ -35,8 +41,8 @@ pub(super) struct Descriptors {
     due: Nanos,
     /// Of this look, those whose turn comes yet.
     turns: Turns,
-    /// And those that did not answer yet.
-    asked: HashSet<ProcessId>,
+    /// And those that did not answer yet, with what they had run when this look began.
+    asked: FxHashMap<ProcessId, Option<Nanos>>,
     known: Roll<ProcessId, Known>,
     /// Of all that are known.
     count: usize,
@@ -58,6 +64,26 @@ struct Known {
     open: Vec<(u32, u64)>,
     chapter: u64,
     pass: u64,
+    /// What it had run when its last look began; nothing if nobody can tell.
+    ran: Option<Nanos>,
+    /// By so many looks since.
+    passed_over: u8,
+}
+
+impl Known {
+    /// Whether a look at it would find what the last one did, as far as it goes by the process
+    /// itself.
+    fn rests(&mut self, sample: &ProcessSample, chapter: u64) -> bool {
+        let slept = self.ran.is_some() && self.ran == ran(sample);
+        let rests = slept && self.chapter == chapter && self.passed_over < PASSED_OVER_MAX;
+        self.passed_over += u8::from(rests);
+        rests
+    }
+}
+
+/// What it has run, if that is known to the nanosecond.
+fn ran(sample: &ProcessSample) -> Option<Nanos> {
+    sample.own.cpu.filter(|_| sample.revision.is_some())
 }
 
 impl Descriptors {
@@ -66,7 +92,7 @@ impl Descriptors {
             period,
             due: Nanos(0),
             turns: Turns::default(),
-            asked: HashSet::new(),
+            asked: FxHashMap::default(),
             known: Roll::default(),
             count: 0,
             chapter: 0,
@@ -127,13 +153,19 @@ impl Descriptors {
             self.due = at.plus(period);
             self.left_out = [[0; 2], self.left_out()];
             self.looks += 1;
-            let may_have = samples.filter(|one| !is_of_kernel(one));
-            self.turns = Turns::new(may_have.map(|one| one.id), at, period);
+            let mut turns = Vec::new();
+            for one in samples.filter(|one| !who::is_of_kernel(one)) {
+                let known = self.known.get_mut(one.id);
+                if !known.is_some_and(|known| known.rests(one, self.chapter)) {
+                    turns.push((one.id, ran(one)));
+                }
+            }
+            self.turns = Turns::new(turns.into(), at, period);
         }
-        while let Some(id) = self.turns.next(at) {
+        while let Some((id, ran)) = self.turns.next(at) {
             let asked = asker.ask(Job::Descriptors(id, self.looks), Haste::Leisure);
             if asked.is_ok() {
-                self.asked.insert(id);
+                self.asked.insert(id, ran);
             }
         }
     }
@@ -154,7 +186,7 @@ impl Descriptors {
 
     /// What a process has open, or why that is not known.
     pub(super) fn answered(&mut self, id: ProcessId, listing: Result<Listing, Absent>) {
-        self.asked.remove(&id);
+        let ran = self.asked.remove(&id).flatten();
         // What this user may not see is nobody's loss, and of who has ended the next reading tells.
         let Ok(mut listing) = listing else {
             return;
@@ -198,8 +230,11 @@ impl Descriptors {
             open: Vec::new(),
             chapter: 0,
             pass: 0,
+            ran: None,
+            passed_over: 0,
         });
         (known.open, known.chapter, known.pass) = (now, self.chapter, self.pass);
+        (known.ran, known.passed_over) = (ran, 0);
     }
 
     /// A process does not answer: what it had open stands.
@@ -229,7 +264,7 @@ impl Descriptors {
 /// Who is asked when.
 #[derive(Default)]
 struct Turns {
-    ids: VecDeque<ProcessId>,
+    ids: VecDeque<(ProcessId, Option<Nanos>)>,
     /// How many there were, and over how much time from when on they are spread.
     count: usize,
     begun: Nanos,
@@ -237,8 +272,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(ids: impl Iterator<Item = ProcessId>, begun: Nanos, period: Nanos) -> Self {
-        let ids: VecDeque<_> = ids.collect();
+    fn new(ids: VecDeque<(ProcessId, Option<Nanos>)>, begun: Nanos, period: Nanos) -> Self {
         Self {
             count: ids.len(),
             ids,
@@ -251,7 +285,7 @@ impl Turns {
     }
 
     /// The next one whose turn has come.
-    fn next(&mut self, now: Nanos) -> Option<ProcessId> {
+    fn next(&mut self, now: Nanos) -> Option<(ProcessId, Option<Nanos>)> {
         let passed = now.since(self.begun).0;
         let due = match self.spread.0 {
             spread if passed < spread => {
@@ -277,6 +311,7 @@ fn hash(one: &Descriptor) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::codec::series::Revision;
     use record::table::descriptor::Kind;
 
     fn listing(fds: std::ops::Range<u32>, left_out: u64) -> Result<Listing, Absent> {
@@ -298,12 +333,15 @@ mod tests {
 
     #[test]
     fn a_look_is_spread_over_most_of_its_period() {
-        let ids = |count: u32| (0..count).map(|pid| ProcessId::new(pid, Nanos(0)));
+        let ids = |count: u32| {
+            let one = |pid| (ProcessId::new(pid, Nanos(0)), None);
+            (0..count).map(one).collect::<VecDeque<_>>()
+        };
         let at = |seconds: u64| Nanos::from_secs(1000 + seconds);
         let mut turns = Turns::new(ids(480), at(0), Nanos::from_secs(300));
         let mut come = |seconds| {
             let all = std::iter::from_fn(|| turns.next(at(seconds)));
-            all.map(|id| id.pid).collect::<Vec<_>>()
+            all.map(|(id, _)| id.pid).collect::<Vec<_>>()
         };
         // Two a second.
         assert_eq!(come(0), (0..10).collect::<Vec<_>>());
@@ -315,6 +353,30 @@ mod tests {
         let mut turns = Turns::new(ids(480), at(0), Nanos::from_secs(1));
         assert_eq!(std::iter::from_fn(|| turns.next(at(0))).count(), 480);
         assert!(Turns::default().next(at(0)).is_none());
+    }
+
+    #[test]
+    fn one_that_has_not_run_is_passed_over_a_few_times() {
+        let mut descriptors = Descriptors::new(Some(Nanos(1)));
+        let mut sample = who::tests::sample(b"sh", 1);
+        let mut look = |ns, revision| {
+            (sample.own.cpu, sample.revision) = (Some(Nanos(ns)), Revision::new(revision));
+            let known = descriptors.known.get_mut(sample.id);
+            let passes_over = known.is_some_and(|known| known.rests(&sample, descriptors.chapter));
+            if !passes_over {
+                descriptors.asked.insert(sample.id, ran(&sample));
+                descriptors.answered(sample.id, listing(0..3, 0));
+            }
+            !passes_over
+        };
+        let looks: Vec<_> = (0..6).map(|_| look(5, 1)).collect();
+        assert_eq!(looks, [true, false, false, false, true, false]);
+        assert_eq!([look(6, 2), look(6, 2)], [true, false], "it has run");
+        assert_eq!([look(6, 0), look(6, 0)], [true, true], "nobody can tell");
+        assert_eq!([look(6, 1), look(6, 1)], [true, false]);
+        descriptors.chapter += 1;
+        let known = descriptors.known.get_mut(sample.id).unwrap();
+        assert!(!known.rests(&sample, 1), "another segment tells all again");
     }
 
     #[test]
