@@ -32,6 +32,7 @@ pub(crate) fn build() -> Result<(), Box<dyn std::error::Error>> {
     for name in [
         "launcher.c",
         "launcher.h",
+        "await.h",
         "filter.h",
         "arch_x86_64.h",
         "arch_aarch64.h",

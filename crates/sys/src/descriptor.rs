@@ -204,7 +204,20 @@ pub fn poll(fds: &[Waiting<'_>], timeout_ns: Option<u64>) -> Result<Vec<bool>, E
     let (list, count) = (polled.as_mut_ptr(), polled.len() as libc::nfds_t);
     // SAFETY: the list has `count` entries; the timeout is null or lives beyond the call; no mask.
     let ready = unsafe { libc::ppoll(list, count, timeout, std::ptr::null()) };
-    match check("ppoll", i64::from(ready)) {
+    let mut ready = check("ppoll", i64::from(ready));
+    if let Err(error) = &ready
+        && matches!(error.errno(), Some(libc::EPERM | libc::ENOSYS))
+    {
+        // A filter of system calls that knows only the older one.
+        let millis = timeout_ns.map(|ns| i32::try_from(ns.div_ceil(1_000_000)));
+        let millis = millis.map_or(-1, |millis| millis.unwrap_or(i32::MAX));
+        // SAFETY: the list has `count` entries.
+        ready = check(
+            "poll",
+            i64::from(unsafe { libc::poll(list, count, millis) }),
+        );
+    }
+    match ready {
         Err(error) if error.errno() == Some(libc::EINTR) => Ok(vec![false; fds.len()]),
         Err(error) => Err(error),
         Ok(_) => Ok(polled.iter().map(|entry| entry.revents != 0).collect()),

@@ -67,12 +67,20 @@ pub(crate) fn serve(
             mask | signal::bit(*number)
         });
     let mask = signal::set_mask(u64::MAX);
-    let Ok(signals) = Signals::open(caught) else {
-        return Served::Status(wait_for(monitor_pid, Before::Nothing, options));
+    let served = match Signals::open(caught) {
+        Ok(signals) => listen_until_end(&monitor, monitor_pid, &signals, inherited, options),
+        // A filter of system calls: what is sent to us meanwhile does what it does to anybody.
+        Err(_) => {
+            signal::set_mask(mask);
+            let (mut before, mut row_taken) = (Before::Nothing, false);
+            let heard = listen(&monitor, &mut before, &mut row_taken, true);
+            let heard = heard.unwrap_or(Heard::End);
+            end(heard, (&monitor, monitor_pid), (before, row_taken), options)
+        }
     };
-    match listen_until_end(&monitor, monitor_pid, &signals, inherited, options) {
+    match served {
         Served::Bare => {
-            drop((monitor, signals));
+            drop(monitor);
             // The monitor, and a launcher that came too late: the command has no children at its
             // start.
             while let Ok(Some(_)) = process::wait_any(true) {}
@@ -126,21 +134,11 @@ fn listen_until_end(
             }
         }
         let waiting = !before.is_started();
-        if let Some(heard) = listen(monitor, &mut before, &mut row_taken) {
-            return match heard {
-                Heard::Last(served) => {
-                    see_off(monitor, monitor_pid);
-                    match (served, asked) {
-                        (Served::Short(_), Some(signal)) => Served::Asked(signal),
-                        (served, _) => served,
-                    }
-                }
-                Heard::End => {
-                    if row_taken {
-                        live::give_back_for_another();
-                    }
-                    Served::Status(wait_for(monitor_pid, before, options))
-                }
+        if let Some(heard) = listen(monitor, &mut before, &mut row_taken, false) {
+            let ended = end(heard, (monitor, monitor_pid), (before, row_taken), options);
+            return match (ended, asked) {
+                (Served::Short(_), Some(signal)) => Served::Asked(signal),
+                (served, _) => served,
             };
         }
         // What the next attempt is to have stays.
@@ -238,11 +236,37 @@ enum Heard {
     End,
 }
 
-/// Hears what the monitor says; what it said last.
-fn listen(monitor: &OwnedFd, before: &mut Before, row_taken: &mut bool) -> Option<Heard> {
+/// Sees to what is left when the monitor has said its last word, or is gone.
+fn end(
+    heard: Heard,
+    (monitor, monitor_pid): (&OwnedFd, u32),
+    (before, row_taken): (Before, bool),
+    options: &RunOptions,
+) -> Served {
+    match heard {
+        Heard::Last(served) => {
+            see_off(monitor, monitor_pid);
+            served
+        }
+        Heard::End => {
+            if row_taken {
+                live::give_back_for_another();
+            }
+            Served::Status(wait_for(monitor_pid, before, options))
+        }
+    }
+}
+
+/// Hears what the monitor says, and waits for that if it is to; what it said last.
+fn listen(
+    monitor: &OwnedFd,
+    before: &mut Before,
+    row_taken: &mut bool,
+    waits: bool,
+) -> Option<Heard> {
     let mut bytes = [0; MESSAGE_BYTES];
     loop {
-        match descriptor::receive(monitor.as_fd(), &mut bytes, false) {
+        match descriptor::receive(monitor.as_fd(), &mut bytes, waits) {
             Ok(Received::Nothing) => return None,
             Ok(Received::Bytes(count)) => match bytes.get(..count).and_then(ToFront::decode) {
                 Some(ToFront::Started(launcher)) => *before = Before::Started { launcher },

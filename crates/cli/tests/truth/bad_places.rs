@@ -444,6 +444,29 @@ fn a_containers_seccomp_profile() {
     }
 }
 
+/// A task runs, and ends with nobody left of us, where what we wait with is refused: it is watched
+/// by an older call, or not watched and that is said.
+#[test]
+fn a_seccomp_profile_without_what_we_wait_with() {
+    if no_jails() {
+        skip!("no seccomp filters here");
+    }
+    for (mode, is_watched) in [("ppoll", true), ("signalfd", false)] {
+        let task = words!["/bin/sh", "-c", "/bin/true; echo here; exit 5"];
+        let run = Run::plain(&[], task);
+        // Whoever is left is met by the process that adopts it.
+        let adopted = [words![program("init")], jail(mode)].concat();
+        let done = run.wrapped(adopted).finish();
+        done.expect_status(5);
+        assert_eq!(done.stdout, "here\n", "{mode}: {}", done.context());
+        let told = match is_watched {
+            true => "exit 5 after ",
+            false => "warning: not watched: signalfd",
+        };
+        assert!(done.stderr.contains(told), "{mode}: {}", done.context());
+    }
+}
+
 /// Where tracing is refused, asking for it by name says so before the task starts.
 #[test]
 fn a_seccomp_profile_without_ptrace() {

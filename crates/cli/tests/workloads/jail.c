@@ -3,6 +3,7 @@
  *            fanotify, io_uring, handles), clone3 ENOSYS
  *   trace:   as default, and ptrace and process_vm_readv answer EPERM (profiles for Linux < 4.8)
  *   old:     as trace, and so does every call that is younger than Linux 4.19
+ *   ppoll, signalfd: as default, and that call answers ENOSYS
  * Skips where a filter cannot be had. */
 #include "truth.h"
 #include <linux/audit.h>
@@ -20,6 +21,7 @@ static const int refused[] = {
     SYS_settimeofday, SYS_clock_settime, SYS_lookup_dcookie, SYS_io_uring_setup,
     SYS_io_uring_enter, SYS_io_uring_register, SYS_fsopen, SYS_move_mount, SYS_open_tree,
 };
+static const int ppoll_call[] = {SYS_ppoll}, signalfd_call[] = {SYS_signalfd4};
 static const int tracing[] = {SYS_ptrace, SYS_process_vm_readv};
 /* pidfd_send_signal: all numbers from here on are the same on every machine. */
 enum { YOUNG = 424 };
@@ -42,7 +44,7 @@ int main(int argc, char **argv) {
     const unsigned eperm = SECCOMP_RET_ERRNO | EPERM, enosys = SECCOMP_RET_ERRNO | ENOSYS;
     const int clone3 = SYS_clone3;
     if (argc < 3)
-        die("usage: jail default|trace|old COMMAND...");
+        die("usage: jail default|trace|old|ppoll|signalfd COMMAND...");
     int old = strcmp(argv[1], "old") == 0, trace = old || strcmp(argv[1], "trace") == 0;
     add(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
     if (old) {
@@ -51,6 +53,10 @@ int main(int argc, char **argv) {
     }
     if (trace)
         answer(tracing, sizeof tracing / sizeof *tracing, eperm);
+    if (strcmp(argv[1], "ppoll") == 0)
+        answer(ppoll_call, 1, enosys);
+    if (strcmp(argv[1], "signalfd") == 0)
+        answer(signalfd_call, 1, enosys);
     answer(&clone3, 1, enosys);
     answer(refused, sizeof refused / sizeof *refused, eperm);
     add(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);

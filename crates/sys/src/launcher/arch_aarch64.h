@@ -21,6 +21,9 @@
 #define NR_setsid 157
 #define NR_close_range 436
 #define NR_seccomp 277
+#define NR_nanosleep 101
+#define NR_clock_nanosleep 115
+#define NR_sched_yield 124
 #define NR_fcntl 25
 
 static long syscall6(long nr, long a, long b, long c, long d, long e, long f)

@@ -21,6 +21,9 @@
 #define NR_setsid 112
 #define NR_close_range 436
 #define NR_seccomp 317
+#define NR_nanosleep 35
+#define NR_clock_nanosleep 230
+#define NR_sched_yield 24
 #define NR_fcntl 72
 
 static long syscall6(long nr, long a, long b, long c, long d, long e, long f)

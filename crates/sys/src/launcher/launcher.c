@@ -42,9 +42,6 @@ struct sigaction_words {
 	unsigned long mask;
 };
 
-struct timespec_words { s64 seconds, nanos; };
-struct pollfd_words { s32 fd; short events, revents; };
-
 static int control_fd;
 static int library_fd;
 static int flags;
@@ -68,6 +65,7 @@ static char text[4096];
 	syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
 #include "filter.h"
+#include "await.h"
 
 #ifndef BUILT_IN
 /* The compiler may call these even in freestanding code. */
@@ -379,8 +377,7 @@ static void end_tree(void)
 			}
 		if (!reap())
 			return;
-		u64 all_but_child = ~(1ull << (SIG_CHLD - 1));
-		SYS5(NR_ppoll, 0, 0, &pause, &all_but_child, 8);
+		await(0, &pause);
 	}
 }
 
@@ -393,20 +390,17 @@ static int shell_status(int status)
 /* The monitor is gone: end the tree, or see the task through, and tell its status by ours. */
 static void monitor_died(void)
 {
-	u64 all_but_child = ~(1ull << (SIG_CHLD - 1));
-
 	if (!(flags & FLAG_LEAVE))
 		end_tree();
 	while (!main_ended && reap())
 		if (!main_ended)
-			SYS5(NR_ppoll, 0, 0, 0, &all_but_child, 8);
+			await(0, 0);
 	leave(main_ended ? shell_status(main_status) : 125);
 }
 
 static void watch(void)
 {
 	int told_empty = 0;
-	u64 all_but_child = ~(1ull << (SIG_CHLD - 1));
 
 	for (;;) {
 		struct pollfd_words control = { control_fd, POLL_IN, 0 };
@@ -416,8 +410,7 @@ static void watch(void)
 			told_empty = 1;
 			say(SAYS_EMPTY, 0, 0, 1);
 		}
-		long ready = SYS5(NR_ppoll, &control, 1, 0, &all_but_child, 8);
-		if (ready <= 0)
+		if (!await(&control, 0))
 			continue;
 		char ask = 0;
 		long got = syscall6(NR_recvfrom, control_fd, (long)&ask, 1, MSG_DONTWAIT_ONLY, 0, 0);
