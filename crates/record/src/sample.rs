@@ -125,6 +125,9 @@ pub struct ProcessSample {
     /// It ignores SIGCHLD (`SigIgn`), or is known to take it with `SA_NOCLDWAIT`: its children are
     /// never waited for.
     pub sigchld_ignored: bool,
+    /// It is the first process of a PID namespace: as it ends the kernel kills all others in it,
+    /// and nobody waits for those.
+    pub is_init: bool,
     /// Another process whose address space is this one's: of the two only that one's `memory`
     /// counts.
     pub memory_of: Option<Shared>,

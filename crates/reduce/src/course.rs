@@ -21,6 +21,9 @@ const LEAVING_MAX: usize = 4096;
 /// What the kernel ends processes by for want of memory.
 const SIGKILL: u8 = 9;
 
+/// What one look finds to be gone is told within less.
+const TOGETHER: Nanos = Nanos(10_000_000);
+
 /// Two starts of one process as different sources tell them differ by less.
 const START_SLACK: Nanos = Nanos(30_000_000);
 
@@ -192,6 +195,7 @@ impl Tree {
         own: Option<Box<Counters>>,
         peaks: Option<MemoryPeaks>,
     ) {
+        self.auto_reaped |= self.ends_others(at, pid, told);
         let heirs = self.living.get(&pid).is_some_and(|life| life.heirs > 0);
         let heir_of_space = self.hand_over_space(pid);
         self.leave_heirs(at.max(self.start), pid);
@@ -233,6 +237,9 @@ impl Tree {
         self.take_over_space(at.max(life.start), heir_of_space);
         if !told {
             self.claim_missed(at, &life);
+            if let Some(parent) = life.parent.and_then(|pid| self.living.get_mut(&pid)) {
+                parent.child_gone = at;
+            }
         }
         self.mourn(at, &life);
         self.peaks.process(&life, at, self.settings.own_shared);
@@ -240,6 +247,22 @@ impl Tree {
             self.leave(life);
         } else {
             self.retire(life);
+        }
+    }
+
+    /// Whether others may have ended with `pid`, the first process of a PID namespace: nobody waits
+    /// for these. They are killed, and their ends told before its own.
+    pub(crate) fn ends_others(&self, at: Nanos, pid: u32, told: bool) -> bool {
+        let Some(life) = self.living.get(&pid).filter(|life| life.is_init) else {
+            return false;
+        };
+        let is_child = |other: &Life| other.parent == Some(pid) && !other.zombie;
+        match told {
+            true => self.killed.0 > self.start && at.since(self.killed.0) <= SECOND,
+            false => {
+                at.since(life.child_gone) <= TOGETHER
+                    || self.living.values().any(|other| is_child(other))
+            }
         }
     }
 

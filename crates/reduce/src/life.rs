@@ -104,6 +104,9 @@ pub(crate) struct Life {
     /// as it was then. Nothing if that is not known.
     pub(crate) image: Option<u64>,
     pub(crate) sigchld_ignored: bool,
+    pub(crate) is_init: bool,
+    /// When the last of its children was found to be gone.
+    pub(crate) child_gone: Nanos,
     /// Page faults that it must have taken over from children by now, at least.
     pub(crate) owed: u64,
     /// Whose address space it had when it was last read, if that was not its own for certain.
@@ -155,6 +158,8 @@ impl Life {
             of: None,
             image: None,
             sigchld_ignored: false,
+            is_init: false,
+            child_gone: Nanos(0),
             owed: 0,
             memory_of: None,
             space_of: None,
@@ -227,6 +232,7 @@ impl Life {
         self.memory_of = proven.map(|shared| shared.pid);
         self.comm = Arc::clone(&sample.comm);
         self.sigchld_ignored |= sample.sigchld_ignored;
+        self.is_init |= sample.is_init;
         self.parent = self.parent.or(Some(sample.ppid).filter(|ppid| *ppid > 0));
         if self.command.is_empty() {
             self.command = Arc::clone(&sample.comm);

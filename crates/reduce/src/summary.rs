@@ -52,7 +52,15 @@ impl Tree {
         let totals = Totals::new(&self, end);
         let (untraced, missed) = (totals.has_untraced(), totals.chain_misses_some());
         self.untraced |= untraced;
-        self.auto_reaped |= missed;
+        // Of those that have ended since they were seen last, too.
+        let gone = self
+            .living
+            .keys()
+            .filter(|pid| !end.survivors.contains(pid));
+        let ends_others = gone
+            .copied()
+            .any(|pid| self.ends_others(end.at, pid, false));
+        self.auto_reaped |= missed || ends_others;
         let usage = self.usage(end);
         self.close(end);
         let survivors = end.survivors.iter().map(|&pid| Survivor {

@@ -2,6 +2,8 @@
 
 mod scene;
 
+use record::event::Event;
+use record::identity::Ending;
 use record::unit::Nanos;
 use record::value::Method;
 use reduce::era::{Faults, OfOne};
@@ -157,4 +159,47 @@ fn a_child_without_a_fault_owes_nothing() {
     };
     task.family(ms(20), Nanos(ms(20).0), faults);
     assert_eq!(cpu_time(task, cpu(4)), (4, Method::Exact, 0));
+}
+
+/// The first process of a PID namespace, with a child; at 100 both are gone, by `ending` the child.
+fn with_namespace(mechanism: Mechanism, ending: Option<Ending>) -> Tree {
+    let mut task = tree(mechanism);
+    if mechanism.tells_tree() {
+        spawn(&mut task, 5, 1, 2, "init");
+        spawn(&mut task, 6, 2, 3, "child");
+    }
+    let mut init = sample(2, 5, used(1, 90), used(1, 90));
+    init.is_init = true;
+    let mut child = sample(3, 6, used(1, 50), used(1, 50));
+    child.ppid = 2;
+    let shell = || sample(1, 0, used(1, 90), used(1, 90));
+    task.sample(ms(50), &[shell(), init.clone(), child]);
+    match ending {
+        None => task.sample(ms(60), &[shell(), init]),
+        Some(_) if mechanism.tells_tree() => {
+            let (at, own, peaks) = (ms(100), None, None);
+            task.event(Event::Exit {
+                at,
+                pid: 3,
+                ending,
+                own,
+                peaks,
+            });
+            gone(&mut task, 100, 2);
+        }
+        Some(_) => {}
+    }
+    task
+}
+
+/// They are in no sum, and nothing that was seen of them shows it.
+#[test]
+fn who_is_killed_with_a_namespace_is_waited_for_by_nobody() {
+    let told = |mechanism, ending| cpu_time(with_namespace(mechanism, ending), used(400, 900)).1;
+    let killed = Some(Ending::Signal(9));
+    assert_eq!(told(Connector, killed), LOWER);
+    assert_eq!(told(Connector, Some(Ending::Code(0))), Method::Exact);
+    // Nobody tells how those ended that were there a moment before.
+    assert_eq!(told(Procfs, killed), LOWER);
+    assert_eq!(told(Procfs, None), Method::Exact);
 }

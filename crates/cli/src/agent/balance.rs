@@ -138,6 +138,7 @@ mod tests {
             memory: Memory::default(),
             io_uring: false,
             sigchld_ignored: false,
+            is_init: false,
             memory_of: None,
             pss_denied: false,
             revision: None,

@@ -400,6 +400,7 @@ pub(super) mod tests {
             memory: Default::default(),
             io_uring: false,
             sigchld_ignored: false,
+            is_init: false,
             memory_of: None,
             pss_denied: false,
             revision: None,

@@ -527,6 +527,7 @@ mod tests {
             },
             io_uring: false,
             sigchld_ignored: false,
+            is_init: false,
             memory_of: None,
             pss_denied: false,
             revision: None,

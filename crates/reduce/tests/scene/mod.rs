@@ -166,6 +166,7 @@ pub(crate) fn sample(pid: u32, start: u64, own: Used, with: Used) -> ProcessSamp
         },
         io_uring: false,
         sigchld_ignored: false,
+        is_init: false,
         memory_of: None,
         pss_denied: false,
         revision: None,

@@ -204,6 +204,7 @@ mod tests {
             threads: None,
             io_uring: false,
             sigchld_ignored: false,
+            is_init: false,
             memory_of: None,
             pss_denied: false,
             revision: None,

@@ -19,6 +19,7 @@ fn sample(pid: u32, ppid: u32, start: u64) -> ProcessSample {
         memory: Memory::default(),
         io_uring: false,
         sigchld_ignored: false,
+        is_init: false,
         memory_of: None,
         pss_denied: false,
         revision: None,

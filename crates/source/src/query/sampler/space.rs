@@ -316,6 +316,7 @@ mod tests {
             memory: memory(100),
             io_uring: false,
             sigchld_ignored: false,
+            is_init: false,
             memory_of: None,
             pss_denied: false,
             revision: None,

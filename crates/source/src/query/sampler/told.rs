@@ -30,6 +30,7 @@ pub(super) fn as_sample(stat: &proc_pid_stat::Stat<'_>) -> ProcessSample {
         memory: Memory::default(),
         io_uring: false,
         sigchld_ignored: false,
+        is_init: false,
         memory_of: None,
         pss_denied: false,
         revision: None,

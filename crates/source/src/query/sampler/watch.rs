@@ -87,6 +87,7 @@ pub(super) struct Watch {
     switches: (Option<u64>, Option<u64>),
     memory: Memory,
     sigchld_ignored: bool,
+    is_init: bool,
     /// A thread that lives, while the main one does not: the memory is read of it.
     speaker: Option<u32>,
     pub(super) space: Space,
@@ -234,11 +235,7 @@ impl Watch {
         self.id = Some(sample.id);
         self.pass_seen = means.turn.pass;
         self.take_counters(io, &rest, cpu_time);
-        sample.memory = self.memory;
-        sample.io_uring = self.rings.found;
-        sample.sigchld_ignored = self.sigchld_ignored;
-        sample.own = self.own;
-        sample.with_children = self.with_children;
+        self.tell(&mut sample);
         if means.turn.still_passes > 1 {
             let (turn, rest) = (&mut means.turn, &mut self.rest);
             rest.keep(&mut sample, &mut turn.revisions, turn.doublings);
@@ -250,6 +247,16 @@ impl Watch {
             }
         }
         Ok(sample)
+    }
+
+    /// Puts what was read of other files than `stat` into the sample.
+    fn tell(&self, sample: &mut ProcessSample) {
+        sample.memory = self.memory;
+        sample.io_uring = self.rings.found;
+        sample.sigchld_ignored = self.sigchld_ignored;
+        sample.is_init = self.is_init;
+        sample.own = self.own;
+        sample.with_children = self.with_children;
     }
 
     /// Opens `stat` unless it is kept open.
@@ -328,6 +335,7 @@ impl Watch {
             }
             self.uid = status.uid_effective;
             self.sigchld_ignored |= status.ignores(proc_pid_status::SIGCHLD) == Some(true);
+            self.is_init = status.is_init;
             self.memory = match status.memory.rss {
                 Some(_) => status.memory,
                 // A kernel thread, or one that has just given its memory back.

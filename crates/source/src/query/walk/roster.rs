@@ -302,6 +302,7 @@ fn sample_of(
         io_uring: process.io_uring || before.is_some_and(|one| one.io_uring),
         sigchld_ignored: leader.flags & Walked::SIGCHLD_IGNORED != 0
             || before.is_some_and(|one| one.sigchld_ignored),
+        is_init: false,
         memory_of: None,
         pss_denied: false,
         revision: None,
