@@ -188,6 +188,9 @@ pub(crate) struct Peaks {
     pub(crate) group_shared: u64,
     /// Highest charge of the group.
     pub(crate) charge: Peak,
+    /// Most that was charged to the group beside its unreclaimable memory: page cache, and what the
+    /// kernel keeps for it.
+    pub(crate) group_rest: Option<u64>,
     /// Anonymous + shared memory of one process.
     pub(crate) unreclaimable_process: Peak,
     /// Largest resident set of one process, and when it was known.

@@ -84,6 +84,8 @@ pub(crate) struct MemoryPeak<'a> {
     faultless: Option<u64>,
     /// At most so much is in files in memory that nobody maps.
     unmapped: u64,
+    /// At most so much page cache can have been charged to a group of the task's own.
+    files: Option<u64>,
     /// What was written and did not go to storage, where a group of the task's own counts.
     unstored: Option<u64>,
     /// Whether each process that ended told its own peak.
@@ -157,6 +159,7 @@ impl<'a> MemoryPeak<'a> {
             small: faults.and_then(|faults| tree.growth.pages(faults)),
             faultless: faultless.filter(|_| living_read),
             unmapped: unmapped(tree, end),
+            files: files(tree, end).filter(|_| living_read),
             unstored: unstored(tree, end).filter(|_| counts_shared(tree)),
             finals: tree.knows_tree() && all_told && ended.rss.finals == ended.count,
             living_read,
@@ -324,6 +327,16 @@ impl<'a> MemoryPeak<'a> {
 
 fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one?.checked_add(other?)
+}
+
+/// At most so much page cache can have been charged for the task: it was read from storage, or
+/// written.
+fn files(tree: &Tree, end: &End) -> Option<u64> {
+    let bytes = |used: &Counters| {
+        let stored = used.disk_read?.0.saturating_add(used.disk_written?.0);
+        Some(stored.saturating_add(used.bytes_written?.0))
+    };
+    all(tree, end, bytes)
 }
 
 /// A total of the task: who was waited for, and who lives on.

@@ -30,6 +30,9 @@ impl Tree {
         self.peaks
             .charge
             .raise(group.peak.max(group.current).map(|b| b.0), at);
+        let pair = group.current.zip(group.unreclaimable);
+        let rest = pair.map(|(all, some)| all.0.saturating_sub(some.0));
+        self.peaks.group_rest = self.peaks.group_rest.max(rest);
         self.peaks.group_swap.raise(group.swap.map(|b| b.0), at);
         self.group = Some(*group);
     }

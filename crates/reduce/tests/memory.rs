@@ -683,3 +683,37 @@ fn the_last_mark_of_one_that_is_ending_is_an_old_one() {
         assert!(most >= truth, "{name}: {most}");
     }
 }
+
+/// Three children that held 20 MiB each for a moment that nobody saw, and what was read and
+/// written meanwhile.
+fn charged(written: u64) -> (u64, Method) {
+    let mut task = tree(Bpf);
+    let held = memory(21 * MIB, 20 * MIB);
+    let mut seen = group(20 * MIB, 61 * MIB);
+    seen.current = Some(Bytes(20 * MIB + MIB / 2));
+    for pid in [2, 3, 4] {
+        spawn(&mut task, 5, 1, pid, "hold");
+    }
+    task.group(ms(10), &seen);
+    for pid in [2, 3, 4] {
+        exit(&mut task, 20, pid, held);
+    }
+    exit(&mut task, 30, 1, memory(MIB, MIB / 4));
+    let mut waited = chain(held);
+    waited.counters.bytes_written = Some(Bytes(written));
+    waited.counters.disk_read = Some(Bytes(0));
+    waited.counters.disk_written = Some(Bytes(0));
+    let usage = task.finish(&end(40, Some(waited))).usage;
+    (whole(&usage, "memory_peak"), method(&usage, "memory_peak"))
+}
+
+#[test]
+fn what_a_group_was_charged_is_memory_where_little_else_can_be() {
+    let (least, method) = charged(MIB);
+    let upper = Some(61 * MIB);
+    assert_eq!(method, Method::LowerBound { upper });
+    assert!((57 * MIB..60 * MIB).contains(&least), "{least}");
+    // Page cache of 30 MiB would be charged as well.
+    let (least, _) = charged(30 * MIB);
+    assert!(least <= 21 * MIB, "{least}");
+}

@@ -23,6 +23,15 @@ const PAGES_BESIDE: u64 = 4;
 /// What is charged and unexplained is something where it is this part of what was written.
 const LESS: u64 = 4;
 
+/// The kernel keeps no more for a process: stacks, and tables that hold more than memory.
+const OF_A_PROCESS: u64 = 256 << 10;
+
+/// Tables of pages take less than this part of what they map.
+const TABLES: u64 = 64;
+
+/// What was charged is known of a group of which no more than this part may be something else.
+const OTHER: u64 = 6;
+
 /// More than a program has in its first moment, whatever its language.
 const LARGE: u64 = 8 << 20;
 
@@ -30,9 +39,11 @@ impl MemoryPeak<'_> {
     /// Memory that must be provided.
     pub(crate) fn memory(&self) -> Field {
         let bounds = self.memory_bounds();
-        let source = match bounds.lower == bounds.counted.value {
-            true => bounds.lower.map_or("", |lower| self.counter(lower)),
-            false => "largest process, file pages left out",
+        let by_charge = self.charged(self.tree.whole_charge());
+        let source = match bounds.lower {
+            Some(lower) if bounds.counted.value == Some(lower) => self.counter(lower),
+            lower if lower == by_charge => "the cgroup's own peak, less what may be page cache",
+            _ => "largest process, file pages left out",
         };
         let Some(upper) = bounds.upper else {
             return self.field("memory_peak", bounds, 0, source);
@@ -123,6 +134,7 @@ impl MemoryPeak<'_> {
             let brought = brought.max().or(self.alone()).filter(possible);
             bounds.infer(grown.or(brought));
         }
+        bounds.infer(self.charged(charge));
         bounds.sampled |= self.samples_saw(bounds.lower);
         bounds.sampled &= !self.missed_much(bounds.lower);
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
@@ -196,6 +208,17 @@ impl MemoryPeak<'_> {
         let mix = self.tree.peaks.mix_process;
         mix.zip(self.chain)
             .is_some_and(|(mix, chain)| mix.grew_by_itself(chain))
+    }
+
+    /// What a group of the task's own was charged at its highest, less all that can have been
+    /// something else: page cache, which comes from storage or is written, what the kernel kept
+    /// beside it whenever it was looked at, and keeps for each process while that lives.
+    fn charged(&self, charge: Option<u64>) -> Option<u64> {
+        let (charge, rest) = (charge?, self.tree.peaks.group_rest?);
+        let kept = self.tree.alive_peak.value?.saturating_mul(OF_A_PROCESS);
+        let other = [self.files?, rest, kept, charge / TABLES];
+        let other = other.into_iter().fold(0, u64::saturating_add);
+        (other <= charge / OTHER).then(|| charge - other)
     }
 
     /// What the only process had, by its page faults: they brought what it had, but for those that
