@@ -102,10 +102,14 @@ impl Output {
     /// If the disk is full or the file system fails; the next call tries again.
     pub fn write_running(&mut self, text: &[u8]) -> Result<(), Error> {
         self.length = write_padded(self.beside.file(), text, self.length).map_err(|source| {
-            // What is there may be a part, or nothing at all, which is not left.
-            let there = self.beside.file().metadata();
-            let there = there.map_or(text.len(), |it| it.len() as usize);
-            self.length = self.length.max(there);
+            // A part of the first state tells nothing: it is not left. Of a later one what is there
+            // may be more than there was.
+            let file = self.beside.file();
+            if self.length > 0 || file.set_len(0).is_err() {
+                let there = file.metadata();
+                let there = there.map_or(text.len(), |it| it.len() as usize);
+                self.length = self.length.max(there);
+            }
             Error::Write {
                 path: self.beside.running_path().to_owned(),
                 source,
@@ -296,7 +300,7 @@ pub fn write_file(
     written.map_err(|source| {
         // What the buffer could not hand over is not tried again.
         drop(out.into_parts());
-        remove_if_empty(path);
+        keep_lines(path);
         Error::Write {
             path: path.to_owned(),
             source,
@@ -304,13 +308,35 @@ pub fn write_file(
     })
 }
 
-/// A file without a line would tell that there was nothing.
-fn remove_if_empty(path: &Path) {
+/// Of what did not have room the whole lines stay; a file without a line would tell that there was
+/// nothing. The error of the writing is told; another would add nothing.
+fn keep_lines(path: &Path) {
     let data = std::fs::symlink_metadata(path);
-    if data.is_ok_and(|data| data.is_file() && data.len() == 0) {
-        // The error of the writing is told; this one would add nothing.
-        drop(std::fs::remove_file(path));
+    let Some(length) = data.ok().filter(fs::Metadata::is_file).map(|it| it.len()) else {
+        return;
+    };
+    let end = last_line_end(path, length).unwrap_or(length);
+    if end == 0 {
+        drop(fs::remove_file(path));
+    } else if end < length
+        && let Ok(file) = OpenOptions::new().write(true).open(path)
+    {
+        drop(file.set_len(end));
     }
+}
+
+/// Where the last line of a file ends that has an end; 0 for a short file without any.
+fn last_line_end(path: &Path, length: u64) -> io::Result<u64> {
+    const TAIL: u64 = 1 << 20;
+    let begin = length.saturating_sub(TAIL);
+    let mut tail = vec![0; usize::try_from(length - begin).unwrap_or(0)];
+    File::open(path)?.read_exact_at(&mut tail, begin)?;
+    let end = tail.iter().rposition(|byte| *byte == b'\n');
+    Ok(match end {
+        Some(place) => begin + place as u64 + 1,
+        None if begin == 0 => 0,
+        None => length,
+    })
 }
 
 /// In the place of a monitor that died, of this pid: removes the running state of the report
@@ -472,7 +498,7 @@ mod tests {
         assert!(matches!(error, Error::Write { .. }));
     }
 
-    /// It would tell that there was nothing; what had room stays, and the error says so.
+    /// It would tell that there was nothing; of what had room the lines stay.
     #[test]
     fn a_disk_that_is_full_from_the_start_leaves_no_empty_file() {
         let dir = tempfile::tempdir().unwrap();
@@ -481,11 +507,21 @@ mod tests {
         assert!(matches!(write_file(&path, full), Err(Error::Write { .. })));
         assert!(names(dir.path()).is_empty());
         let later = |out: &mut dyn Write| {
+            out.write_all(b"one\ntwo\n")?;
             out.write_all(&[b'x'; 70_000])?;
             full(out)
         };
         assert!(matches!(write_file(&path, later), Err(Error::Write { .. })));
-        assert_eq!(names(dir.path()), ["r.files.jsonl"]);
+        assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+        let no_line = |out: &mut dyn Write| {
+            out.write_all(&[b'x'; 70_000])?;
+            full(out)
+        };
+        assert!(matches!(
+            write_file(&path, no_line),
+            Err(Error::Write { .. })
+        ));
+        assert!(names(dir.path()).is_empty());
     }
 
     /// Where it may be replaced, by root here or by the owner of the folder, the trial leaves

@@ -10,7 +10,7 @@ use super::person;
 use super::stray::StrayWatch;
 use super::task::Task;
 use crate::cmd::run::RunOptions;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use record::identity::Ending;
 use record::limit::{Limit, Resource};
 use record::sample::GroupSample;
@@ -71,11 +71,29 @@ pub(crate) struct Hold {
     has_killed: bool,
 }
 
+/// Whether somebody can see that a limit is broken, while it is.
+fn can_be_kept(limits: &[Limit]) -> Result<()> {
+    use Resource::{Cores, Cpu, Memory, Read, Rss, Swap, Virtual, Written};
+    let seen = [Cpu, Cores, Memory, Rss, Virtual, Swap, Read, Written];
+    let of_proc = limits.iter().find(|limit| seen.contains(&limit.resource));
+    match of_proc {
+        Some(limit) if std::fs::metadata("/proc/self/stat").is_err() => bail!(
+            "limit {}: cannot be kept: /proc cannot be read here; mount it (mount -t proc proc \
+             /proc), or ask with --measure-only what is over it at the end",
+            limit.resource.name()
+        ),
+        _ => Ok(()),
+    }
+}
+
 impl Hold {
     /// Makes the group, if it may be made, and arms the limits. Nothing of the task runs yet;
     /// the command's process waits.
     pub(crate) fn prepare(options: &RunOptions, facts: &mut Facts, task: &Task) -> Result<Self> {
         let asked: Vec<Limit> = options.limits.iter().map(|asked| asked.limit).collect();
+        if !options.measure_only {
+            can_be_kept(&asked)?;
+        }
         let mut hold = Self {
             group: None,
             reader: None,

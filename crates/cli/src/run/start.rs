@@ -105,7 +105,8 @@ fn asks_for_watching(options: &RunOptions) -> bool {
 
 /// Becomes the command, unwatched; the exit status if that fails.
 fn become_command(options: &RunOptions) -> Result<Status> {
-    process::give_up_subreaper()?;
+    // Where that is refused we never were one.
+    drop(process::give_up_subreaper());
     let word = options.command.first().context("the command is empty")?;
     let Found::At(path) = command::find(word, std::env::var_os("PATH").as_deref()) else {
         return Ok(STATUS_MISSING);

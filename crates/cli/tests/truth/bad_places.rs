@@ -315,6 +315,37 @@ fn root_no_proc() {
     }
 }
 
+/// A limit that nobody can see to be broken is not taken; at the end it is known.
+#[test]
+fn root_a_limit_without_proc() {
+    if !root() {
+        return;
+    }
+    let mount = "mount -t tmpfs none /proc || exit 99; exec \"$@\"";
+    let limited = |options: &[&str]| {
+        let run = Run::plain(options, words!["/bin/sh", "-c", "echo here; exit 5"]);
+        run.wrapped(words!["unshare", "-m", "sh", "-c", mount, "sh"])
+            .finish()
+    };
+    let refused = limited(&["--limit", "cpu=9s"]);
+    if refused.status == 99 {
+        skip!("nothing can be mounted here");
+    }
+    refused.expect_status(125);
+    assert_eq!(refused.stdout, "", "{}", refused.context());
+    assert!(
+        refused.stderr.contains("/proc cannot be read"),
+        "{}",
+        refused.context()
+    );
+    for options in [
+        &["--limit", "cpu=9s", "--measure-only"][..],
+        &["--limit", "wall=9s,processes=9"],
+    ] {
+        limited(options).expect_status(5);
+    }
+}
+
 #[test]
 fn root_hidepid() {
     if root() {
