@@ -19,7 +19,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The file cannot be made or opened.
-    #[error("cannot write {}", path.display())]
+    #[error("cannot write {}{}", path.display(), missing_folder(path))]
     Open {
         /// The path tried.
         path: PathBuf,
@@ -208,5 +208,15 @@ impl std::fmt::Display for Left {
             Left::Line => "and stay as a broken line",
             Left::Part => "and stay as the start of the next line",
         })
+    }
+}
+
+/// Says which folder a file was to be made in, if that is not there.
+fn missing_folder(path: &std::path::Path) -> String {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => {
+            format!(" (there is no folder {}: make it first)", folder.display())
+        }
+        _ => String::new(),
     }
 }

@@ -48,12 +48,26 @@ pub fn collect(words: &[String], file: Option<&Path>) -> Result<Vec<AskedLimit>>
     Ok(asked)
 }
 
+/// What others call the same.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("time", "wall"),
+    ("timeout", "wall"),
+    ("disk", "footprint"),
+    ("storage", "footprint"),
+    ("ram", "memory"),
+    ("vmem", "virtual"),
+    ("nproc", "processes"),
+    ("tasks", "processes"),
+];
+
 /// A limit and its value as it was written.
 type Written = (AskedLimit, String);
 
 fn add(asked: &mut Vec<Written>, name: &str, value: &str, source: &str) -> Result<()> {
     let resource = resource(name).with_context(|| {
-        let meant = did_you_mean(name, LIMITS.iter().map(|kind| kind.name));
+        let word = OTHER_WORDS.iter().find(|(word, _)| *word == name);
+        let meant = word.map_or(name, |(_, meant)| meant);
+        let meant = did_you_mean(meant, LIMITS.iter().map(|kind| kind.name));
         format!("{source}: no limit `{name}`{meant}; {}", names())
     })?;
     let limit = quantity::parse_limit(resource, value)
@@ -134,6 +148,10 @@ fn scalar(name: &str, value: toml::Value) -> Result<String> {
         toml::Value::String(text) => Ok(text),
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
+        toml::Value::Table(_) => bail!(
+            "`{name}` must not be a table: names and values stand by themselves \
+             (`memory = \"4GiB\"`)"
+        ),
         _ => bail!("limit {name} must be a number or a string such as \"4GiB\""),
     }
 }
@@ -182,6 +200,7 @@ mod tests {
         assert!(message(words(&["wal=2s"])).contains("the limits are wall, cpu"));
         assert!(message(words(&["mem=2G"])).contains("`mem` (did you mean `memory`?); the"));
         assert!(message(words(&["walltime=2s"])).contains("(did you mean `wall`?)"));
+        assert!(message(words(&["disk=2G"])).contains("(did you mean `footprint`?)"));
         assert!(message(words(&["memory"])).contains("NAME=VALUE"));
         assert!(message(words(&[""])).contains("NAME=VALUE"));
         assert!(message(words(&["memory=4X"])).contains("512MiB"));
@@ -211,7 +230,8 @@ mod tests {
     #[test]
     fn bad_files_are_refused_with_their_name() {
         for (text, part) in [
-            ("[limits]\nwall = 1", "must be a number or a string"),
+            ("[limits]\nwall = 1", "`limits` must not be a table"),
+            ("wall = [1]", "must be a number or a string"),
             ("{\"wall\": null}", "JSON"),
             ("wall = ", "TOML"),
             ("{\"wall\": 1", "JSON"),

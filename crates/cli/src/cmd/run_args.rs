@@ -239,7 +239,8 @@ pub struct LimitArgs {
     /// which must be able to begin anew
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retry: u32,
-    /// Time between SIGTERM and SIGKILL, 0 for none [default: 5s; 0 for memory]
+    /// Time between SIGTERM and SIGKILL, 0 for none [default: 5s; 0 for memory, where the kernel
+    /// keeps the limit of a control group without asking for this]
     #[arg(long, value_name = "TIME")]
     pub grace: Option<String>,
     /// Exit with N, 1 to 255, whichever limit was enforced

@@ -296,7 +296,10 @@ fn find(options: &RunOptions) -> Result<PathBuf, NotRun> {
         Found::NotExecutable(path) => Err(NotRun {
             status: STATUS_NOT_EXECUTABLE,
             errno: EACCES,
-            cause: format!("{}: not an executable file", path.display()),
+            cause: match path.is_dir() {
+                true => format!("{}: a folder, not a program", path.display()),
+                false => format!("{}: not an executable file", path.display()),
+            },
         }),
     }
 }
