@@ -717,3 +717,28 @@ fn what_a_group_was_charged_is_memory_where_little_else_can_be() {
     let (least, _) = charged(30 * MIB);
     assert!(least <= 21 * MIB, "{least}");
 }
+
+/// What pipes hold is charged as well, and nobody saw it: page faults brought no such memory.
+#[test]
+fn what_a_group_was_charged_is_no_memory_where_no_fault_brought_it() {
+    let mut task = tree(Bpf);
+    let sizes = PageSizes {
+        page: Bytes(4096),
+        huge: None,
+    };
+    task.paging(sizes, 0);
+    let mut seen = group(MIB, 61 * MIB);
+    seen.current = Some(Bytes(MIB + MIB / 2));
+    task.group(ms(10), &seen);
+    let held = Used {
+        faults: Some(512),
+        ..memory(3 * MIB, 2 * MIB)
+    };
+    exit(&mut task, 30, 1, held);
+    let mut waited = chain(held);
+    waited.counters.bytes_written = Some(Bytes(0));
+    waited.counters.disk_read = Some(Bytes(0));
+    waited.counters.disk_written = Some(Bytes(0));
+    let usage = task.finish(&end(40, Some(waited))).usage;
+    assert!(whole(&usage, "memory_peak") <= 3 * MIB);
+}

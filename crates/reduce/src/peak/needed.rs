@@ -134,7 +134,7 @@ impl MemoryPeak<'_> {
             let brought = brought.max().or(self.alone()).filter(possible);
             bounds.infer(grown.or(brought));
         }
-        bounds.infer(self.charged(charge));
+        bounds.infer(self.charged(charge).filter(possible));
         bounds.sampled |= self.samples_saw(bounds.lower);
         bounds.sampled &= !self.missed_much(bounds.lower);
         // Shared memory that nobody maps is charged but not resident: the lower bound wins.
