@@ -19,7 +19,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The file cannot be made or opened.
-    #[error("cannot write {}{}", path.display(), missing_folder(path))]
+    #[error("cannot write {}{}", path.display(), missing_folder(path, source))]
     Open {
         /// The path tried.
         path: PathBuf,
@@ -211,12 +211,37 @@ impl std::fmt::Display for Left {
     }
 }
 
-/// Says which folder a file was to be made in, if that is not there.
-fn missing_folder(path: &std::path::Path) -> String {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => {
+/// Says which folder a file was to be made in, if that is not there. One that may not be looked
+/// into is another error.
+fn missing_folder(path: &std::path::Path, source: &io::Error) -> String {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if source.kind() == io::ErrorKind::NotFound && !folder.exists() => {
             format!(" (there is no folder {}: make it first)", folder.display())
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_called_missing_only_where_it_is() {
+        let there = tempfile::tempdir().unwrap();
+        let told = |path: PathBuf, kind: io::ErrorKind| {
+            let source = kind.into();
+            Error::Open { path, source }.to_string()
+        };
+        let missing = there.path().join("no/r.json");
+        let word = "make it first";
+        assert!(told(missing.clone(), io::ErrorKind::NotFound).contains(word));
+        // Who may not look into a folder does not know what is in it.
+        assert!(!told(missing, io::ErrorKind::PermissionDenied).contains(word));
+        let dangling = there.path().join("r.json");
+        assert!(!told(dangling, io::ErrorKind::NotFound).contains(word));
     }
 }

@@ -42,7 +42,9 @@ impl MemoryPeak<'_> {
         let by_charge = self.charged(self.tree.whole_charge());
         let source = match bounds.lower {
             Some(lower) if bounds.counted.value == Some(lower) => self.counter(lower),
-            lower if lower == by_charge => "the cgroup's own peak, less what may be page cache",
+            Some(lower) if by_charge == Some(lower) => {
+                "the cgroup's own peak, less what may be page cache"
+            }
             _ => "largest process, file pages left out",
         };
         let Some(upper) = bounds.upper else {

@@ -32,7 +32,7 @@ pub(super) const PROBES: &[Probe] = &[
     Probe {
         name: "ptrace",
         gives: "--mechanism ptrace: the exact tree; changes the task without root; its five stops \
-                of a short process cost a quarter of that and more: no tracer has fewer",
+                for a short process cost a tenth to nearly half of that, nothing read yet",
         allow: "sysctl kernel.yama.ptrace_scope=1; CAP_SYS_PTRACE where it is 2",
         needs: "Linux 3.4",
         attempt: |_| ptrace(),
